@@ -1,0 +1,3 @@
+"""Local-learning feature selection as explicit convex problems with certificates."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,114 @@
+"""The two records every room speaks in: an answer, and the proof it comes with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+OPTIMAL = "optimal"
+#: Statuses convexfs adds to cvxpy's own.
+ERROR, TIMEOUT, SKIPPED = "error", "timeout", "skipped"
+
+
+@dataclass(frozen=True)
+class ConePoint:
+    """Primal and dual vectors of the cone program a solver was given.
+
+    ``x`` are its variables, ``y`` one multiplier per row of ``A x + b in K`` in
+    cvxpy's row order (None where the solver returns no duals).
+    """
+
+    x: np.ndarray
+    y: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """One solver's answer to one problem, as plain numbers.
+
+    Attributes
+    ----------
+    status : str
+        cvxpy's word, or ``error``, ``timeout``, ``skipped``. Never trusted by itself.
+    primal, dual : mapping
+        Values by the variable's symbol; multipliers by constraint label or position.
+    objective : float or None
+        Value the solver's point gives the stated objective.
+    cone : ConePoint or None
+        The vectors :func:`convexfs.certify` needs; None for native answers.
+    build_seconds, compile_seconds, solve_seconds : float
+        Stating the problem, canonicalising it, and the solver's own work.
+    tol : float
+        The accuracy that was asked for.
+    failure : str
+        Class and text of the exception, if one ended the solve.
+    """
+
+    status: str
+    solver: str
+    solver_version: str = ""
+    primal: Mapping[str, np.ndarray] = field(default_factory=dict)
+    dual: Mapping[str, np.ndarray] = field(default_factory=dict)
+    objective: float | None = None
+    cone: ConePoint | None = None
+    build_seconds: float = 0.0
+    compile_seconds: float = 0.0
+    solve_seconds: float = 0.0
+    iterations: int | None = None
+    tol: float = 1e-6
+    failure: str = ""
+
+    @property
+    def solved(self) -> bool:
+        """Whether the solver claims an optimum."""
+        return self.status == OPTIMAL
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Residuals of an answer, recomputed from the problem's formula.
+
+    All four are relative: 0 is exact. ``ok`` is True when all are at most
+    ``tol``, False when one is not, None when the point is feasible but no dual
+    exists to prove it optimal. ``basis`` says what the numbers were computed on.
+    """
+
+    primal_residual: float
+    dual_residual: float | None
+    complementarity: float | None
+    gap: float | None
+    tol: float
+    basis: str
+
+    @property
+    def worst(self) -> float:
+        """The largest residual; NaN if one of them is."""
+        parts = (self.primal_residual, self.dual_residual, self.complementarity, self.gap)
+        return float(np.max([part for part in parts if part is not None]))
+
+    @property
+    def ok(self) -> bool | None:
+        if not self.worst <= self.tol:
+            return False
+        return None if self.gap is None else True
+
+    def __str__(self) -> str:
+        verdict = {
+            True: f"ok ({self.worst:.0e})",
+            False: f"refused ({self.worst:.0e} > {self.tol:.0e})",
+            None: "feasible, optimality not certified",
+        }
+        return verdict[self.ok]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For files and tables."""
+        return {
+            "primal_residual": self.primal_residual,
+            "dual_residual": self.dual_residual,
+            "complementarity": self.complementarity,
+            "gap": self.gap,
+            "tol": self.tol,
+            "ok": self.ok,
+            "basis": self.basis,
+        }

@@ -1,3 +1,54 @@
-"""Local-learning feature selection as explicit convex problems with certificates."""
+"""Local-learning feature selection as explicit convex problems with certificates.
+
+The names below are loaded when first used: importing convexfs, and fitting with
+a native solver, never imports cvxpy.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Certificate": "convexfs.solution",
+    "Dataset": "convexfs.data",
+    "FORMULATIONS": "convexfs.formulations",
+    "Relief": "convexfs.estimators.relief",
+    "Solution": "convexfs.solution",
+    "certify": "convexfs.solving.certify",
+    "load": "convexfs.data",
+    "show": "convexfs.inspection",
+    "solve": "convexfs.solving.solve",
+}
+__all__ = [
+    "FORMULATIONS",
+    "Certificate",
+    "Dataset",
+    "Relief",
+    "Solution",
+    "certify",
+    "load",
+    "show",
+    "solve",
+]
+
+if TYPE_CHECKING:
+    from convexfs.data import Dataset, load
+    from convexfs.estimators.relief import Relief
+    from convexfs.formulations import FORMULATIONS
+    from convexfs.inspection import show
+    from convexfs.solution import Certificate, Solution
+    from convexfs.solving.certify import certify
+    from convexfs.solving.solve import solve
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'convexfs' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,271 @@
+"""Checks on samples and classes, for files and for plain arrays alike.
+
+Each failure is one sentence with the place and the cure. Rows are data rows counted
+from 1, the header left out.
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import ConvexfsWarning, InputError
+
+_BLOCK_CELLS = 2**20
+_NAMED_AT_MOST = 5
+
+
+def check_finite(
+    X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
+) -> None:
+    """Raise if a cell is NaN or infinite, naming the first such cell.
+
+    Works through blocks of rows, so that even a very wide matrix needs little
+    memory beside itself.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    where : str
+        What the message calls the data.
+    feature_names : sequence of str, optional
+        Without it the column is given by its position, counted from 1.
+
+    Raises
+    ------
+    InputError
+        With the word "NaN" or "infinity" in the message.
+    """
+    if X.dtype.kind != "f":
+        return
+    damaged = [rows for rows in row_blocks(X) if not np.isfinite(X[rows]).all()]
+    if not damaged:
+        return
+    first = X[damaged[0]]
+    row, column = np.argwhere(~np.isfinite(first))[0]
+    what = "NaN" if np.isnan(first[row, column]) else "infinity"
+    count = sum(np.count_nonzero(~np.isfinite(X[rows])) for rows in damaged)
+    more = f" ({count} such cells in all)" if count > 1 else ""
+    raise InputError(
+        f"{where} contains {what} at data row {damaged[0].start + row + 1}, "
+        f"{_column(column, feature_names)}{more}; drop or impute such cells first"
+    )
+
+
+def check_classes(codes: np.ndarray, class_names: Sequence[str]) -> None:
+    """Raise if fewer than two classes occur; warn of classes with one sample.
+
+    Parameters
+    ----------
+    codes : array of int
+        Class of each sample as a position in ``class_names``.
+    class_names : sequence of str
+        Names that do not occur in ``codes`` are ignored.
+    """
+    require_two_classes(codes, class_names)
+    counts = np.bincount(codes, minlength=len(class_names))
+    single = [class_names[code] for code in np.flatnonzero(counts == 1).tolist()]
+    if single:
+        _warn(
+            f"{_listing('class', 'classes', single)} of one sample only: "
+            "such a sample has no neighbour of its class; add samples or merge classes"
+        )
+
+
+def require_two_classes(
+    codes: np.ndarray, class_names: Sequence[str], where: str = "the target"
+) -> None:
+    """Raise if fewer than two classes occur."""
+    present = np.unique(codes)
+    if present.size == 1:
+        raise InputError(
+            f"{where} contains only one class, '{class_names[present[0]]}'; "
+            "feature selection needs samples of at least two classes"
+        )
+
+
+def warn_constant_columns(X: np.ndarray, feature_names: Sequence[str] | None = None) -> None:
+    """Warn of columns with a single value: they are kept, but tell nothing."""
+    same = np.ones(X.shape[1], dtype=bool)
+    for rows in row_blocks(X):
+        same &= (X[rows] == X[0]).all(axis=0)
+    constant = np.flatnonzero(same).tolist()
+    if not constant:
+        return
+    names = [feature_names[j] if feature_names is not None else str(j + 1) for j in constant]
+    _warn(f"constant {_listing('column', 'columns', names)} kept, but carrying no information")
+
+
+def check_unique(names: Sequence[str], where: str) -> None:
+    """Raise if two columns have one name."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(
+            f"{where} has duplicate {_listing('column name', 'column names', twice)}; "
+            "rename or drop the copies"
+        )
+
+
+def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) -> np.ndarray:
+    """Turn samples into a C-contiguous float64 matrix, if that is what they are.
+
+    Parameters
+    ----------
+    X : array-like or pandas.DataFrame
+        Booleans count as 0 and 1.
+    where : str
+        What a message calls the data.
+    feature_names : sequence of str, optional
+        Names for the message, if ``X`` has none of its own.
+
+    Raises
+    ------
+    InputError
+        If ``X`` is sparse, not two-dimensional, empty, complex or not numeric.
+    """
+    _refuse_sparse(X, where)
+    if not hasattr(X, "dtypes"):
+        X = np.asarray(X)
+    _check_shape(X.shape, where, feature_names)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+        return np.ascontiguousarray(X, dtype=np.float64)
+    return _matrix_of_frame(X, where, feature_names)
+
+
+def encode_labels(y: Any, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Find class codes 0..K-1 and the sorted class names behind them.
+
+    Parameters
+    ----------
+    y : array-like or pandas.Series
+        Integers, whole floats, booleans or text.
+    where : str
+        What a message calls the target.
+
+    Raises
+    ------
+    InputError
+        If a label is missing or the values look like measurements.
+    """
+    labels = np.asarray(y)
+    if labels.ndim == 2 and 1 in labels.shape:
+        labels = labels.ravel()
+    if labels.ndim != 1:
+        raise InputError(f"{where} has {labels.ndim} dimensions; give one label per row")
+    if labels.dtype.kind not in "biuUS":
+        labels = _discrete(labels, where)
+    if labels.dtype.kind == "S":
+        labels = np.char.decode(labels, "utf-8")
+    values, codes = np.unique(labels, return_inverse=True)
+    if values.size == labels.size > 2:
+        raise InputError(
+            f"{where} looks continuous or like an identifier: every row has a value of its own; "
+            "it needs classes shared by several rows"
+        )
+    return codes, tuple(str(value) for value in values)
+
+
+def row_blocks(X: np.ndarray) -> Iterator[slice]:
+    """Slices that cover the rows of X, about eight megabytes each."""
+    step = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
+    return (slice(start, start + step) for start in range(0, X.shape[0], step))
+
+
+def _refuse_sparse(X: Any, where: str) -> None:
+    from scipy.sparse import issparse
+
+    if issparse(X):
+        raise InputError(
+            f"{where} is a sparse matrix, which convexfs does not take; pass X.toarray()"
+        )
+
+
+def _check_shape(shape: tuple[int, ...], where: str, feature_names: Sequence[str] | None) -> None:
+    if len(shape) != 2:
+        raise InputError(
+            f"{where} has {len(shape)} dimension(s); give a table with one row per sample, "
+            "for a single feature X.reshape(-1, 1)"
+        )
+    if shape[0] == 0:
+        raise InputError(f"{where} has no rows; give at least two samples of different classes")
+    if shape[1] == 0:
+        raise InputError(f"{where} has no feature columns; give at least one beside the target")
+    if feature_names is not None and len(feature_names) != shape[1]:
+        raise InputError(
+            f"{where} has {shape[1]} feature columns but {len(feature_names)} feature names; "
+            "give one each"
+        )
+
+
+def _matrix_of_frame(X: Any, where: str, feature_names: Sequence[str] | None) -> np.ndarray:
+    import pandas as pd
+
+    if not isinstance(X, pd.DataFrame):
+        X = pd.DataFrame(X, columns=list(feature_names or range(1, X.shape[1] + 1)))
+    frame = X.infer_objects()
+    if any(dtype.kind == "c" for dtype in frame.dtypes):
+        raise InputError(f"{where} holds complex numbers; pass their real parts or magnitudes")
+    is_number = pd.api.types.is_numeric_dtype
+    other = [j for j, dtype in enumerate(frame.dtypes) if not is_number(dtype)]
+    # a column without any value is not text: its missing cells are found later
+    text = [j for j in other if frame.iloc[:, j].notna().any()]
+    if text:
+        names = [str(frame.columns[j]) for j in text]
+        example = _first_text(frame.iloc[:, text[0]])
+        raise InputError(
+            f"{where} holds text in {_listing('column', 'columns', names)}, such as "
+            f"'{example}'; encode these columns as numbers or drop them"
+        )
+    return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _first_text(column: Any) -> object:
+    known = column.dropna()
+    written = [value for value in known if isinstance(value, str)]
+    return next(iter(written or known), "")
+
+
+def _discrete(labels: np.ndarray, where: str) -> np.ndarray:
+    import pandas as pd
+
+    missing = np.flatnonzero(pd.isna(labels))
+    if missing.size:
+        raise InputError(
+            f"{where} has a missing value (NaN) at data row {missing[0] + 1} "
+            f"({missing.size} in all); drop these rows or label them"
+        )
+    if labels.dtype.kind == "O":
+        labels = pd.Series(labels).infer_objects().to_numpy()
+    if labels.dtype.kind == "O":
+        return labels.astype(str)
+    if labels.dtype.kind in "biu":
+        return labels
+    odd = np.ones(labels.shape, dtype=bool)
+    if labels.dtype.kind == "f":
+        odd = ~np.isfinite(labels) | (labels != np.rint(labels))
+    if odd.any():
+        raise InputError(
+            f"{where} looks continuous (such as {labels[odd][0]}); feature selection here "
+            "needs classes, so bin the values or name another target"
+        )
+    return labels.astype(np.int64)
+
+
+def _column(position: int, names: Sequence[str] | None) -> str:
+    return (
+        f"column {position + 1} (counted from 1)"
+        if names is None
+        else f"column '{names[position]}'"
+    )
+
+
+def _listing(one: str, many: str, names: Sequence[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:_NAMED_AT_MOST])
+    rest = len(names) - _NAMED_AT_MOST
+    return f"{one if len(names) == 1 else many} {shown}{f' and {rest} more' if rest > 0 else ''}"
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, ConvexfsWarning, stacklevel=3)

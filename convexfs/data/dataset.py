@@ -1,0 +1,304 @@
+"""A set of labelled samples, checked once and scaled without looking at test rows."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from convexfs.data.checks import (
+    as_matrix,
+    check_finite,
+    check_unique,
+    encode_labels,
+    require_two_classes,
+)
+from convexfs.errors import InputError, did_you_mean
+
+
+def _mean(X: np.ndarray) -> np.ndarray:
+    return X.mean(axis=0)
+
+
+def _root_mean_square(X: np.ndarray) -> np.ndarray:
+    # einsum squares and sums in one pass: no second matrix of X's size
+    return np.sqrt(np.einsum("ij,ij->j", X, X) / X.shape[0])
+
+
+def _smallest(X: np.ndarray) -> np.ndarray:
+    return X.min(axis=0)
+
+
+def _largest(X: np.ndarray) -> np.ndarray:
+    return X.max(axis=0)
+
+
+_Statistic = Callable[[np.ndarray], np.ndarray]
+#: What is subtracted, and what the difference is then divided by.
+_SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = {
+    "zscore": (_mean, _root_mean_square),
+    "minmax": (_smallest, _largest),
+    "none": None,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Labelled samples; make one with :func:`make_dataset` or :func:`convexfs.load`.
+
+    Attributes
+    ----------
+    X : array of float64, shape (n_samples, n_features)
+        C-contiguous; rows are samples. Not to be changed in place.
+    y : array of int, shape (n_samples,)
+        Class codes, positions in ``class_names``.
+    feature_names, class_names : tuple of str
+    name : str
+        The spec the data came from.
+    scale : str
+        The scaling the data ask for: "zscore", "minmax" or "none".
+    split : array of int, optional
+        0 for training rows, 1 for test rows.
+    relevant : tuple of int, optional
+        The features that carry the classes, where a generator knows them.
+    groups : array of int, optional
+        Subclass of each row, where a generator knows it.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    feature_names: tuple[str, ...]
+    class_names: tuple[str, ...]
+    name: str = "data"
+    scale: str = "zscore"
+    split: np.ndarray | None = None
+    relevant: tuple[int, ...] | None = None
+    groups: np.ndarray | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.X.shape[1]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of class names; a subset may lack samples of some."""
+        return len(self.class_names)
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Class name of each row."""
+        return np.asarray(self.class_names)[self.y]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of samples, classes, names and split, wherever they were read from."""
+        header = [self.X.shape, self.feature_names, self.class_names, self.split is not None]
+        digest = hashlib.sha256(json.dumps(header).encode())
+        digest.update(self.X.data)
+        for codes in (self.y, self.split):
+            if codes is not None:
+                digest.update(np.ascontiguousarray(codes, dtype="<i8").data)
+        return digest.hexdigest()
+
+    def scaled(self, how: str | None = None, fit_rows: Any = None) -> "Dataset":
+        """Shift and divide each feature by what the fitting rows show.
+
+        With mean m and standard deviation s (divisor n), or minimum a and maximum b,
+        of a feature over the fitting rows::
+
+            zscore: (x - m) / s        minmax: (x - a) / (b - a)
+
+        A feature that is constant there is only shifted.
+
+        Parameters
+        ----------
+        how : {"zscore", "minmax", "none"}, optional
+            Default: what the data ask for.
+        fit_rows : indices or boolean mask, optional
+            Default: the training rows if there is a split, otherwise all.
+
+        Returns
+        -------
+        Dataset
+            Asking for no further scaling.
+        """
+        how = self.scale if how is None else how
+        if how not in _SCALES:
+            raise InputError(f"no scaling is called '{how}'; {did_you_mean(str(how), _SCALES)}")
+        statistics = _SCALES[how]
+        if statistics is None:
+            return replace(self, scale="none")
+        fit = self._fitting_rows(fit_rows)
+        return replace(self, X=_standardised(self.X, fit, *statistics), scale="none")
+
+    def subset(self, rows: Any) -> "Dataset":
+        """Keep the given rows (indices or boolean mask), class codes unchanged."""
+        kept = _positions(rows, self.n_samples, "rows")
+        return replace(
+            self,
+            X=self.X[kept],
+            y=self.y[kept],
+            split=None if self.split is None else self.split[kept],
+            groups=None if self.groups is None else self.groups[kept],
+        )
+
+    def select(self, features: Any) -> "Dataset":
+        """Keep the given features (column indices or boolean mask), in the given order."""
+        kept = _positions(features, self.n_features, "features")
+        relevant = None
+        if self.relevant is not None:
+            relevant = tuple(np.flatnonzero(np.isin(kept, self.relevant)).tolist())
+        return replace(
+            self,
+            X=np.ascontiguousarray(self.X[:, kept]),
+            feature_names=tuple(self.feature_names[j] for j in kept),
+            relevant=relevant,
+        )
+
+    def _fitting_rows(self, rows: Any) -> Any:
+        if rows is None and self.split is not None:
+            rows = self.split == 0
+        # a slice is a view: scaling on all rows copies nothing
+        fit = slice(None) if rows is None else _positions(rows, self.n_samples, "fit_rows")
+        if self.X[fit].shape[0] == 0:
+            raise InputError(f"{self.name} has no rows to fit the scaling on; give some fit_rows")
+        return fit
+
+
+def make_dataset(
+    X: Any,
+    y: Any,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    name: str = "data",
+    *,
+    target: str = "y",
+    scale: str = "zscore",
+    split: Any = None,
+    relevant: Sequence[int] | None = None,
+    groups: Any = None,
+) -> Dataset:
+    """Check samples and labels and put them together.
+
+    Parameters
+    ----------
+    X : array-like or pandas.DataFrame of shape (n_samples, n_features)
+        Finite numbers; booleans count as 0 and 1.
+    y : array-like of shape (n_samples,)
+        Labels; with ``class_names``, positions in it.
+    feature_names : sequence of str, optional
+        Default: the columns of a DataFrame, otherwise x1, x2, ...
+    class_names : sequence of str, optional
+        Default: the sorted labels. Names without samples are dropped.
+    name : str
+        The data's name in messages and reports.
+    target : str
+        The name of ``y`` in messages.
+    scale, split, relevant, groups
+        As in :class:`Dataset`.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    InputError
+        If anything makes the data unusable, naming place and cure.
+    """
+    if feature_names is None and hasattr(X, "columns"):
+        feature_names = X.columns
+    if feature_names is not None:
+        feature_names = [str(feature) for feature in feature_names]
+    matrix = as_matrix(X, name, feature_names)
+    names = _feature_names(feature_names, matrix.shape[1], name)
+    where = f"target '{target}' of {name}"
+    codes, classes = _encoded(y, class_names, where)
+    _check_length(codes, matrix.shape[0], where)
+    require_two_classes(codes, classes, where)
+    check_finite(matrix, name, names)
+    return Dataset(
+        X=matrix,
+        y=codes,
+        feature_names=names,
+        class_names=classes,
+        name=name,
+        scale=scale,
+        split=None if split is None else _checked_split(split, codes.size, name),
+        relevant=None if relevant is None else tuple(relevant),
+        groups=None if groups is None else np.asarray(groups),
+    )
+
+
+def _standardised(X: np.ndarray, fit: Any, centre: _Statistic, width: _Statistic) -> np.ndarray:
+    seen = X[fit]
+    shift = centre(seen)
+    # the mean of equal values can be off by a rounding error, and that would be scaled up
+    constant = seen.min(axis=0) == seen.max(axis=0)
+    shift[constant] = seen[0, constant]
+    Z = X - shift
+    span = width(Z[fit])
+    span[constant | (span == 0)] = 1.0
+    Z /= span
+    return Z
+
+
+def _positions(chosen: Any, count: int, what: str) -> np.ndarray:
+    positions = np.atleast_1d(np.asarray(chosen))
+    if positions.dtype == bool:
+        _check_length(positions, count, f"the mask for {what}", what)
+        return np.flatnonzero(positions)
+    if positions.size == 0:
+        return positions.astype(np.intp)
+    if positions.dtype.kind not in "iu" or positions.ndim != 1:
+        raise InputError(f"{what} must be a list of positions or a boolean mask")
+    if positions.min() < -count or positions.max() >= count:
+        raise InputError(f"{what} must lie between 0 and {count - 1}")
+    return positions % count
+
+
+def _feature_names(names: Sequence[str] | None, count: int, where: str) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"x{j}" for j in range(1, count + 1))
+    check_unique(names, where)
+    return tuple(names)
+
+
+def _encoded(
+    y: Any, class_names: Sequence[str] | None, where: str
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    if class_names is None:
+        return encode_labels(y, where)
+    codes = np.asarray(y).ravel()
+    if codes.dtype.kind not in "iu" or not np.isin(codes, np.arange(len(class_names))).all():
+        raise InputError(
+            f"{where} must hold whole numbers from 0 to {len(class_names) - 1}, "
+            "the positions of the class names; leave class_names out for other labels"
+        )
+    present, codes = np.unique(codes, return_inverse=True)
+    return codes, tuple(str(class_names[code]) for code in present)
+
+
+def _checked_split(split: Any, count: int, where: str) -> np.ndarray:
+    split = np.asarray(split).ravel()
+    _check_length(split, count, f"split of {where}")
+    if not np.isin(split, (0, 1)).all() or split.all():
+        raise InputError(
+            f"split of {where} must be 0 for training rows and 1 for test rows, "
+            "with at least one training row"
+        )
+    return split.astype(np.int64)
+
+
+def _check_length(values: np.ndarray, count: int, where: str, of: str = "rows") -> None:
+    if values.shape[0] != count:
+        raise InputError(f"{where} has {values.shape[0]} values for {count} {of}; give one each")

@@ -1,0 +1,253 @@
+"""Data files of many formats, each through the library that owns the format.
+
+Tables (csv, tsv, parquet, arff) have named columns, one of them the target. Containers
+(npz, mat, libsvm) hold a matrix X and the labels y beside it; where their feature names
+repeat, the copies are numbered.
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convexfs.data.checks import check_unique
+from convexfs.data.dataset import Dataset, make_dataset
+from convexfs.errors import InputError, did_you_mean
+
+_TARGET_NAMES = frozenset({"target", "class", "label", "y"})
+_DENSE_LIMIT_BYTES = 4 * 2**30
+
+
+def read_file(path: str | Path, target: str | None = None, name: str | None = None) -> Dataset:
+    """Read one data file, its format told by its suffix.
+
+    Parameters
+    ----------
+    path : str or Path
+    target : str, optional
+        The column with the classes; for npz and mat, the array. Default: a column
+        called target, class, label or y if there is exactly one, or the array y.
+    name : str, optional
+        What data set and messages are called; default: the path.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or what it holds cannot be used.
+    """
+    path, name = Path(path), name or str(path)
+    suffix = file_suffix(path)
+    if suffix is None:
+        raise InputError(
+            f"{name} has no known format; name it by one of {', '.join(sorted(_READERS))}"
+        )
+    content = _content(path, suffix, name)
+    if isinstance(content, Mapping):
+        return _from_arrays(content, target, name)
+    return _from_table(content, target, name)
+
+
+def file_suffix(path: str | Path) -> str | None:
+    """Find the suffix that tells the format of a file, if it is a known one."""
+    lowered = Path(path).name.lower()
+    return next((suffix for suffix in _READERS if lowered.endswith(suffix)), None)
+
+
+def _content(path: Path, suffix: str, name: str) -> Any:
+    if path.is_dir():
+        raise InputError(f"{name} is a folder; name a file in it")
+    try:
+        if path.stat().st_size == 0:
+            raise InputError(f"{name} is an empty file; save the data again")
+        return _READERS[suffix](path)
+    except FileNotFoundError:
+        raise InputError(f"there is no file {name}; check the spelling and the folder") from None
+    except PermissionError:
+        raise InputError(f"{name} may not be read; change its permissions") from None
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # the readers raise whatever their parsers meet
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(
+            f"{name} cannot be read as {suffix} ({reason}); check that the file is whole "
+            "and its suffix right"
+        ) from error
+
+
+def _from_table(frame: Any, target: str | None, name: str) -> Dataset:
+    columns = [str(column) for column in frame.columns]
+    check_unique(columns, name)
+    frame.columns = columns
+    chosen = _target_column(columns, target, name)
+    return make_dataset(frame.drop(columns=chosen), frame[chosen], name=name, target=chosen)
+
+
+def _from_arrays(arrays: Mapping[str, Any], target: str | None, name: str) -> Dataset:
+    options = [key for key in arrays if key not in ("X", "feature_names", "class_names", "split")]
+    labels = target or next((key for key in ("y", "Y") if key in options), None)
+    if "X" not in arrays or labels is None:
+        raise InputError(
+            f"{name} must hold arrays X and y, but holds {', '.join(arrays) or 'nothing'}; "
+            "save a dense X (X.toarray() if it is sparse) and its labels y"
+        )
+    if labels not in options:
+        raise InputError(f"{name} has no label array '{labels}'; {did_you_mean(labels, options)}")
+    return make_dataset(
+        arrays["X"],
+        arrays[labels],
+        _distinct(arrays.get("feature_names")),
+        arrays.get("class_names"),
+        name=name,
+        target=labels,
+        split=arrays.get("split"),
+    )
+
+
+def _distinct(names: Iterable[Any] | None) -> list[str] | None:
+    # probes of one gene share its name in many microarray files, and the columns differ
+    if names is None:
+        return None
+    seen: Counter[str] = Counter()
+    distinct = []
+    for name in map(str, names):
+        seen[name] += 1
+        distinct.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+    return distinct
+
+
+def _target_column(columns: list[str], target: str | None, name: str) -> str:
+    if len(columns) == 1:
+        raise InputError(
+            f"{name} has a single column '{columns[0]}', so no feature columns beside a target; "
+            "check that csv is separated by commas and tsv by tabs"
+        )
+    if target in columns:
+        return str(target)
+    last = f"its last columns are {', '.join(columns[-5:])}"
+    if target is not None:
+        hint = did_you_mean(target, columns)
+        # a wide table has too many columns to choose from in one line
+        hint = hint if hint.startswith("did you mean") else last
+        raise InputError(f"{name} has no column '{target}'; {hint}")
+    usual = [column for column in columns if column.lower() in _TARGET_NAMES]
+    if len(usual) != 1:
+        raise InputError(
+            f"{name} has {len(usual) or 'no'} columns called target, class, label or y; say which "
+            f"column holds the classes by target= (--target on the command line): {last}"
+        )
+    return usual[0]
+
+
+def _read_csv(path: Path) -> Any:
+    return _read_separated(path, ",")
+
+
+def _read_tsv(path: Path) -> Any:
+    return _read_separated(path, "\t")
+
+
+def _read_separated(path: Path, separator: str) -> Any:
+    import pandas as pd
+
+    # pandas renames repeated and nameless columns, so look at the header first
+    header = pd.read_csv(
+        path, sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False
+    )
+    names = [str(cell) for cell in header.iloc[0]]
+    check_unique([cell for cell in names if cell], path.name)
+    if "" in names:
+        raise InputError(
+            f"{path.name} has no name for column {names.index('') + 1}; name it in the header, "
+            "or leave row numbers out when saving"
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            # without index_col=False a nameless first column becomes row labels
+            return pd.read_csv(path, sep=separator, low_memory=False, index_col=False)
+    except pd.errors.ParserWarning:
+        raise InputError(
+            f"{path.name} has rows with more cells than the header has names; "
+            "name every column or drop the extra cells"
+        ) from None
+
+
+def _read_parquet(path: Path) -> Any:
+    import pandas as pd
+    import pyarrow.parquet as parquet
+
+    # pandas gives up on repeated names with a message about its own internals
+    check_unique(parquet.read_schema(path).names, path.name)
+    return pd.read_parquet(path)
+
+
+def _read_arff(path: Path) -> Any:
+    import pandas as pd
+    from scipy.io import arff
+
+    records, meta = arff.loadarff(path)
+    frame = pd.DataFrame(records)
+    for attribute, kind in zip(meta.names(), meta.types(), strict=True):
+        if kind == "nominal":
+            text = frame[attribute].str.decode("utf-8")
+            frame[attribute] = text.mask(text == "?")
+    return frame
+
+
+def _read_npz(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path, allow_pickle=False) as archive:
+        return {key: archive[key] for key in archive.files}
+
+
+def _read_mat(path: Path) -> dict[str, Any]:
+    from scipy.io import loadmat
+
+    try:
+        variables = loadmat(path)
+    except NotImplementedError:
+        raise InputError(
+            f"{path.name} is a MATLAB v7.3 file, which is HDF5; save it with -v7 instead"
+        ) from None
+    return {key: _uncelled(value) for key, value in variables.items() if key[:2] != "__"}
+
+
+def _uncelled(value: Any) -> Any:
+    # a cell array of texts arrives as an array of one-element arrays
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "O":
+        return value
+    return np.array([cell.squeeze()[()] for cell in value.ravel()])
+
+
+def _read_libsvm(path: Path) -> dict[str, np.ndarray]:
+    from sklearn.datasets import load_svmlight_file
+
+    sparse, labels, *_ = load_svmlight_file(str(path))
+    rows, columns = sparse.shape
+    if rows * columns * 8 > _DENSE_LIMIT_BYTES:
+        raise InputError(
+            f"{path.name} would need {rows * columns * 8 / 2**30:.1f} GB as a dense matrix of "
+            f"{rows} x {columns}; keep fewer columns, or rows, before loading"
+        )
+    return {"X": sparse.toarray(), "y": labels}
+
+
+_READERS: dict[str, Callable[[Path], Any]] = {
+    ".csv": _read_csv,
+    ".csv.gz": _read_csv,
+    ".tsv": _read_tsv,
+    ".tsv.gz": _read_tsv,
+    ".parquet": _read_parquet,
+    ".arff": _read_arff,
+    ".npz": _read_npz,
+    ".mat": _read_mat,
+    ".libsvm": _read_libsvm,
+    ".svm": _read_libsvm,
+    ".svmlight": _read_libsvm,
+}

@@ -1,0 +1,136 @@
+"""One door for all data: a path, a generator, a bundled set or the data folder."""
+
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from convexfs.data.dataset import Dataset, make_dataset
+from convexfs.data.files import file_suffix, read_file
+from convexfs.data.synthetic import GENERATORS
+from convexfs.errors import InputError, did_you_mean
+
+DATA_FOLDER_VARIABLE = "CONVEXFS_DATA"
+#: Names of scikit-learn's bundled sets, and its functions that load them.
+BUNDLED = {
+    "iris": "load_iris",
+    "wine": "load_wine",
+    "wdbc": "load_breast_cancer",
+    "digits": "load_digits",
+}
+
+
+def load(
+    spec: str | os.PathLike[str],
+    target: str | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
+) -> Dataset:
+    """Load or generate a data set.
+
+    Parameters
+    ----------
+    spec : str or path
+        The first that fits: an existing file; a generator with parameters, as in
+        ``spiral:noise=500,seed=3``; a bundled set (iris, wine, wdbc, digits);
+        ``data:NAME`` for a file of the data folder.
+    target : str, optional
+        The column (for npz and mat: the array) that holds the classes of a file.
+    data_dir : path, optional
+        The data folder; default: the environment variable CONVEXFS_DATA.
+
+    Returns
+    -------
+    Dataset
+        Unscaled; its ``name`` is the spec.
+
+    Raises
+    ------
+    InputError
+        If nothing fits or the data cannot be used.
+    """
+    text = os.fspath(spec)
+    try:
+        return _load(text, target, data_dir)
+    except MemoryError:
+        raise InputError(f"{text} does not fit into memory; ask for less of it") from None
+
+
+def _load(text: str, target: str | None, data_dir: Any) -> Dataset:
+    path = os.path.expanduser(text)
+    if os.path.exists(path) and not os.path.isdir(path):
+        return read_file(path, target, name=text)
+    name, _, options = text.partition(":")
+    if name == "data" and options:
+        return read_file(_in_data_folder(options, data_dir), target, name=text)
+    if name not in GENERATORS and name not in BUNDLED:
+        raise InputError(_unknown(text, path))
+    if target is not None:
+        raise InputError(f"{name} has its own classes; leave the target '{target}' out")
+    if name in GENERATORS:
+        return _generate(text, GENERATORS[name], options)
+    if options:
+        raise InputError(f"{name} takes no parameters; write just {name}")
+    return _bundled(name)
+
+
+def _generate(text: str, generator: Callable[..., Dataset], options: str) -> Dataset:
+    known = inspect.signature(generator).parameters
+    chosen: dict[str, Any] = {}
+    for option in filter(None, options.split(",")):
+        key, _, value = (part.strip() for part in option.partition("="))
+        if key not in known:
+            raise InputError(
+                f"{text} has an unknown parameter '{key}'; "
+                f"{generator.__name__} takes {', '.join(known)}"
+            )
+        chosen[key] = _number(text, key, value, whole=known[key].annotation is int)
+    return replace(generator(**chosen), name=text)
+
+
+def _number(text: str, key: str, value: str, whole: bool) -> float | int:
+    try:
+        number = float(value)
+    except ValueError:
+        number = None
+    if number is None or (whole and not number.is_integer()):
+        kind = "a whole number" if whole else "a number"
+        raise InputError(f"{text} gives '{value}' for {key}; {key} must be {kind}")
+    return int(number) if whole else number
+
+
+def _bundled(name: str) -> Dataset:
+    import sklearn.datasets
+
+    bunch: Any = getattr(sklearn.datasets, BUNDLED[name])()
+    return make_dataset(bunch.data, bunch.target, bunch.feature_names, bunch.target_names, name)
+
+
+def _in_data_folder(name: str, data_dir: Any) -> Path:
+    folder = data_dir or os.environ.get(DATA_FOLDER_VARIABLE)
+    if not folder:
+        raise InputError(
+            f"data:{name} needs the data folder; set {DATA_FOLDER_VARIABLE} or pass data_dir= "
+            "(--data on the command line)"
+        )
+    folder = Path(folder).expanduser()
+    if not folder.is_dir():
+        raise InputError(
+            f"the data folder {folder} does not exist; correct {DATA_FOLDER_VARIABLE} or data_dir="
+        )
+    for candidate in (folder / f"{name}.npz", folder / name):
+        if candidate.is_file():
+            return candidate
+    files = [path for path in folder.iterdir() if file_suffix(path)]
+    options = [path.stem if path.suffix == ".npz" else path.name for path in files]
+    raise InputError(f"the data folder {folder} has no '{name}'; {did_you_mean(name, options)}")
+
+
+def _unknown(text: str, path: str) -> str:
+    if os.path.isdir(path):
+        return f"{text} is a folder; name a file in it"
+    if file_suffix(path) or os.sep in text or "/" in text:
+        return f"there is no file {text}; check the spelling and the folder"
+    name = text.partition(":")[0]
+    return f"no data set is called '{name}'; {did_you_mean(name, [*GENERATORS, *BUNDLED])}"

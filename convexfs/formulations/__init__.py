@@ -1,0 +1,100 @@
+"""The mathematics: every method's convex problem, by name.
+
+:data:`FORMULATIONS` is the whole list. Its functions are given as dotted names
+and imported when first used, so that a native fit never loads cvxpy.
+"""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from convexfs.errors import InputError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """A named convex problem and the functions that belong to it.
+
+    Attributes
+    ----------
+    name, equation, reference : str
+        Its name, the problem in one line, and where it is printed.
+    symbol : str
+        Name of the variable that holds the feature weights.
+    build : callable
+        ``build(**values, **hyper) -> cvxpy.Problem``.
+    native : callable or None
+        Same arguments, returns a Solution without cvxpy.
+    method : callable
+        The algorithm whose step this problem is.
+    numbers : callable
+        The method's numeric half, ``numbers(X, codes, **hyper) -> values, hyper``:
+        what ``build`` takes, computed from samples.
+    violation, gap : callable
+        ``f(values, hyper, primal) -> float``: how far a point is from feasible,
+        and its distance to a dual bound, both in numpy from the formula alone.
+    """
+
+    name: str
+    equation: str
+    reference: str
+    symbol: str
+    build_at: str
+    method_at: str
+    numbers_at: str
+    native_at: str = ""
+    violation_at: str = ""
+    gap_at: str = ""
+
+    @property
+    def build(self) -> Callable[..., Any]:
+        return _resolve(self.build_at)
+
+    @property
+    def method(self) -> Callable[..., Any]:
+        return _resolve(self.method_at)
+
+    @property
+    def numbers(self) -> Callable[..., tuple[dict[str, Any], dict[str, Any]]]:
+        return _resolve(self.numbers_at)
+
+    @property
+    def native(self) -> Callable[..., Any] | None:
+        return _resolve(self.native_at) if self.native_at else None
+
+    @property
+    def violation(self) -> Callable[..., float]:
+        return _resolve(self.violation_at)
+
+    @property
+    def gap(self) -> Callable[..., float]:
+        return _resolve(self.gap_at)
+
+
+def _resolve(dotted: str) -> Callable[..., Any]:
+    module, _, name = dotted.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+FORMULATIONS: dict[str, Formulation] = {
+    "relief": Formulation(
+        name="relief",
+        equation="max w'z - lam 1'w   s.t. norm2(w) <= 1, w >= 0",
+        reference="Sun & Wu, Feature Extraction through Local Learning (2009), eq. 3-7",
+        symbol="w",
+        build_at="convexfs.formulations.relief:relief",
+        method_at="convexfs.methods.relief:relief",
+        numbers_at="convexfs.methods.relief:relief_problem",
+        native_at="convexfs.native.relief:relief",
+        violation_at="convexfs.native.relief:violation",
+        gap_at="convexfs.native.relief:gap",
+    ),
+}
+
+
+def formulation(name: str) -> Formulation:
+    """Look a formulation up, with the nearest name if there is none."""
+    if name not in FORMULATIONS:
+        raise InputError(f"unknown formulation {name!r}: {did_you_mean(name, FORMULATIONS)}")
+    return FORMULATIONS[name]

@@ -1,0 +1,1 @@
+"""Algorithms: outer loops over problems, as plain functions."""

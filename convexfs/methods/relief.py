@@ -1,0 +1,119 @@
+"""RELIEF and RELIEF-F: one convex problem, no outer loop."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import ConvexfsWarning, InputError
+from convexfs.formulations import FORMULATIONS
+from convexfs.methods.step import require_answer, solve_step
+from convexfs.neighbors.hits_misses import SignedNeighbors, margin_vector, signed_neighbors
+from convexfs.solution import Certificate, Solution
+
+
+@dataclass(frozen=True)
+class ReliefResult:
+    """Weights, the margin vector z they come from, and their proof."""
+
+    weights: np.ndarray
+    margin: np.ndarray
+    solution: Solution
+    certificate: Certificate
+
+
+def relief(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    n_neighbors: int = 1,
+    miss: str = "nearest",
+    metric: str = "manhattan",
+    online: bool = False,
+    n_epochs: int = 1,
+    l1: float = 0.0,
+    solver: str = "auto",
+    solver_tol: float = 1e-6,
+    solver_options: Mapping[str, Any] | None = None,
+    build: Callable[..., Any] | None = None,
+    seed: Any = None,
+    map: Callable[..., Any] = map,
+    verbose: bool = False,
+) -> ReliefResult:
+    r"""Feature weights of RELIEF (Sun & Wu 2009, eq. 3-7).
+
+    Margins are summed over the samples,
+    :math:`z = \sum_n (|x_n - NM(x_n)| - |x_n - NH(x_n)|)`, and the weights solve
+    :math:`\max w^T z - \lambda 1^T w,\ \|w\|_2 \le 1,\ w \ge 0`.
+
+    Parameters
+    ----------
+    X : array (N, J)
+    codes : int array (N,)
+        Classes, 0 to K - 1.
+    n_neighbors, miss, metric
+        See :func:`convexfs.neighbors.hits_misses.signed_neighbors`.
+    online : bool
+        Draw samples at random, as the algorithm of Fig. 1 does, `n_epochs`
+        times N of them; z is then an estimate scaled to the whole set.
+    l1 : float in [0, 1)
+        lambda as a share of the largest z, since z grows with N.
+    seed
+        For the draws; as :func:`numpy.random.default_rng` takes it.
+    map : callable
+        Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
+    """
+    values, hyper = relief_problem(
+        X, codes, n_neighbors=n_neighbors, miss=miss, metric=metric,
+        online=online, n_epochs=n_epochs, l1=l1, seed=seed, map=map,
+    )  # fmt: skip
+    formulation = FORMULATIONS["relief"]
+    solution, certificate = solve_step(
+        formulation, values, hyper, solver=solver, tol=solver_tol,
+        solver_options=solver_options, build=build, verbose=verbose,
+    )  # fmt: skip
+    weights = require_answer(solution, formulation.symbol)
+    if not np.any(values["z"] > hyper["lam"]):
+        warnings.warn(
+            "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
+            "check the labels, scale the features, or use more neighbours",
+            ConvexfsWarning,
+            stacklevel=2,
+        )
+    return ReliefResult(weights, values["z"], solution, certificate)
+
+
+def relief_problem(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    n_neighbors: int = 1,
+    miss: str = "nearest",
+    metric: str = "manhattan",
+    online: bool = False,
+    n_epochs: int = 1,
+    l1: float = 0.0,
+    seed: Any = None,
+    map: Callable[..., Any] = map,
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """The numeric half: what the formulation's ``build`` takes, as arrays and numbers."""
+    if not 0.0 <= l1 < 1.0:
+        raise InputError(f"l1 is a share of the largest margin, in [0, 1), not {l1}")
+    if n_epochs < 1:
+        raise InputError(f"n_epochs must be at least 1, not {n_epochs}")
+    neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
+    if online:
+        neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
+    z = margin_vector(X, neighbors, metric, map)
+    return {"z": z}, {"lam": l1 * float(max(z.max(initial=0.0), 0.0))}
+
+
+def _drawn(
+    neighbors: SignedNeighbors, n_epochs: int, rng: np.random.Generator
+) -> SignedNeighbors:
+    """Count every sample as often as it is drawn, over the number of epochs."""
+    n = len(neighbors.index)
+    times = np.bincount(rng.integers(n, size=n_epochs * n), minlength=n) / n_epochs
+    return SignedNeighbors(neighbors.index, neighbors.coefficient * times[:, None, None])

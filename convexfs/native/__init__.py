@@ -1,0 +1,1 @@
+"""Specialised solvers: a formulation's inputs in, the same Solution out, without cvxpy."""

@@ -1,0 +1,1 @@
+"""One cvxpy problem in, one Solution and one Certificate out."""

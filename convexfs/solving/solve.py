@@ -1,0 +1,180 @@
+"""Solve one cvxpy problem with one backend and bring back plain numbers."""
+
+import logging
+import time
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from cvxpy import settings as cvxpy_settings
+from cvxpy.constraints import SOC, ExpCone, PowCone3D
+
+from convexfs.errors import ConvexfsWarning, InputError
+from convexfs.solution import ERROR, ConePoint, Solution
+from convexfs.solving.backends import BACKENDS, choose
+
+log = logging.getLogger(__name__)
+
+
+def solve(
+    problem: cp.Problem,
+    solver: str = "auto",
+    tol: float = 1e-6,
+    time_limit: float | None = None,
+    solver_options: Mapping[str, Any] | None = None,
+    verbose: bool = False,
+) -> Solution:
+    """Solve any DCP `problem`; a failure is a Solution too, with its reason.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        Its variables and duals are filled as ``problem.solve`` would, or
+        emptied if the solver fails: nothing is left over from an earlier solve.
+    solver : str
+        A cvxpy solver name, or ``"auto"`` for the table's preference.
+    tol, time_limit : float
+        One accuracy and one limit in seconds, translated for the solver.
+    solver_options : mapping, optional
+        The solver's own options, on top of the translated ones.
+    verbose : bool
+        Let the solver print.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    InputError
+        Before any work: not DCP, unknown, missing or unsuitable solver.
+    """
+    _check(problem, tol, time_limit)
+    row = choose(problem, solver, time_limit)
+    if time_limit is not None and row.limit is None:
+        warnings.warn(
+            f"{row.name} has no time limit of its own; time_limit is ignored here",
+            ConvexfsWarning,
+            stacklevel=2,
+        )
+    options = row.options(tol, time_limit) | dict(solver_options or {})
+    clear(problem)
+    start = compiled = time.perf_counter()
+    try:
+        data, chain, inverse = problem.get_problem_data(row.name, solver_opts=dict(options))
+        compiled = time.perf_counter()
+        raw = chain.solve_via_data(problem, data, False, verbose, dict(options))
+        solve_seconds = time.perf_counter() - compiled
+        answer = _answer(problem, data, chain, inverse, raw)
+    # Solvers raise TypeError, ValueError, SolverError and classes of their own.
+    except Exception as failure:
+        clear(problem)
+        log.warning("%s failed: %s", row.name, failure)
+        solve_seconds = time.perf_counter() - compiled
+        answer = {"status": ERROR, "failure": f"{type(failure).__name__}: {failure}"}
+    return Solution(
+        solver=row.name,
+        solver_version=row.version,
+        compile_seconds=compiled - start,
+        solve_seconds=solve_seconds,
+        tol=tol,
+        **answer,
+    )
+
+
+def clear(problem: cp.Problem) -> None:
+    """Forget every value an earlier solve left in `problem`."""
+    for variable in problem.variables():
+        variable.save_value(None)
+    for constraint in problem.constraints:
+        for dual in constraint.dual_variables:
+            dual.save_value(None)
+    problem._value = problem._status = problem._solution = None
+
+
+def _check(problem: cp.Problem, tol: float, time_limit: float | None) -> None:
+    if not isinstance(problem, cp.Problem):
+        raise InputError(f"solve takes a cvxpy.Problem, not {type(problem).__name__}")
+    if not 0 < tol < 1:
+        raise InputError(f"tol must lie between 0 and 1, not {tol}")
+    if time_limit is not None and time_limit <= 0:
+        raise InputError(f"time_limit must be a positive number of seconds, not {time_limit}")
+    if not problem.is_dcp():
+        raise InputError(
+            "the problem is not convex by cvxpy's rules (DCP), so no answer could be certified: "
+            + _what_breaks_dcp(problem)
+        )
+    unset = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
+    if unset:
+        raise InputError(f"give parameter {', '.join(unset)} a value before solving")
+
+
+def _what_breaks_dcp(problem: cp.Problem) -> str:
+    if not problem.objective.is_dcp():
+        return f"the objective {problem.objective} is {problem.objective.expr.curvature.lower()}"
+    return f"the constraint {next(c for c in problem.constraints if not c.is_dcp())} is not"
+
+
+def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any) -> dict[str, Any]:
+    """Status, point and multipliers, with `problem` filled as cvxpy would."""
+    answer = chain.invert(raw, inverse)
+    found: dict[str, Any] = {
+        "status": answer.status,
+        "iterations": answer.attr.get(cvxpy_settings.NUM_ITERS),
+    }
+    if answer.status in cvxpy_settings.SOLUTION_PRESENT:
+        problem.unpack(answer)
+        found |= {
+            "primal": _primal(problem),
+            "dual": _dual(problem),
+            "objective": float(np.real(problem.objective.value)),
+            "cone": _cone_point(data, chain, inverse, raw),
+        }
+    return found
+
+
+def _primal(problem: cp.Problem) -> dict[str, np.ndarray]:
+    return {variable.name(): np.array(variable.value) for variable in problem.variables()}
+
+
+def _dual(problem: cp.Problem) -> dict[str, np.ndarray]:
+    """Multipliers by the constraint's label, or by its position."""
+    named = {}
+    for position, constraint in enumerate(problem.constraints):
+        label = constraint.label or str(position)
+        parts = [dual.value for dual in constraint.dual_variables if dual.value is not None]
+        if parts:
+            named[label] = np.hstack([np.ravel(part, order="F") for part in parts])
+    return named
+
+
+def _cone_point(data: dict, chain: Any, inverse: Any, raw: Any) -> ConePoint | None:
+    """Vectors of the cone program, multipliers in the row order of ``A x + b``."""
+    program = data.get(cvxpy_settings.PARAM_PROB)
+    if program is None:
+        return None
+    answer = chain.solver.invert(raw, inverse[-1])
+    # SCIP appends variables of its own to those of the program.
+    x = np.ravel(next(iter(answer.primal_vars.values())))[: program.x.size]
+    duals = answer.dual_vars if BACKENDS[chain.solver.name()].duals else None
+    if not duals or any(duals.get(constraint.id) is None for constraint in program.constraints):
+        return ConePoint(x, None)
+    y = [_in_row_order(constraint, duals[constraint.id]) for constraint in program.constraints]
+    return ConePoint(x, np.hstack(y or [np.empty(0)]))
+
+
+def _in_row_order(constraint: Any, multipliers: Any) -> np.ndarray:
+    """Multipliers in row order; cvxpy has them one cone after the other.
+
+    Rows of a second-order cone are all t, then X cone by cone; those of
+    three-dimensional cones are all first entries, all second, all third.
+    """
+    flat = np.ravel(multipliers, order="F")
+    if isinstance(constraint, SOC):
+        cones = flat.reshape(-1, constraint.cone_sizes()[0])
+        return np.hstack([cones[:, 0], cones[:, 1:].ravel()])
+    if isinstance(constraint, ExpCone | PowCone3D):
+        return flat.reshape(-1, 3).T.ravel()
+    return flat

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Make a private environment, install convexfs and run its main job on embedded data.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+ensure_environment
+exec "$venv/bin/python" "$root/scripts/quickstart.py"

@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+
+from convexfs.data import BUNDLED, GENERATORS, load
+from convexfs.errors import InputError
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.delenv("CONVEXFS_DATA", raising=False)
+    np.savez(tmp_path / "small.npz", X=np.eye(4), y=[0, 0, 1, 1])
+    (tmp_path / "table.csv").write_text("a,y\n1,0\n2,1\n")
+    (tmp_path / "notes.md").write_text("not data")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "classes"),
+    [
+        ("iris", (150, 4), 3),
+        ("wine", (178, 13), 3),
+        ("wdbc", (569, 30), 2),
+        ("digits", (1797, 64), 10),
+    ],
+)
+def test_bundled_sets(name, shape, classes):
+    data = load(name)
+    assert data.X.shape == shape
+    assert data.n_classes == classes
+    assert data.name == name
+
+
+def test_every_bundled_set_is_tested():
+    assert set(BUNDLED) == {"iris", "wine", "wdbc", "digits"}
+
+
+def test_generator_with_parameters():
+    data = load("spiral:noise=1e1, seed=3,turns=0.5")
+    assert data.X.shape == (460, 12)
+    assert data.name == "spiral:noise=1e1, seed=3,turns=0.5"
+    np.testing.assert_array_equal(data.X, GENERATORS["spiral"](noise=10, seed=3, turns=0.5).X)
+
+
+def test_an_existing_file_comes_first(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "wine.csv").write_text("a,y\n1,0\n2,1\n")
+    (folder / "iris").mkdir()
+    assert load("wine.csv").n_samples == 2
+    assert load("iris").n_samples == 150
+
+
+@pytest.mark.parametrize("name", ["small", "small.npz", "table.csv"])
+def test_data_folder_by_argument_and_environment(folder, monkeypatch, name):
+    by_argument = load(f"data:{name}", data_dir=folder)
+    monkeypatch.setenv("CONVEXFS_DATA", str(folder))
+    assert load(f"data:{name}").digest == by_argument.digest
+    assert by_argument.name == f"data:{name}"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("spiral:nois=3", "unknown parameter 'nois'; spiral takes n, turns, radius, noise, seed"),
+        ("spiral:noise=many", "gives 'many' for noise; noise must be a whole number"),
+        ("spiral:noise=1.5", "gives '1.5' for noise"),
+        ("spiral:noise=inf", "gives 'inf' for noise"),
+        ("spiral:noise", "gives '' for noise"),
+        ("spiral:turns=x", "gives 'x' for turns; turns must be a number"),
+        ("spiral:noise=-1", "noise is -1; give a finite number of at least 0"),
+        ("spiral:turns=nan", "turns is nan; give a finite number above 0"),
+        ("spiral:noise=1000000000000", "does not fit into memory"),
+        ("iris:n=3", "iris takes no parameters"),
+        ("sprial", "no data set is called 'sprial'; did you mean spiral"),
+        ("Iris", "did you mean iris"),
+        ("qqqq", "choose from digits, iris, ringnorm"),
+        ("missing.csv", "there is no file missing.csv"),
+        ("nowhere/missing", "there is no file nowhere/missing"),
+        ("data:small", "needs the data folder; set CONVEXFS_DATA or pass data_dir="),
+    ],
+)
+def test_unusable_specs(folder, monkeypatch, spec, message):
+    monkeypatch.chdir(folder)
+    with pytest.raises(InputError, match=message):
+        load(spec)
+
+
+@pytest.mark.parametrize("spec", ["iris", "spiral"])
+def test_only_files_take_a_target(spec):
+    with pytest.raises(InputError, match="has its own classes; leave the target 'kind' out"):
+        load(spec, target="kind")
+
+
+def test_misspelt_name_in_the_data_folder(folder):
+    with pytest.raises(InputError, match="has no 'smal'; did you mean small"):
+        load("data:smal", data_dir=folder)
+    with pytest.raises(InputError, match=r"has no 'qq'; choose from small, table\.csv"):
+        load("data:qq", data_dir=folder)
+
+
+def test_missing_data_folder(folder):
+    with pytest.raises(InputError, match=r"data folder .*nowhere does not exist"):
+        load("data:small", data_dir=folder / "nowhere")

@@ -5,9 +5,12 @@ a native solver, never imports cvxpy.
 """
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+# Records go where the application sends them, and nowhere by default.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _HOMES = {
     "Certificate": "convexfs.solution",

@@ -22,11 +22,12 @@ from rich.text import Text
 
 import convexfs
 from convexfs.data import BUNDLED, GENERATORS, Dataset, load
-from convexfs.data.dataset import SCALINGS
-from convexfs.data.files import check_writable, write_file
+from convexfs.data.dataset import SCALES
+from convexfs.data.writers import WRITERS, check_target, write_file
 from convexfs.errors import ConvexfsError, InputError, did_you_mean
 from convexfs.estimators import ESTIMATORS, estimator
 from convexfs.formulations import FORMULATIONS, formulation
+from convexfs.pictures import PICTURE_FORMATS, weight_bars
 
 #: Rows of the weights table before the rest is only counted.
 SHOWN_WEIGHTS = 20
@@ -34,12 +35,11 @@ SHOWN_WEIGHTS = 20
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    warnings.showwarning = _show_warning
     arguments = _parser().parse_args(argv)
-    if arguments.data is not None:
-        os.environ["CONVEXFS_DATA"] = str(arguments.data)
     try:
-        return arguments.run(arguments)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            return arguments.run(arguments)
     except ConvexfsError as error:
         _complain(f"error: {error}")
         return 2
@@ -55,15 +55,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 def list_all(_: argparse.Namespace) -> int:
     """Print methods, formulations, generators and bundled data."""
     console = _console()
-    methods = Table("method", "estimator", title="Methods", title_justify="left")
+    methods = _table("Methods", "method", "estimator")
     for name, home in ESTIMATORS.items():
         methods.add_row(name, "convexfs." + home.partition(":")[2])
     console.print(methods)
-    problems = Table("formulation", "problem", "printed in", title="Formulations", title_justify="left")
+    problems = Table(
+        "formulation", "problem", "printed in", title="Formulations", title_justify="left"
+    )
     for row in FORMULATIONS.values():
         problems.add_row(row.name, Text(row.equation), Text(row.reference))
     console.print(problems)
-    data = Table("data", "kind", "what", title="Data", title_justify="left")
+    data = _table("Data", "data", "kind", "what")
     for name, generate in GENERATORS.items():
         data.add_row(name, "generator", (generate.__doc__ or "").partition("\n")[0])
     for name in BUNDLED:
@@ -75,7 +77,7 @@ def list_all(_: argparse.Namespace) -> int:
 def show(arguments: argparse.Namespace) -> int:
     """Print a formulation and the problem it makes of a data set."""
     row = formulation(arguments.formulation)
-    data = load(arguments.on, arguments.target).scaled()
+    data = load(arguments.on, arguments.target, arguments.data).scaled()
     values, hyper = row.numbers(data.X, data.y)
     problem = row.build(**values, **hyper)
     console = _console()
@@ -103,11 +105,12 @@ def solvers(_: argparse.Namespace) -> int:
 
 def select(arguments: argparse.Namespace) -> int:
     """Weigh the features of a data set; print, plot and write what was selected."""
-    for path in (arguments.out, arguments.plot):
-        if path is not None:
-            check_writable(path)
+    if arguments.out is not None:
+        check_target(arguments.out, WRITERS)
+    if arguments.plot is not None:
+        check_target(arguments.plot, PICTURE_FORMATS)
     model = _estimator(arguments)
-    data = load(arguments.source, arguments.target)
+    data = load(arguments.source, arguments.target, arguments.data)
     scaled = data.scaled(arguments.scale)
     start = time.perf_counter()
     with Console(stderr=True).status(
@@ -119,8 +122,6 @@ def select(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         write_file(data.select(support), arguments.out)
     if arguments.plot is not None:
-        from convexfs.pictures import weight_bars
-
         weight_bars(model.weights_, data.feature_names, support).savefig(arguments.plot)
     report = _json_report if arguments.json else _table_report
     report(arguments, data, model, support, seconds)
@@ -168,12 +169,14 @@ def _table_report(
     console = _console()
     order = np.argsort(-model.weights_, kind="stable")
     title = f"{arguments.method} on {data.name}: {support.sum()} of {data.n_features} features"
-    table = Table("rank", "feature", "weight", "", "selected", title=title, title_justify="left")
+    table = _table(title, "rank", "feature", "weight", "", "selected")
     largest = model.weights_.max(initial=0.0) or 1.0
     for rank, j in enumerate(order[:SHOWN_WEIGHTS], start=1):
         bar = "█" * round(20 * model.weights_[j] / largest)
         chosen = "yes" if support[j] else ""
-        table.add_row(str(rank), Text(data.feature_names[j]), f"{model.weights_[j]:.4f}", bar, chosen)
+        table.add_row(
+            str(rank), Text(data.feature_names[j]), f"{model.weights_[j]:.4f}", bar, chosen
+        )
     console.print(table)
     if len(order) > SHOWN_WEIGHTS:
         console.print(f"… and {len(order) - SHOWN_WEIGHTS} more (--json has them all)")
@@ -216,6 +219,10 @@ def _console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=140)
 
 
+def _table(title: str, *headings: str) -> Table:
+    return Table(*headings, title=title, title_justify="left")
+
+
 def _complain(line: str) -> None:
     print(f"convexfs: {line}", file=sys.stderr)
 
@@ -237,7 +244,6 @@ def _parser() -> argparse.ArgumentParser:
         description="Local-learning feature selection as explicit convex problems.",
     )
     parser.add_argument("--version", action="version", version=f"convexfs {convexfs.__version__}")
-    parser.set_defaults(data=None)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
 
     def command(name: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
@@ -271,9 +277,16 @@ def _select_options(parser: argparse.ArgumentParser) -> None:
     add("--method", default="relief", help="a name that `convexfs list` prints [relief]")
     add("--solver", default="auto", help="native, or a name that `convexfs solvers` prints [auto]")
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="a method's parameter")
-    add("--top", type=int, metavar="K", help="keep the K heaviest [those above 1 %% of the largest]")
-    add("--scale", choices=SCALINGS, help="[what the data declare; zscore for files]")
+    add(
+        "--top", type=int, metavar="K", help="keep the K heaviest [those above 1 %% of the largest]"
+    )
+    add("--scale", choices=list(SCALES), help="[what the data declare; zscore for files]")
     add("--seed", type=int, default=0, metavar="N", help="for anything random [0]")
-    add("--out", type=Path, metavar="FILE", help="write the selected columns (.csv .tsv .parquet .npz)")
+    add(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write the selected columns (.csv .tsv .parquet .npz)",
+    )
     add("--plot", type=Path, metavar="FILE", help="write a bar chart (.png .svg .pdf)")
     add("--json", action="store_true", help="print everything as JSON instead of a table")

@@ -6,7 +6,10 @@ The command line prints it and exits with code 2; Python callers catch
 """
 
 import difflib
+import math
 from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
 
 
 class ConvexfsError(Exception):
@@ -49,3 +52,36 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
     if near:
         return f"did you mean {lowered[near[0]]}?"
     return f"choose from {', '.join(known)}" if known else "there are none to choose from"
+
+
+def check_number(
+    name: str,
+    value: Any,
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    whole: bool = False,
+    open_ends: bool = False,
+) -> None:
+    """Raise unless `value` is a number in [low, high], or ]low, high[ with `open_ends`.
+
+    >>> check_number("n_neighbors", 0, 1, whole=True)
+    Traceback (most recent call last):
+    convexfs.errors.InputError: n_neighbors must be a whole number of at least 1, not 0
+    """
+    kinds: Any = Integral if whole else Real
+    is_number = isinstance(value, kinds) and not isinstance(value, bool) and math.isfinite(value)
+    if is_number and (low < value < high if open_ends else low <= value <= high):
+        return
+    kind = "a whole number" if whole else "a number"
+    above = f"above {low:g}" if open_ends else f"of at least {low:g}"
+    below = f"below {high:g}" if open_ends else f"at most {high:g}"
+    bounds = [above] * math.isfinite(low) + [below] * math.isfinite(high)
+    raise InputError(f"{name} must be {kind} {' and '.join(bounds)}".strip() + f", not {value!r}")
+
+
+def check_choice(name: str, value: Any, options: Iterable[str]) -> None:
+    """Raise unless `value` is one of `options`, suggesting the nearest."""
+    options = list(options)
+    if not isinstance(value, str) or value not in options:
+        raise InputError(f"unknown {name} {value!r}: {did_you_mean(str(value), options)}")

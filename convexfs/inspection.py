@@ -45,6 +45,7 @@ class Inspection:
     def __str__(self) -> str:
         with np.printoptions(threshold=8, edgeitems=2, precision=4):
             formula = str(self.problem)
+        rules = ", ".join(f"{rule} {'yes' if kept else 'no'}" for rule, kept in self.rules.items())
         ready = [name for name, verdict in self.solvers.items() if verdict == "ready"]
         lines = [
             formula,
@@ -52,11 +53,10 @@ class Inspection:
             "variables    " + _listing(self.problem.variables()),
             "parameters   " + (_listing(self.problem.parameters()) or "none"),
             "constraints  " + ", ".join(self._constraints()),
-            "curvature    " + self.problem.objective.expr.curvature.lower()
-            + "; " + ", ".join(f"{rule} {'yes' if kept else 'no'}" for rule, kept in self.rules.items()),
+            f"curvature    {self.problem.objective.expr.curvature.lower()}; {rules}",
             f"needs        {self.needs}",
             "solvers      " + ", ".join(ready),
-        ]  # fmt: skip
+        ]
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+PICTURE_FORMATS = (".png", ".svg", ".pdf")
 #: Above this many features bars become a line of stems over the feature index.
 MOST_BARS = 40
 
@@ -25,7 +26,7 @@ def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) 
     """
     from matplotlib.figure import Figure
 
-    colours = np.where(support, "tab:blue", "lightgrey")
+    colours = ["tab:blue" if kept else "lightgrey" for kept in support]
     if len(weights) > MOST_BARS:
         figure = Figure(figsize=(8, 4), layout="constrained")
         axes = figure.subplots()
@@ -35,7 +36,7 @@ def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) 
         order = np.argsort(-weights, kind="stable")
         figure = Figure(figsize=(7, 1.2 + 0.24 * len(weights)), layout="constrained")
         axes = figure.subplots()
-        axes.barh([names[j] for j in order], weights[order], color=colours[order])
+        axes.barh([names[j] for j in order], weights[order], color=[colours[j] for j in order])
         axes.invert_yaxis()
         axes.set(xlabel="weight")
         axes.margins(y=0.01)

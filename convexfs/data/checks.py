@@ -222,9 +222,11 @@ def _matrix_of_frame(X: Any, where: str, feature_names: Sequence[str] | None) ->
 
 
 def _first_text(column: Any) -> object:
+    import pandas as pd
+
     known = column.dropna()
-    written = [value for value in known if isinstance(value, str)]
-    return next(iter(written or known), "")
+    numbers: Any = pd.to_numeric(known, errors="coerce")
+    return next(iter(known[numbers.isna()]), "")
 
 
 def _discrete(labels: np.ndarray, where: str) -> np.ndarray:

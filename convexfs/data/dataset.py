@@ -38,7 +38,7 @@ def _largest(X: np.ndarray) -> np.ndarray:
 
 _Statistic = Callable[[np.ndarray], np.ndarray]
 #: What is subtracted, and what the difference is then divided by.
-_SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = {
+SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = {
     "zscore": (_mean, _root_mean_square),
     "minmax": (_smallest, _largest),
     "none": None,
@@ -58,6 +58,8 @@ class Dataset:
     feature_names, class_names : tuple of str
     name : str
         The spec the data came from.
+    target : str
+        What the classes are called: the column a file has them in.
     scale : str
         The scaling the data ask for: "zscore", "minmax" or "none".
     split : array of int, optional
@@ -73,6 +75,7 @@ class Dataset:
     feature_names: tuple[str, ...]
     class_names: tuple[str, ...]
     name: str = "data"
+    target: str = "y"
     scale: str = "zscore"
     split: np.ndarray | None = None
     relevant: tuple[int, ...] | None = None
@@ -132,9 +135,9 @@ class Dataset:
             Asking for no further scaling.
         """
         how = self.scale if how is None else how
-        if how not in _SCALES:
-            raise InputError(f"no scaling is called '{how}'; {did_you_mean(str(how), _SCALES)}")
-        statistics = _SCALES[how]
+        if how not in SCALES:
+            raise InputError(f"no scaling is called '{how}'; {did_you_mean(str(how), SCALES)}")
+        statistics = SCALES[how]
         if statistics is None:
             return replace(self, scale="none")
         fit = self._fitting_rows(fit_rows)
@@ -201,9 +204,7 @@ def make_dataset(
         Default: the sorted labels. Names without samples are dropped.
     name : str
         The data's name in messages and reports.
-    target : str
-        The name of ``y`` in messages.
-    scale, split, relevant, groups
+    target, scale, split, relevant, groups
         As in :class:`Dataset`.
 
     Returns
@@ -232,6 +233,7 @@ def make_dataset(
         feature_names=names,
         class_names=classes,
         name=name,
+        target=target,
         scale=scale,
         split=None if split is None else _checked_split(split, codes.size, name),
         relevant=None if relevant is None else tuple(relevant),

@@ -29,6 +29,7 @@ class WeightSelector(SelectorMixin, BaseEstimator):
 
     n_features_to_select: int | None
     n_jobs: int | None
+    n_features_in_: int
     random_state: Any
     weights_: np.ndarray
 
@@ -77,7 +78,7 @@ class WeightSelector(SelectorMixin, BaseEstimator):
 @contextmanager
 def thread_map(n_jobs: int | None) -> Iterator[Callable[..., Any]]:
     """Yield a ``map`` over `n_jobs` threads; the kernels it runs release the GIL."""
-    workers = effective_n_jobs(n_jobs)
+    workers = 1 if n_jobs is None else effective_n_jobs(n_jobs)
     if workers == 1:
         yield map
         return

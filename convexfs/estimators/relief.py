@@ -30,7 +30,7 @@ class Relief(WeightSelector):
         Draw samples at random as the original algorithm does.
     n_epochs : int, default=1
         Draws, as a multiple of the number of samples.
-    l1 : float in [0, 1), default=0
+    l1 : float in [0, 1], default=0
         Leave out features whose z is below this share of the largest.
     solver : str, default="auto"
         "auto" and "native" use the closed form; a cvxpy name uses that backend.

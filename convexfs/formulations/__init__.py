@@ -22,6 +22,9 @@ class Formulation:
         Its name, the problem in one line, and where it is printed.
     symbol : str
         Name of the variable that holds the feature weights.
+    cones, integer : frozenset of str, bool
+        What the problem asks of a solver, so that an unsuitable one is refused
+        before any work.
     build : callable
         ``build(**values, **hyper) -> cvxpy.Problem``.
     native : callable or None
@@ -40,12 +43,14 @@ class Formulation:
     equation: str
     reference: str
     symbol: str
+    cones: frozenset[str]
     build_at: str
     method_at: str
     numbers_at: str
     native_at: str = ""
     violation_at: str = ""
     gap_at: str = ""
+    integer: bool = False
 
     @property
     def build(self) -> Callable[..., Any]:
@@ -83,6 +88,7 @@ FORMULATIONS: dict[str, Formulation] = {
         equation="max w'z - lam 1'w   s.t. norm2(w) <= 1, w >= 0",
         reference="Sun & Wu, Feature Extraction through Local Learning (2009), eq. 3-7",
         symbol="w",
+        cones=frozenset({"LP", "SOC"}),
         build_at="convexfs.formulations.relief:relief",
         method_at="convexfs.methods.relief:relief",
         numbers_at="convexfs.methods.relief:relief_problem",

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import ConvexfsWarning, InputError
+from convexfs.errors import ConvexfsWarning, check_number
 from convexfs.formulations import FORMULATIONS
-from convexfs.methods.step import require_answer, solve_step
+from convexfs.methods.step import check_solver, require_answer, solve_step
 from convexfs.neighbors.hits_misses import SignedNeighbors, margin_vector, signed_neighbors
 from convexfs.solution import Certificate, Solution
 
@@ -58,18 +58,19 @@ def relief(
     online : bool
         Draw samples at random, as the algorithm of Fig. 1 does, `n_epochs`
         times N of them; z is then an estimate scaled to the whole set.
-    l1 : float in [0, 1)
+    l1 : float in [0, 1]
         lambda as a share of the largest z, since z grows with N.
     seed
         For the draws; as :func:`numpy.random.default_rng` takes it.
     map : callable
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
     """
+    formulation = FORMULATIONS["relief"]
+    check_solver(formulation, solver, solver_tol, build)
     values, hyper = relief_problem(
         X, codes, n_neighbors=n_neighbors, miss=miss, metric=metric,
         online=online, n_epochs=n_epochs, l1=l1, seed=seed, map=map,
     )  # fmt: skip
-    formulation = FORMULATIONS["relief"]
     solution, certificate = solve_step(
         formulation, values, hyper, solver=solver, tol=solver_tol,
         solver_options=solver_options, build=build, verbose=verbose,
@@ -99,10 +100,8 @@ def relief_problem(
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """The numeric half: what the formulation's ``build`` takes, as arrays and numbers."""
-    if not 0.0 <= l1 < 1.0:
-        raise InputError(f"l1 is a share of the largest margin, in [0, 1), not {l1}")
-    if n_epochs < 1:
-        raise InputError(f"n_epochs must be at least 1, not {n_epochs}")
+    check_number("l1, a share of the largest margin,", l1, 0, 1)
+    check_number("n_epochs", n_epochs, 1, whole=True)
     neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
@@ -110,9 +109,7 @@ def relief_problem(
     return {"z": z}, {"lam": l1 * float(max(z.max(initial=0.0), 0.0))}
 
 
-def _drawn(
-    neighbors: SignedNeighbors, n_epochs: int, rng: np.random.Generator
-) -> SignedNeighbors:
+def _drawn(neighbors: SignedNeighbors, n_epochs: int, rng: np.random.Generator) -> SignedNeighbors:
     """Count every sample as often as it is drawn, over the number of epochs."""
     n = len(neighbors.index)
     times = np.bincount(rng.integers(n, size=n_epochs * n), minlength=n) / n_epochs

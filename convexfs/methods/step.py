@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from convexfs.errors import ConvexfsError, InputError, did_you_mean
+from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.formulations import Formulation
 from convexfs.solution import Certificate, Solution
 
@@ -47,9 +47,26 @@ def solve_step(
     return replace(solution, build_seconds=built), certify(problem, solution)
 
 
-def runs_natively(
-    formulation: Formulation, solver: str, build: Callable[..., Any] | None
-) -> bool:
+def check_solver(
+    formulation: Formulation, solver: Any, tol: Any, build: Callable[..., Any] | None = None
+) -> None:
+    """Raise before any work if `solver` is unknown, missing or cannot take the problem.
+
+    What a changed `build` needs is known only once it is built.
+    """
+    if not isinstance(solver, str):
+        raise InputError(f"solver must be a name such as 'CLARABEL', not {solver!r}")
+    check_number("solver_tol", tol, 0, 1, open_ends=True)
+    if solver.lower() == AUTO or runs_natively(formulation, solver, build):
+        return
+    from convexfs.solving.backends import Needs, backend, check_takes
+
+    row = backend(solver)
+    if build is None:
+        check_takes(row, Needs(formulation.cones, formulation.integer))
+
+
+def runs_natively(formulation: Formulation, solver: str, build: Callable[..., Any] | None) -> bool:
     """Whether this solver choice means the native twin; an error if there is none."""
     if solver.lower() == AUTO:
         return build is None and formulation.native is not None
@@ -92,13 +109,13 @@ def call_by_name(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
     for name, parameter in parameters.items():
         if name not in offered and parameter.default is parameter.empty:
             raise InputError(
-                f"build asks for {name!r}, which is not offered here: "
-                f"{did_you_mean(name, offered)}"
+                f"build asks for {name!r}, which is not offered here: {did_you_mean(name, offered)}"
             )
     return build(**wanted)
 
 
 def require_variable(problem: Any, symbol: str) -> None:
+    """Raise unless a changed problem still has the feature weights."""
     names = [variable.name() for variable in problem.variables()]
     if symbol not in names:
         raise InputError(

@@ -15,6 +15,7 @@ import numpy as np
 from convexfs.solution import OPTIMAL, Solution
 
 NATIVE = "native"
+Numbers = Mapping[str, Any]
 
 
 def relief(z: np.ndarray, lam: float = 0.0) -> Solution:
@@ -34,13 +35,13 @@ def relief(z: np.ndarray, lam: float = 0.0) -> Solution:
     )
 
 
-def violation(values: Mapping[str, Any], hyper: Mapping[str, Any], primal: Mapping[str, Any]) -> float:
+def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """How far w is outside ``norm2(w) <= 1, w >= 0``."""
     w = np.asarray(primal["w"])
     return float(max(_norm(w) - 1.0, np.max(-w, initial=0.0), 0.0))
 
 
-def gap(values: Mapping[str, Any], hyper: Mapping[str, Any], primal: Mapping[str, Any]) -> float:
+def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """``norm2((z - lam)+) - w'(z - lam)``: dual bound minus objective."""
     lifted = np.asarray(values["z"]) - hyper.get("lam", 0.0)
     return float(_norm(np.maximum(lifted, 0.0)) - np.asarray(primal["w"]) @ lifted)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import InputError, did_you_mean
+from convexfs.errors import InputError, check_choice, check_number
 from convexfs.neighbors import kernels
 
 METRICS = ("manhattan", "sqeuclidean")
@@ -62,9 +62,12 @@ def signed_neighbors(
     map : callable
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
     """
-    squared = _check(X, n_neighbors, metric, miss)
+    check_neighbors(len(X), n_neighbors, metric, miss)
+    squared = metric == "sqeuclidean"
     X = np.ascontiguousarray(X, dtype=np.float64)
     counts = np.bincount(codes)
+    if counts.max() < 2:
+        raise InputError("no class has two samples, so none has a hit: check the target column")
     groups = 0 if miss == "nearest" else len(counts)
 
     def search(block: tuple[int, int]) -> np.ndarray:
@@ -103,19 +106,16 @@ def row_blocks(n: int) -> list[tuple[int, int]]:
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def _check(X: np.ndarray, n_neighbors: int, metric: str, miss: str) -> bool:
-    if metric not in METRICS:
-        raise InputError(f"unknown metric {metric!r}: {did_you_mean(str(metric), METRICS)}")
-    if miss not in MISS_RULES:
-        raise InputError(f"unknown miss rule {miss!r}: {did_you_mean(str(miss), MISS_RULES)}")
-    if n_neighbors < 1:
-        raise InputError(f"n_neighbors must be at least 1, not {n_neighbors}")
-    if n_neighbors >= len(X):
+def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) -> None:
+    """Raise if these cannot be had from `n_samples` rows."""
+    check_choice("metric", metric, METRICS)
+    check_choice("miss rule", miss, MISS_RULES)
+    check_number("n_neighbors", n_neighbors, 1, whole=True)
+    if n_neighbors >= n_samples:
         raise InputError(
-            f"n_neighbors={n_neighbors} asks for more neighbours than the {len(X)} rows have: "
-            f"use at most {len(X) - 1}, or more rows"
+            f"n_neighbors={n_neighbors} asks for more neighbours than the {n_samples} rows have: "
+            f"use at most {n_samples - 1}, or more rows"
         )
-    return metric == "sqeuclidean"
 
 
 def _coefficients(

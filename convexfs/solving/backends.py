@@ -11,6 +11,7 @@ exercised by the test-suite, the others are carried as documented by cvxpy.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -91,10 +92,7 @@ class Backend:
 
     @property
     def version(self) -> str:
-        try:
-            return metadata.version(self.package)
-        except metadata.PackageNotFoundError:
-            return ""
+        return _version(self.package)
 
     @property
     def how_to_install(self) -> str:
@@ -111,6 +109,14 @@ class Backend:
         if time_limit is not None and self.limit is not None:
             translated |= self.limit(time_limit)
         return translated
+
+
+@cache
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 _LINEAR = frozenset({LP})
@@ -318,6 +324,12 @@ def choose(problem: cp.Problem, solver: str = "auto", time_limit: float | None =
     if solver.lower() == "auto":
         return _preferred(needs, time_limit)
     row = backend(solver)
+    check_takes(row, needs)
+    return row
+
+
+def check_takes(row: Backend, needs: Needs) -> None:
+    """Raise if a solver cannot take these cones, naming those that can."""
     if not row.takes(needs):
         taken = row.integer_cones if needs.integer else row.cones
         lacking = sorted(needs.cones - taken)
@@ -326,7 +338,6 @@ def choose(problem: cp.Problem, solver: str = "auto", time_limit: float | None =
             f"{row.name} cannot take {kind}{' + '.join(lacking)} in this problem ({needs}): "
             f"{_would_do(needs)}"
         )
-    return row
 
 
 def _preferred(needs: Needs, time_limit: float | None) -> Backend:

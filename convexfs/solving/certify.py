@@ -84,7 +84,7 @@ def _proof(
     tol: float,
 ) -> Certificate:
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
-    stated = sign * float(np.real(problem.objective.value))
+    stated = sign * np.real(np.asarray(problem.objective.value)).item()
     bound = program.dual_objective(x, y)
     size = 1.0 + max(abs(stated), abs(bound))
     return Certificate(
@@ -172,8 +172,10 @@ class ConeProgram:
         cost = self.reduced_cost(x, y)
         uncarried = np.where(cost > 0, np.isinf(self.lower), np.isinf(self.upper)) * cost
         size = max(_largest(self.q), _largest(self.A.T @ y), _largest(self.quadratic(x)))
-        outside = max([0.0, *(cone.dual_violation(y[cone.rows]) for cone in self.cones)])
-        return max(_largest(uncarried) / (1.0 + size), outside / (1.0 + _largest(y)))
+        outside = [cone.dual_violation(y[cone.rows]) for cone in self.cones if cone.dual_violation]
+        return max(
+            _largest(uncarried) / (1.0 + size), max(outside, default=0.0) / (1.0 + _largest(y))
+        )
 
     def dual_objective(self, x: np.ndarray, y: np.ndarray) -> float:
         cost = self.reduced_cost(x, y)
@@ -220,7 +222,8 @@ def _cones(constraints: list[Any], context: Any) -> Iterator[Cone]:
             case ExpCone():
                 yield Cone(rows, _exponential, _exponential_dual)
             case PSD():
-                yield Cone(rows, *[_negative_eigenvalue(_square)] * 2)
+                beyond = _negative_eigenvalue(_square)
+                yield Cone(rows, beyond, beyond)
             case SvecPSD() if context.psd_sqrt2_scaling:
                 beyond = _negative_eigenvalue(
                     _from_triangle(constraint._n, context.psd_triangle_kind)

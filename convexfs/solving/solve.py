@@ -11,7 +11,7 @@ import numpy as np
 from cvxpy import settings as cvxpy_settings
 from cvxpy.constraints import SOC, ExpCone, PowCone3D
 
-from convexfs.errors import ConvexfsWarning, InputError
+from convexfs.errors import ConvexfsWarning, InputError, check_number
 from convexfs.solution import ERROR, ConePoint, Solution
 from convexfs.solving.backends import BACKENDS, choose
 
@@ -61,10 +61,12 @@ def solve(
         )
     options = row.options(tol, time_limit) | dict(solver_options or {})
     clear(problem)
+    answer: dict[str, Any]
     start = compiled = time.perf_counter()
     try:
         data, chain, inverse = problem.get_problem_data(row.name, solver_opts=dict(options))
         compiled = time.perf_counter()
+        assert chain is not None
         raw = chain.solve_via_data(problem, data, False, verbose, dict(options))
         solve_seconds = time.perf_counter() - compiled
         answer = _answer(problem, data, chain, inverse, raw)
@@ -97,10 +99,9 @@ def clear(problem: cp.Problem) -> None:
 def _check(problem: cp.Problem, tol: float, time_limit: float | None) -> None:
     if not isinstance(problem, cp.Problem):
         raise InputError(f"solve takes a cvxpy.Problem, not {type(problem).__name__}")
-    if not 0 < tol < 1:
-        raise InputError(f"tol must lie between 0 and 1, not {tol}")
-    if time_limit is not None and time_limit <= 0:
-        raise InputError(f"time_limit must be a positive number of seconds, not {time_limit}")
+    check_number("tol", tol, 0, 1, open_ends=True)
+    if time_limit is not None:
+        check_number("time_limit, in seconds,", time_limit, 0, open_ends=True)
     if not problem.is_dcp():
         raise InputError(
             "the problem is not convex by cvxpy's rules (DCP), so no answer could be certified: "
@@ -129,7 +130,7 @@ def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any)
         found |= {
             "primal": _primal(problem),
             "dual": _dual(problem),
-            "objective": float(np.real(problem.objective.value)),
+            "objective": np.real(np.asarray(problem.objective.value)).item(),
             "cone": _cone_point(data, chain, inverse, raw),
         }
     return found

@@ -90,7 +90,7 @@ def test_making_a_data_set_leaves_warnings_to_the_estimators():
         (X[:0], "data has no rows"),
         (X[:, :0], "no feature columns"),
         (X + 1j, "complex numbers"),
-        (np.array([["1", "b"]] * 4), "text in columns '1', '2', such as '1'"),
+        (np.array([["a", "b"]] * 4), "text in columns '1', '2', such as 'a'"),
         (np.array([[1, "b"]] * 4, dtype=object), "text in column '2', such as 'b'; encode"),
         (pd.DataFrame({"a": [1, 2, 3, 4], "when": pd.to_datetime(["2020"] * 4)}), "column 'when'"),
         (pd.DataFrame(X, columns=["a", "a"]), "duplicate column name 'a'; rename or drop"),

@@ -1,0 +1,84 @@
+"""Data sets and other results as files, each through the library that owns the format."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convexfs.data.dataset import Dataset
+from convexfs.errors import InputError
+
+
+def write_file(data: Dataset, path: str | Path) -> None:
+    """Write samples and classes so that :func:`convexfs.load` reads them back.
+
+    Parameters
+    ----------
+    data : Dataset
+    path : str or Path
+        Its suffix chooses the format: .csv, .tsv, .parquet or .npz.
+    """
+    path = Path(path)
+    suffix = check_target(path, WRITERS)
+    try:
+        WRITERS[suffix](data, path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror or error})") from error
+
+
+def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
+    """Suffix of a file to be written, checked together with its folder before any work."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in suffixes:
+        raise InputError(f"{path} has no known format; name it by one of {', '.join(suffixes)}")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise InputError(f"there is no folder {path.parent} to write {path.name} in; make it first")
+    return suffix
+
+
+def _frame(data: Dataset) -> Any:
+    import pandas as pd
+
+    frame = pd.DataFrame(data.X, columns=list(data.feature_names))
+    # a feature may be called like the target of data that came without column names
+    name = data.target
+    while name in frame.columns:
+        name += "_"
+    frame[name] = data.labels
+    return frame
+
+
+def _write_csv(data: Dataset, path: Path) -> None:
+    _frame(data).to_csv(path, index=False)
+
+
+def _write_tsv(data: Dataset, path: Path) -> None:
+    _frame(data).to_csv(path, index=False, sep="\t")
+
+
+def _write_parquet(data: Dataset, path: Path) -> None:
+    _frame(data).to_parquet(path, index=False)
+
+
+def _write_npz(data: Dataset, path: Path) -> None:
+    arrays = {
+        "X": data.X,
+        "y": data.y,
+        "feature_names": np.asarray(data.feature_names),
+        "class_names": np.asarray(data.class_names),
+    }
+    if data.split is not None:
+        arrays["split"] = data.split
+    np.savez_compressed(path, allow_pickle=False, **arrays)
+
+
+WRITERS: dict[str, Callable[[Dataset, Path], None]] = {
+    ".csv": _write_csv,
+    ".tsv": _write_tsv,
+    ".parquet": _write_parquet,
+    ".npz": _write_npz,
+}

@@ -1,0 +1,144 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from convexfs import Relief, load
+from convexfs.errors import ConvexfsWarning, InputError
+
+
+@parametrize_with_checks([Relief(), Relief(n_neighbors=3, miss="prior", solver="CLARABEL")])
+@pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def wdbc():
+    return load("wdbc").scaled()
+
+
+def test_frames_keep_their_names(wdbc):
+    frame = pd.DataFrame(wdbc.X, columns=list(wdbc.feature_names))
+    selector = Relief(n_features_to_select=3).set_output(transform="pandas").fit(frame, wdbc.y)
+    reduced = selector.transform(frame)
+    assert list(reduced.columns) == list(selector.get_feature_names_out())
+    assert reduced.shape == (569, 3)
+    heaviest = frame.columns[np.argsort(-selector.weights_)[:3]]
+    assert set(reduced.columns) == set(heaviest)
+
+
+def test_without_a_number_the_share_of_the_largest_weight_decides():
+    data = load("twonorm:noise=40,seed=2").scaled()
+    selector = Relief(n_neighbors=5).fit(data.X, data.y)
+    expected = selector.weights_ > 0.01 * selector.weights_.max()
+    assert 20 <= expected.sum() < 60
+    np.testing.assert_array_equal(selector.get_support(), expected)
+
+
+def test_weights_are_the_importances_and_carry_a_certificate(wdbc):
+    selector = Relief().fit(wdbc.X, wdbc.y)
+    np.testing.assert_array_equal(selector.weights_, selector.feature_importances_)
+    assert selector.certificate_.ok
+    assert selector.margin_.shape == (30,)
+
+
+def test_threads_change_nothing(wdbc):
+    one, two = (Relief(n_neighbors=5, n_jobs=n).fit(wdbc.X, wdbc.y) for n in (1, 2))
+    np.testing.assert_array_equal(one.weights_, two.weights_)
+
+
+def test_online_draws_follow_random_state(wdbc):
+    fits = [Relief(online=True, random_state=s).fit(wdbc.X, wdbc.y).weights_ for s in (1, 1, 2)]
+    np.testing.assert_array_equal(fits[0], fits[1])
+    assert np.abs(fits[0] - fits[2]).max() > 0
+
+
+def test_it_selects_inside_a_pipeline():
+    data = load("twonorm:n=200,noise=200,seed=0")
+    knn = KNeighborsClassifier(5)
+    plain = make_pipeline(StandardScaler(), knn)
+    selecting = make_pipeline(
+        StandardScaler(), Relief(n_neighbors=10, n_features_to_select=20), clone(knn)
+    )
+    scores = [cross_val_score(model, data.X, data.y, cv=5).mean() for model in (plain, selecting)]
+    assert scores[1] > scores[0] + 0.05
+
+
+def test_a_changed_problem_can_be_fitted(wdbc):
+    import cvxpy as cp
+
+    def capped(z):
+        w = cp.Variable(len(z), name="w")
+        return cp.Problem(cp.Maximize(w @ z), [cp.norm(w) <= 1, w >= 0, w <= 0.2])
+
+    selector = Relief(formulation=capped).fit(wdbc.X, wdbc.y)
+    assert selector.weights_.max() == pytest.approx(0.2, abs=1e-4)
+    assert selector.certificate_.ok
+
+
+X = np.random.default_rng(0).standard_normal((12, 3))
+Y = np.arange(12) % 2
+
+
+def spoiled(value):
+    bad = X.copy()
+    bad[4, 1] = value
+    return bad
+
+
+@pytest.mark.parametrize(
+    ("data", "labels", "settings", "message"),
+    [
+        (spoiled(np.nan), Y, {}, "contains NaN at data row 5, column 2"),
+        (spoiled(np.inf), Y, {}, "contains infinity at data row 5, column 2"),
+        (
+            pd.DataFrame(spoiled(np.nan), columns=["a", "b", "c"]),
+            Y,
+            {},
+            "contains NaN at data row 5, column 'b'",
+        ),
+        (X, np.zeros(12), {}, "only one class, '0.0'"),
+        (X, X[:, 0], {}, "Unknown label type"),
+        (X, Y, {"n_neighbors": 12}, "more neighbours than the 12 rows have"),
+        (X, Y, {"n_features_to_select": 9}, "must lie between 1 and the 3 features"),
+        (X, Y, {"n_features_to_select": 0}, "must lie between 1 and the 3 features"),
+        (X, Y, {"solver": "OSQP"}, "OSQP cannot take SOC"),
+        (X, Y, {"solver": "CLARABLE"}, "did you mean CLARABEL"),
+        (X, Y, {"formulation": 3}, "must be a build function or a problem file, not int"),
+    ],
+)
+def test_bad_input_gets_one_clear_sentence(data, labels, settings, message):
+    with pytest.raises(ValueError, match=message):
+        Relief(**settings).fit(data, labels)
+
+
+def test_sparse_matrices_are_refused_with_the_cure():
+    with pytest.raises(TypeError, match="toarray"):
+        Relief().fit(csr_array(X), Y)
+
+
+def test_a_class_of_one_sample_is_warned_of_and_left_out():
+    labels = Y.copy()
+    labels[3] = 7
+    with pytest.warns(ConvexfsWarning, match="class '7' of one sample only"):
+        selector = Relief().fit(X, labels)
+    assert np.isfinite(selector.weights_).all()
+
+
+def test_when_no_class_has_two_samples_there_is_nothing_to_compare():
+    with pytest.raises(InputError, match="no class has two samples"), pytest.warns(ConvexfsWarning):
+        Relief().fit(X, np.arange(12))
+
+
+def test_constant_columns_are_kept_with_weight_0_and_a_warning():
+    with pytest.warns(ConvexfsWarning, match="constant column '4'"):
+        selector = Relief().fit(np.column_stack([X, np.ones(12)]), Y)
+    assert selector.weights_[3] == 0
+    assert len(selector.weights_) == 4

@@ -1,0 +1,112 @@
+import cvxpy as cp
+import pytest
+
+from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable
+from convexfs.solving import backends
+from convexfs.solving.backends import BACKENDS, backend, choose, needs_of, suitable
+from tests.solving import problems
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (problems.linear, "LP"),
+        (problems.quadratic, "QP"),
+        (problems.second_order, "SOC"),
+        (problems.logistic, "EXP"),
+        (problems.semidefinite, "SDP"),
+        (problems.quadratic_in_a_ball, "QP + SOC"),
+        (problems.integer, "integer + LP"),
+    ],
+)
+def test_needs_are_read_off_the_expression_tree(build, expected):
+    assert str(needs_of(build())) == expected
+
+
+@pytest.mark.parametrize("name", [name for name in BACKENDS if BACKENDS[name].installed])
+@pytest.mark.parametrize("build", [*problems.CONVEX.values(), problems.integer])
+def test_the_table_agrees_with_cvxpy_on_what_a_solver_takes(name, build):
+    """Whatever the table lets through, cvxpy can compile for that solver."""
+    problem = build()
+    if BACKENDS[name].takes(needs_of(problem)):
+        data, _, _ = problem.get_problem_data(name)
+        assert data
+
+
+@pytest.mark.parametrize(
+    ("build", "limit", "expected"),
+    [
+        (problems.linear, None, "HIGHS"),
+        (problems.integer, None, "HIGHS"),
+        (problems.second_order, None, "CLARABEL"),
+        (problems.logistic, None, "ECOS"),
+        (problems.logistic, 5.0, "CLARABEL"),
+        (problems.semidefinite, None, "SCS"),
+        (problems.quadratic, None, "CLARABEL"),
+    ],
+)
+def test_automatic_choice_follows_the_preference_table(build, limit, expected):
+    assert choose(build(), "auto", limit).name == expected
+
+
+def test_scs_is_asked_for_at_most_1e_7_by_default():
+    assert BACKENDS["SCS"].options(1e-6)["eps_abs"] <= 1e-7
+
+
+def test_one_tolerance_and_one_limit_translate_for_every_solver():
+    for row in BACKENDS.values():
+        options = row.options(1e-6, time_limit=7.0)
+        if row.limit is not None:
+            limit_of = row.limit(7.0)
+            assert limit_of.items() <= options.items()
+            assert "7" in str(limit_of)
+
+
+def test_every_open_solver_of_the_extra_is_tested():
+    for row in BACKENDS.values():
+        assert row.tested == (row.extra is not None), row.name
+        assert row.installed or not row.tested, f"{row.name} is not in the test environment"
+
+
+def test_an_unknown_solver_gets_the_nearest_name():
+    with pytest.raises(SolverUnavailable, match="unknown solver 'OSPQ': did you mean OSQP"):
+        backend("OSPQ")
+
+
+def test_a_missing_solver_says_how_to_install_it():
+    with pytest.raises(SolverUnavailable, match="MOSEK is not installed: pip install mosek"):
+        backend("MOSEK")
+
+
+def test_native_is_not_for_any_problem():
+    with pytest.raises(InputError, match="native solves convexfs's own formulations"):
+        backend("native")
+
+
+def test_an_unsuitable_solver_names_the_missing_cone_and_those_that_do():
+    with pytest.raises(SolverUnsuitable, match=r"HIGHS cannot take SOC .*use CLARABEL, ECOS"):
+        choose(problems.second_order(), "HIGHS")
+    with pytest.raises(SolverUnsuitable, match="CLARABEL cannot take integer variables with LP"):
+        choose(problems.integer(), "CLARABEL")
+
+
+def test_when_nothing_is_installed_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(backends.cp, "installed_solvers", list)
+    with pytest.raises(SolverUnavailable, match=r"pip install clarabel"):
+        choose(problems.second_order())
+
+
+def test_solver_names_may_be_lower_case():
+    assert choose(problems.linear(), "highs").name == "HIGHS"
+
+
+def test_suitable_lists_installed_solvers_only_unless_asked():
+    needs = needs_of(problems.second_order())
+    assert set(suitable(needs)) < set(suitable(needs, installed=False))
+    assert "MOSEK" in suitable(needs, installed=False)
+    assert "MOSEK" not in suitable(needs)
+
+
+def test_constant_objective_needs_only_lp():
+    x = cp.Variable()
+    assert str(needs_of(cp.Problem(cp.Minimize(0), [x >= 1]))) == "LP"

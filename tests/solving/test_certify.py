@@ -1,0 +1,158 @@
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
+
+from convexfs import certify, solve
+from convexfs.errors import InputError
+from convexfs.solution import ConePoint
+from convexfs.solving.backends import BACKENDS, needs_of, suitable
+from convexfs.solving.certify import _exponential, _exponential_dual
+from tests.solving import problems
+
+#: PROXQP calls the program infeasible; SCIP's point violates a cone by 2e-5.
+EXCEPTIONS = {("linear", "PROXQP"), ("many_second_order", "SCIP")}
+PAIRS = [
+    (name, solver)
+    for name, build in problems.CONVEX.items()
+    for solver in suitable(needs_of(build()))
+    if (name, solver) not in EXCEPTIONS
+]
+
+
+@pytest.mark.parametrize(("name", "solver"), PAIRS)
+def test_answers_of_every_solver_are_proven(name, solver):
+    problem = problems.CONVEX[name]()
+    certificate = certify(problem, solve(problem, solver, tol=1e-6))
+    assert certificate.ok is (True if BACKENDS[solver].duals else None), certificate.as_dict()
+    assert certificate.worst <= 1e-5
+
+
+@pytest.mark.parametrize("solver", ["HIGHS", "SCIP", "GLPK_MI", "SCIPY", "ECOS_BB"])
+def test_integer_answers_are_feasible_but_not_certified(solver):
+    problem = problems.integer()
+    certificate = certify(problem, solve(problem, solver))
+    assert certificate.ok is None
+    assert str(certificate) == "feasible, optimality not certified"
+
+
+def test_an_infeasible_integer_answer_is_refused():
+    problem = problems.integer()
+    solution = solve(problem, "HIGHS")
+    assert certify(problem, replace(solution, primal={"f": np.ones(8)})).ok is False
+    assert certify(problem, replace(solution, primal={"f": np.full(8, 0.2)})).ok is False
+
+
+@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS", "SCS"])
+@pytest.mark.parametrize("name", ["second_order", "logistic", "entropy", "quadratic_in_a_ball"])
+@pytest.mark.parametrize("step", [1e-2, -1e-2])
+def test_a_wrong_answer_is_refused_wherever_it_is_wrong(name, solver, step):
+    problem = problems.CONVEX[name]()
+    solution = solve(problem, solver, tol=1e-7)
+    symbol, value = next(iter(solution.primal.items()))
+    for position in range(value.size):
+        moved = value.copy()
+        moved[position] += step
+        assert certify(problem, replace(solution, primal={symbol: moved})).ok is False
+
+
+def test_a_matrix_answer_moved_is_refused():
+    problem = problems.semidefinite_in_a_ball()
+    solution = solve(problem, "SCS", tol=1e-7)
+    moved = solution.primal["W"] + 1e-2 * np.eye(5)
+    assert certify(problem, replace(solution, primal={"W": moved})).ok is False
+
+
+@pytest.mark.parametrize("name", problems.CONVEX)
+def test_wrong_multipliers_prove_nothing(name):
+    problem = problems.CONVEX[name]()
+    solution = solve(problem, "SCS", tol=1e-7)
+    assert solution.cone is not None
+    y = solution.cone.y
+    assert y is not None
+    doubled = replace(solution, cone=ConePoint(solution.cone.x, 2 * y + 0.1))
+    assert certify(problem, doubled).ok is False
+
+
+def test_a_kink_does_not_fool_the_certificate():
+    """At a hinge's corner no gradient vanishes, yet the cone program proves the optimum."""
+    x = cp.Variable(name="x")
+    problem = cp.Problem(cp.Minimize(cp.abs(x - 1) + 0.5 * x))
+    for solver in ("CLARABEL", "ECOS", "SCS", "HIGHS"):
+        solution = solve(problem, solver)
+        assert solution.primal["x"] == pytest.approx(1, abs=1e-5)
+        assert certify(problem, solution).ok
+
+
+def test_a_failed_solve_is_refused():
+    problem = problems.second_order()
+    failed = solve(problem, "CLARABEL", solver_options={"no_such_setting": 1})
+    certificate = certify(problem, failed)
+    assert certificate.ok is False
+    assert certificate.basis == "no point: error"
+
+
+def test_a_solution_of_another_problem_is_an_error():
+    with pytest.raises(InputError, match="no value for variable 'x'"):
+        certify(problems.linear(), solve(problems.second_order()))
+
+
+def test_a_lying_solver_is_caught(monkeypatch):
+    """A backend that stops far too early and still says optimal."""
+
+    def early(self, data, warm_start, verbose, solver_opts, solver_cache=None):
+        return honest(self, data, warm_start, verbose, solver_opts | {"max_iter": 2}, solver_cache)
+
+    honest = CLARABEL.solve_via_data
+    monkeypatch.setattr(CLARABEL, "solve_via_data", early)
+    monkeypatch.setitem(CLARABEL.STATUS_MAP, "MaxIterations", "optimal")
+    problem = problems.logistic()
+    solution = solve(problem, "CLARABEL")
+    assert solution.status == "optimal"
+    assert certify(problem, solution).ok is False
+
+
+def test_a_certificate_can_be_had_from_a_problem_built_again():
+    solution = solve(problems.logistic(), "ECOS")
+    assert certify(problems.logistic(), solution).ok
+
+
+def test_the_tolerance_is_stated_and_can_be_chosen():
+    problem = problems.logistic()
+    solution = solve(problem, "SCS", tol=1e-4)
+    assert certify(problem, solution).tol == pytest.approx(1e-3)
+    assert certify(problem, solution, tol=1e-14).ok is False
+
+
+def test_cones_that_are_not_covered_leave_the_verdict_open():
+    x = cp.Variable(3, name="x")
+    bound = cp.PowCone3D(x[0], x[1], x[2], 0.3)
+    problem = cp.Problem(cp.Minimize(x[0] + x[1]), [bound, x[2] >= 1])
+    certificate = certify(problem, solve(problem, "CLARABEL"))
+    assert certificate.ok is None
+
+
+def test_points_inside_and_outside_the_exponential_cone_and_its_dual():
+    inside = np.array([[0.3], [1.0], [np.exp(0.3)]])
+    assert _exponential(inside.ravel()) < 1e-12
+    assert _exponential((inside - [[0], [0], [0.1]]).ravel()) > 0.05
+    assert _exponential(np.array([-1.0, 0.0, 2.0])) == 0
+    assert _exponential(np.array([1.0, 0.0, 2.0])) > 0.5
+    dual = np.array([-1.0, -1.0, 1.0])  # -u exp(v/u - 1) = 1 = w
+    assert _exponential_dual(dual) < 1e-12
+    assert _exponential_dual(dual - [0, 0, 0.1]) > 0.05
+    assert _exponential_dual(np.array([0.0, 1.0, 1.0])) == 0
+    assert _exponential_dual(np.array([1.0, 1.0, 1.0])) == 1
+
+
+def test_inner_products_of_the_cone_and_its_dual_are_nonnegative():
+    rng = np.random.default_rng(1)
+    y, x = rng.uniform(0.1, 2, 200), rng.standard_normal(200)
+    primal = np.array([x, y, y * np.exp(x / y)])
+    u, v = -rng.uniform(0.1, 2, 200), rng.standard_normal(200)
+    dual = np.array([u, v, -u * np.exp(v / u - 1)])
+    assert _exponential(primal.ravel()) < 1e-9
+    assert _exponential_dual(dual.ravel()) < 1e-9
+    assert (primal.T @ dual).min() > -1e-9

@@ -1,0 +1,147 @@
+import pickle
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from convexfs import Solution, solve
+from convexfs.errors import ConvexfsWarning, InputError
+from convexfs.solving.backends import needs_of, suitable
+from tests.kkt import assert_kkt
+from tests.solving import problems
+
+
+@pytest.mark.parametrize("name", problems.KNOWN)
+def test_every_suitable_solver_finds_the_closed_form(name):
+    for solver in suitable(needs_of(problems.CONVEX[name]())):
+        solution = solve(problems.CONVEX[name](), solver, tol=1e-7)
+        assert solution.status in ("optimal", "optimal_inaccurate"), (solver, solution)
+        assert solution.objective == pytest.approx(problems.KNOWN[name], rel=1e-5), solver
+
+
+@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS", "SCS"])
+@pytest.mark.parametrize("build", [problems.second_order, problems.logistic])
+def test_gradients_vanish_at_the_answer(build, solver):
+    problem = build()
+    solve(problem, solver, tol=1e-8)
+    assert_kkt(problem, 1e-4)
+
+
+def test_solution_holds_plain_numbers_by_name():
+    problem = problems.second_order()
+    problem.constraints[0].set_label("norm")
+    solution = solve(problem)
+    assert set(solution.primal) == {"w"}
+    assert set(solution.dual) == {"norm", "1"}
+    assert solution.dual["norm"] == pytest.approx(problems.KNOWN["second_order"], rel=1e-5)
+    assert solution.solver == "CLARABEL"
+    assert solution.solver_version
+    assert solution.compile_seconds > 0
+    assert solution.solve_seconds > 0
+    copy = pickle.loads(pickle.dumps(solution))
+    assert isinstance(copy, Solution)
+    np.testing.assert_array_equal(copy.primal["w"], solution.primal["w"])
+
+
+def test_infeasible_and_unbounded_problems_have_no_point():
+    x = cp.Variable(name="x")
+    assert solve(cp.Problem(cp.Minimize(x), [x >= 1, x <= 0])).status == "infeasible"
+    unbounded = solve(cp.Problem(cp.Minimize(x), [x <= 0]), "CLARABEL")
+    assert unbounded.status == "unbounded"
+    assert unbounded.objective is None
+    assert not unbounded.primal
+
+
+def test_nothing_is_left_of_an_earlier_solve_after_a_failure():
+    problem = problems.second_order()
+    assert solve(problem, "CLARABEL").solved
+    failed = solve(problem, "CLARABEL", solver_options={"no_such_setting": 1})
+    assert failed.status == "error"
+    assert failed.failure.startswith("TypeError: Clarabel: unrecognized")
+    assert failed.objective is None
+    assert not failed.primal
+    assert problem.value is None
+    assert problem.status is None
+    assert problem.variables()[0].value is None
+    assert problem.constraints[0].dual_value is None
+
+
+def test_nothing_is_left_of_an_earlier_solve_when_infeasible():
+    x, low = cp.Variable(name="x"), cp.Parameter(value=0.0)
+    problem = cp.Problem(cp.Minimize(x), [x >= low, x <= 1])
+    assert solve(problem, "CLARABEL").objective == pytest.approx(0, abs=1e-6)
+    low.value = 2.0
+    assert not solve(problem, "CLARABEL").primal
+    assert x.value is None
+
+
+def test_solves_are_cold_so_their_order_does_not_matter():
+    first, second = problems.logistic(), problems.logistic()
+    for _ in range(3):
+        solve(second, "SCS", tol=1e-4)
+    one, other = solve(first, "SCS", tol=1e-4), solve(second, "SCS", tol=1e-4)
+    np.testing.assert_array_equal(one.primal["x"], other.primal["x"])
+    assert one.iterations == other.iterations
+
+
+def test_a_tighter_tolerance_gives_a_better_answer():
+    exact = problems.KNOWN["second_order"]
+    errors = [
+        abs(solve(problems.second_order(), "CLARABEL", tol=tol).objective - exact)  # type: ignore
+        for tol in (1e-1, 1e-8)
+    ]
+    assert errors[1] < errors[0]
+
+
+def test_a_time_limit_reaches_the_solver():
+    rng = np.random.default_rng(0)
+    x = cp.Variable(300, name="x")
+    data = rng.standard_normal((900, 300))
+    problem = cp.Problem(cp.Minimize(cp.sum(cp.logistic(data @ x))))
+    assert solve(problem, "CLARABEL", time_limit=1e-4).status == "user_limit"
+
+
+def test_a_solver_without_a_time_limit_says_so():
+    with pytest.warns(ConvexfsWarning, match="ECOS has no time limit of its own"):
+        assert solve(problems.logistic(), "ECOS", time_limit=10).solved
+
+
+def test_parameters_are_re_solved_without_rebuilding():
+    z = cp.Parameter(3, value=[1.0, 0.0, 0.0])
+    w = cp.Variable(3, name="w")
+    problem = cp.Problem(cp.Maximize(w @ z), [cp.norm(w) <= 1])
+    assert solve(problem).primal["w"] == pytest.approx([1, 0, 0], abs=1e-4)
+    z.value = np.array([0.0, 0.0, 2.0])
+    assert solve(problem).primal["w"] == pytest.approx([0, 0, 1], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tol": 0}, "tol must be a number above 0 and below 1, not 0"),
+        ({"tol": "tight"}, "tol must be a number"),
+        ({"time_limit": -1}, "time_limit, in seconds, must be a number above 0, not -1"),
+    ],
+)
+def test_bad_settings_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        solve(problems.linear(), **options)
+
+
+def test_a_problem_that_is_not_convex_is_refused_with_the_reason():
+    x = cp.Variable(name="x")
+    with pytest.raises(InputError, match=r"not convex .*objective .* is concave"):
+        solve(cp.Problem(cp.Minimize(cp.sqrt(x))))
+    with pytest.raises(InputError, match=r"not convex .*the constraint"):
+        solve(cp.Problem(cp.Minimize(x), [cp.square(x) >= 1]))
+
+
+def test_what_is_not_a_problem_is_refused():
+    with pytest.raises(InputError, match=r"takes a cvxpy.Problem, not list"):
+        solve([])  # type: ignore[arg-type]
+
+
+def test_an_unset_parameter_is_named():
+    lam, x = cp.Parameter(name="lam"), cp.Variable()
+    with pytest.raises(InputError, match="give parameter lam a value"):
+        solve(cp.Problem(cp.Minimize(x + lam), [x >= 0]))

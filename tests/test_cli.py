@@ -1,0 +1,230 @@
+"""The command as a user meets it: exit codes, tables, files, and every kind of bad input."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import convexfs
+from convexfs.cli import main
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*words):
+        try:
+            code = main([str(word) for word in words])
+        except SystemExit as stop:
+            code = stop.code
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def test_version(run):
+    code, out, _ = run("--version")
+    assert code == 0
+    assert out == f"convexfs {convexfs.__version__}\n"
+
+
+def test_list_names_everything(run):
+    code, out, _ = run("list")
+    assert code == 0
+    for word in ("relief", "convexfs.Relief", "spiral", "wdbc", "norm2(w) <= 1"):
+        assert word in out
+
+
+def test_show_states_the_problem_and_its_solvers(run):
+    code, out, _ = run("show", "relief", "--on", "wdbc")
+    assert code == 0
+    for word in ("maximize", "norm", "w (30,)", "needs        SOC", "CLARABEL, ECOS, SCS"):
+        assert word in out
+
+
+def test_solvers_shows_licences_and_faults(run):
+    code, out, _ = run("solvers")
+    assert code == 0
+    for word in ("ECOS", "GPL-3.0", "MOSEK", "untested"):
+        assert word in out
+
+
+def test_select_prints_a_table_with_a_certificate(run):
+    code, out, err = run("select", "wdbc", "--top", 5, "--set", "n_neighbors=10")
+    assert (code, err) == (0, "")
+    assert "5 of 30 features" in out
+    assert "certificate ok" in out
+    assert "worst radius" in out
+    assert "and 10 more" in out
+
+
+def test_select_as_json_has_every_weight(run):
+    code, out, _ = run("select", "iris", "--json", "--solver", "ECOS", "--seed", 4)
+    record = json.loads(out)
+    assert code == 0
+    assert len(record["weights"]) == 4
+    assert record["solver"] == "ECOS"
+    assert record["certificate"]["ok"] is True
+    assert record["parameters"]["random_state"] == 4
+    assert record["scale"] == "zscore"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".npz"])
+def test_the_reduced_data_can_be_loaded_again(run, tmp_path, suffix):
+    out = tmp_path / f"few{suffix}"
+    assert run("select", "wine", "--top", 3, "--out", out)[0] == 0
+    few, wine = convexfs.load(out), convexfs.load("wine")
+    assert few.n_features == 3
+    columns = [wine.feature_names.index(name) for name in few.feature_names]
+    np.testing.assert_array_equal(few.X, wine.X[:, columns])
+    np.testing.assert_array_equal(few.labels, wine.labels)
+
+
+@pytest.mark.parametrize("source", ["wine", "twonorm:noise=60"])
+def test_plots_are_pictures(run, tmp_path, source):
+    picture = tmp_path / "weights.png"
+    assert run("select", source, "--plot", picture)[0] == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_scaling_changes_the_weights(run):
+    weights = [
+        json.loads(run("select", "wine", "--json", "--scale", scale)[1])["weights"]
+        for scale in ("none", "zscore", "minmax")
+    ]
+    assert weights[0] != weights[1] != weights[2]
+
+
+def test_a_data_folder_serves_data_names(run, tmp_path, monkeypatch):
+    monkeypatch.delenv("CONVEXFS_DATA", raising=False)
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "mine.npz", X=rng.standard_normal((20, 3)), y=np.arange(20) % 2)
+    code, out, _ = run("select", "data:mine", "--data", tmp_path)
+    assert code == 0
+    assert "of 3 features" in out
+    assert "CONVEXFS_DATA" not in os.environ
+
+
+CSV = "a,b,kind\n1,2,x\n2,3,y\n3,5,x\n4,1,y\n5,2,x\n6,3,y\n"
+BAD_FILES = {
+    "nan.csv": (CSV.replace("3,5,x", ",5,x"), "contains NaN at data row 3, column 'a'"),
+    "inf.csv": (CSV.replace("3,5,x", "inf,5,x"), "contains infinity at data row 3, column 'a'"),
+    "text.csv": (CSV.replace("3,5,x", "3,red,x"), "text in column 'b', such as 'red'"),
+    "oneclass.csv": (CSV.replace("y\n", "x\n"), "only one class, 'x'"),
+    "twice.csv": (CSV.replace("a,b", "a,a"), "duplicate column name 'a'"),
+    "empty.csv": ("", "is an empty file"),
+    "headeronly.csv": ("a,b,kind\n", "has no rows"),
+    "unknown.xyz": (CSV, "has no known format"),
+    "broken.parquet": (CSV, "cannot be read as .parquet"),
+    "broken.npz": (CSV, "cannot be read as .npz"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_files_get_one_line_and_exit_code_2(run, tmp_path, name):
+    content, message = BAD_FILES[name]
+    (tmp_path / name).write_text(content)
+    code, out, err = run("select", tmp_path / name, "--target", "kind")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("convexfs: error: ")
+    assert err.count("\n") == 1
+
+
+@pytest.fixture
+def good(tmp_path):
+    path = tmp_path / "good.csv"
+    path.write_text(CSV)
+    return path
+
+
+BAD_LINES = [
+    (["select", "GOOD"], "say which column holds the classes"),
+    (["select", "GOOD", "--target", "kin"], "no column 'kin'; did you mean kind?"),
+    (["select", "GOOD", "--target", "kind", "--set", "n_neighbors=6"], "use at most 5"),
+    (["select", "missing.csv"], "there is no file missing.csv"),
+    (["select", "spirale"], "did you mean spiral?"),
+    (["select", "spiral:nose=3"], "unknown parameter 'nose'"),
+    (["select", "spiral:noise=-3"], "noise"),
+    (["select", "data:colon"], "needs the data folder"),
+    (["select", "iris", "--method", "releif"], "unknown method 'releif': did you mean relief?"),
+    (["select", "iris", "--solver", "CLARABLE"], "unknown solver 'CLARABLE': did you mean"),
+    (["select", "iris", "--solver", "MOSEK"], "MOSEK is not installed: pip install mosek"),
+    (["select", "iris", "--solver", "HIGHS"], "HIGHS cannot take SOC"),
+    (["select", "iris", "--set", "n_neighbours=3"], "did you mean n_neighbors?"),
+    (["select", "iris", "--set", "n_neighbors"], "--set takes name=value"),
+    (["select", "iris", "--set", "n_neighbors=ten"], "must be a whole number"),
+    (["select", "iris", "--top", "9"], "must lie between 1 and the 4 features"),
+    (["select", "iris", "--out", "x.xls"], "has no known format"),
+    (["select", "iris", "--out", "nowhere/x.csv"], "there is no folder nowhere"),
+    (["select", "iris", "--plot", "x.bmp"], "has no known format"),
+    (["select", "iris", "--scale", "log"], "invalid choice: 'log'"),
+    (["show", "releif"], "unknown formulation 'releif': did you mean relief?"),
+    (["selekt"], "invalid choice: 'selekt'"),
+    ([], "the following arguments are required: COMMAND"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD_LINES, ids=lambda v: " ".join(v)[:40])
+def test_bad_lines_get_one_line_and_exit_code_2(run, good, monkeypatch, words, message):
+    monkeypatch.delenv("CONVEXFS_DATA", raising=False)
+    code, out, err = run(*[good if word == "GOOD" else word for word in words])
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("convexfs: error: ")
+    assert err.count("\n") == 1
+
+
+def test_an_unreadable_file_is_named(run, good, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError
+
+    monkeypatch.setattr(pd, "read_csv", refuse)
+    code, _, err = run("select", good, "--target", "kind")
+    assert code == 2
+    assert "may not be read" in err
+
+
+@pytest.mark.filterwarnings("always")
+def test_warnings_are_one_line_each(run, tmp_path):
+    path = tmp_path / "constant.csv"
+    path.write_text("a,c,kind\n1,7,x\n2,7,y\n3,7,x\n4,7,y\n5,7,z\n")
+    code, _, err = run("select", path, "--target", "kind")
+    assert code == 0
+    lines = err.splitlines()
+    assert "convexfs: warning: class 'z' of one sample only" in lines[0]
+    assert "convexfs: warning: constant column 'c'" in lines[1]
+    assert len(lines) == len([line for line in lines if line.startswith("convexfs: warning")])
+
+
+def test_a_refused_certificate_is_exit_code_1(run, monkeypatch):
+    from convexfs.methods import step
+
+    monkeypatch.setattr(step, "NATIVE_TOL", 0)
+    monkeypatch.setattr(step.certify_by_formula, "__defaults__", (-1.0,))
+    code, out, err = run("select", "iris")
+    assert code == 1
+    assert "of 4 features" in out
+    assert "the certificate is refused" in err
+
+
+def test_ctrl_c_is_exit_code_130(run, monkeypatch):
+    from convexfs import cli
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "load", interrupt)
+    code, _, err = run("select", "iris")
+    assert code == 130
+    assert err == "convexfs: stopped\n"
+
+
+def test_a_closed_pipe_is_no_traceback():
+    command = f"{sys.executable} -m convexfs solvers | head -1"
+    ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert "Traceback" not in ran.stderr

@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 import convexfs
+from convexfs.batch_cli import COMMANDS
 from convexfs.data import BUNDLED, GENERATORS, Dataset, load
 from convexfs.data.dataset import SCALES
 from convexfs.data.writers import WRITERS, check_target, write_file
@@ -111,12 +112,12 @@ def select(arguments: argparse.Namespace) -> int:
         check_target(arguments.plot, PICTURE_FORMATS)
     model = _estimator(arguments)
     data = load(arguments.source, arguments.target, arguments.data)
-    scaled = data.scaled(arguments.scale)
+    scaled = data.training.scaled(arguments.scale)
     start = time.perf_counter()
     with Console(stderr=True).status(
-        f"{arguments.method} on {data.n_samples} samples x {data.n_features} features"
+        f"{arguments.method} on {scaled.n_samples} samples x {data.n_features} features"
     ):
-        model.fit(_frame(scaled), np.asarray(data.labels))
+        model.fit(_frame(scaled), scaled.labels)
     seconds = time.perf_counter() - start
     support = model.get_support()
     if arguments.out is not None:
@@ -256,6 +257,8 @@ def _parser() -> argparse.ArgumentParser:
     _show_options(command("show", show))
     command("solvers", solvers)
     _select_options(command("select", select))
+    for name, (run, add_options) in COMMANDS.items():
+        add_options(command(name, run))
     return parser
 
 

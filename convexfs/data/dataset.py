@@ -101,6 +101,11 @@ class Dataset:
         """Class name of each row."""
         return np.asarray(self.class_names)[self.y]
 
+    @property
+    def training(self) -> "Dataset":
+        """The training rows; all of them if there is no split."""
+        return self if self.split is None else self.subset(self.split == 0)
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of samples, classes, names and split, wherever they were read from."""

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -81,6 +83,12 @@ def test_a_changed_problem_can_be_fitted(wdbc):
     selector = Relief(formulation=capped).fit(wdbc.X, wdbc.y)
     assert selector.weights_.max() == pytest.approx(0.2, abs=1e-4)
     assert selector.certificate_.ok
+
+
+def test_a_problem_file_can_be_fitted(wdbc):
+    file = Path(__file__).parents[2] / "problems" / "relief_capped.py"
+    for path in (file, str(file)):
+        assert Relief(formulation=path).fit(wdbc.X, wdbc.y).weights_.max() < 0.2 + 1e-4
 
 
 X = np.random.default_rng(0).standard_normal((12, 3))

@@ -1,0 +1,171 @@
+"""One log file for a run: what this process and every worker have to say, in order of arrival.
+
+The records travel by multiprocessing-logging: its handler sends them from whichever
+process they arise in, and a thread of this process writes the file. Its own queue is
+not safe here. All writers of a ``multiprocessing.Queue`` share a lock, and a worker
+killed while it holds the lock silences the others for good; each writer also keeps a
+buffer, which is lost with it. So the handler is given another queue, a pair of datagram
+sockets: the kernel takes a record whole or not at all, no lock is shared and nothing is
+kept back, and once a worker has logged a record it may die.
+
+Where processes cannot be forked, workers log to a plain queue by the standard library's
+``QueueHandler``; there a worker killed in mid-sentence may silence the others, whose
+results are not affected.
+"""
+
+import logging
+import pickle
+import queue
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from logging.handlers import QueueHandler, QueueListener
+from pathlib import Path
+from typing import Any
+
+from multiprocessing_logging import MultiProcessingHandler
+
+from convexfs.batch import pool
+from convexfs.errors import RunError
+
+FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
+#: Longest text of a record in characters, so that it fits into one datagram.
+LONGEST = 40_000
+DATAGRAM_BYTES = 5 * LONGEST
+
+
+@contextmanager
+def run_log(path: str | Path, level: int = logging.INFO) -> Iterator[Callable[[], None] | None]:
+    """Append every record and warning of this process and its workers to one file.
+
+    All of it is in the file when the context ends, and the loggers are as they were.
+
+    Parameters
+    ----------
+    path : path
+        The log; its folder must exist.
+    level : int
+        Least severity written.
+
+    Yields
+    ------
+    callable or None
+        The ``setup`` to give to :func:`convexfs.batch.pool.run`.
+    """
+    try:
+        file = _LogFile(path, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise RunError(f"{path}: the log cannot be written ({error.strerror})") from error
+    file.setFormatter(logging.Formatter(FORMAT))
+    with ExitStack() as ends:
+        handler, setup = (_forked if pool.FORKS else _spawned)(file, level, ends)
+        _attach(handler, level, ends)
+        logging.captureWarnings(True)
+        ends.callback(logging.captureWarnings, False)
+        yield setup
+
+
+def _forked(file: logging.Handler, level: int, ends: ExitStack) -> tuple[logging.Handler, None]:
+    handler = _RunHandler(file)
+    ends.callback(handler.close)
+    return handler, None
+
+
+def _spawned(
+    file: logging.Handler, level: int, ends: ExitStack
+) -> tuple[logging.Handler, Callable[[], None]]:
+    records: Any = pool.CONTEXT.Queue()
+    listener = QueueListener(records, file)
+    listener.start()
+    ends.callback(file.close)
+    ends.callback(listener.stop)
+    return QueueHandler(records), partial(_send_to, records, level)
+
+
+def _send_to(records: Any, level: int) -> None:
+    """Be the setup of a worker that was not forked."""
+    _attach(QueueHandler(records), level, ExitStack())
+    logging.captureWarnings(True)
+
+
+def _attach(handler: logging.Handler, level: int, ends: ExitStack) -> None:
+    """Let the handler hear everything, and cvxpy be heard nowhere else, until the end."""
+    root, cvxpy = logging.getLogger(), logging.getLogger("__cvxpy__")
+    for console in tuple(cvxpy.handlers):
+        cvxpy.removeHandler(console)
+        ends.callback(cvxpy.addHandler, console)
+    # Two loggers, because cvxpy's does not pass its records on to the root.
+    for target in (root, cvxpy):
+        ends.callback(target.setLevel, target.level)
+        ends.callback(target.removeHandler, handler)
+        target.setLevel(level)
+        target.addHandler(handler)
+
+
+class _LogFile(logging.FileHandler):
+    """A file that a full disk silences; to stop the run is the store's part."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Say nothing: the screen belongs to the run."""
+
+    def close(self) -> None:
+        with suppress(OSError):
+            super().close()
+
+
+class _RunHandler(MultiProcessingHandler):
+    """The handler of multiprocessing-logging, over a queue that survives killed writers."""
+
+    def __init__(self, file: logging.Handler):
+        self._datagrams = _Datagrams()
+        super().__init__("run-log", sub_handler=file)
+
+    @property
+    def queue(self) -> "_Datagrams":
+        return self._datagrams
+
+    @queue.setter
+    def queue(self, stock: object) -> None:
+        """Leave aside the queue that the base class makes."""
+
+    def _format_record(self, record: logging.LogRecord) -> logging.LogRecord:
+        """Keep what the file shows, as text: the rest may be large or not picklable."""
+        kept = ("name", "levelno", "levelname", "process", "created", "msecs")
+        text = logging.Formatter().format(record)
+        if len(text) > LONGEST:
+            text = f"{text[:LONGEST]} [cut]"
+        return logging.makeLogRecord({name: vars(record)[name] for name in kept} | {"msg": text})
+
+
+class _Datagrams:
+    """As much of a queue as the handler asks for."""
+
+    def __init__(self):
+        self._inlet, self._outlet = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._inlet.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, DATAGRAM_BYTES)
+
+    def put_nowait(self, record: logging.LogRecord) -> None:
+        self._inlet.send(pickle.dumps(record))
+
+    def get(self, timeout: float) -> logging.LogRecord:
+        self._outlet.settimeout(timeout)
+        try:
+            return pickle.loads(self._outlet.recv(DATAGRAM_BYTES))
+        except TimeoutError:
+            raise queue.Empty from None
+
+    def qsize(self) -> int:
+        """Say whether a record waits: 1 or 0."""
+        self._outlet.settimeout(0)
+        try:
+            return len(self._outlet.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            return 0
+
+    def close(self) -> None:
+        self._inlet.close()
+        self._outlet.close()
+
+    def join_thread(self) -> None:
+        """Nothing to wait for: a record is sent when ``put_nowait`` returns."""

@@ -1,0 +1,400 @@
+"""Runs many tasks in processes that may die or hang, and loses none of them.
+
+A worker has one task at a time and gets the next when it is done: the tasks may be
+endless, and when a worker dies only the task it was on is in doubt. Workers are forked:
+they see, without a copy, all this process holds when they start. They are killed when
+this process ends, however that happens; on Linux by the kernel, and already when the
+*thread* ends that takes the outcomes.
+"""
+
+import ctypes
+import logging
+import os
+import pickle
+import queue
+import re
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import islice
+from multiprocessing import get_all_start_methods, get_context
+from multiprocessing.connection import Connection, wait
+from typing import Any, Generic, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+from convexfs.errors import InputError, RunError
+
+T = TypeVar("T")
+DONE, ERROR, TIMEOUT, DIED = "done", "error", "timeout", "died"
+HOST = socket.gethostname()
+FORKS = "fork" in get_all_start_methods()
+CONTEXT = get_context("fork") if FORKS else get_context("spawn")
+THREAD_VARIABLES = [f"{of}_NUM_THREADS" for of in ("OMP", "OPENBLAS", "MKL", "BLIS", "RAYON")]
+#: Deaths, each of a worker on its first task, after which that task is given up.
+FATAL_DEATHS = 2
+#: Workers in a row that may fail to start, and the seconds each may take.
+FALSE_STARTS, START_SECONDS = 10, 120.0
+#: Tasks an executor holds at a time: enough for a cluster, few enough for memory.
+IN_FLIGHT = 256
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try at a task, which ended as ``done``, ``error``, ``timeout`` or ``died``."""
+
+    started_utc: str
+    seconds: float
+    cpu_seconds: float | None  #: None if it was cut short
+    pid: int | None  #: None if an executor lost it
+    host: str
+    ended: str
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[T]):
+    """What became of one task: ``done``, ``error`` or ``timeout``.
+
+    ``value`` is what the work returned, None unless done; ``failure`` is the class and
+    text of what went wrong, without pid or time, so that equal runs fail in equal words.
+    """
+
+    task: T
+    status: str
+    value: Any
+    failure: str
+    attempts: tuple[Attempt, ...]
+
+
+def run(
+    tasks: Iterable[T],
+    work: Callable[[T], Any],
+    *,
+    jobs: int = 1,
+    executor: Executor | None = None,
+    time_limit: Callable[[T], float | None] | float | None = None,
+    setup: Callable[[], None] | None = None,
+) -> Generator[Outcome[T], None, None]:
+    """Do ``work`` on every task; yield outcomes in order of arrival.
+
+    Closing the generator, or an exception inside it, ends all workers.
+
+    Parameters
+    ----------
+    tasks : iterable
+        Taken when there is a worker for them; picklable, unless done in this process.
+    work : callable
+        What it raises, or returns and cannot be pickled, is the outcome ``error``.
+    jobs : int
+        Worker processes; one job without a time limit is done in this process.
+    executor : concurrent.futures.Executor, optional
+        Where to run instead; there only time limits that ``work`` itself keeps hold.
+    time_limit : float or callable, optional
+        Seconds, or a function from a task to seconds or None. A worker over its limit is
+        ended and replaced; limits are watched while the caller waits for an outcome.
+    setup : callable, optional
+        Called in each local worker process before its first task.
+    """
+    if jobs < 1:
+        raise InputError(f"jobs is {jobs}; give the number of worker processes, 1 or more")
+    if executor is not None:
+        return _submit_all(executor, iter(tasks), work, max(IN_FLIGHT, 2 * jobs))
+    if jobs == 1 and time_limit is None:
+        return _one_by_one(tasks, work)
+    limit_of = time_limit if callable(time_limit) else lambda _: time_limit
+    return _Crew((_Job(task, limit_of(task)) for task in tasks), jobs, (work, setup)).outcomes()
+
+
+def _one_by_one(tasks: Iterable, work: Callable) -> Generator[Outcome, None, None]:
+    # One thread here too: the order of a sum must not depend on the number of jobs.
+    with _one_thread():
+        for task in tasks:
+            yield _Job(task).ends(*_try(work, task))
+
+
+def _try(work: Callable, *task: Any) -> tuple[Attempt, Any]:
+    """One attempt, in the process that calls this."""
+    started, clock, cpu = _utc(time.time()), time.perf_counter(), time.process_time()
+    value, failure = None, ""
+    try:
+        value = work(*task)
+    except (Exception, SystemExit) as error:
+        failure = _describe(error)
+        logger.exception("a task failed")
+    seconds, cpu = time.perf_counter() - clock, time.process_time() - cpu
+    ended = ERROR if failure else DONE
+    return Attempt(started, seconds, cpu, os.getpid(), HOST, ended, failure), value
+
+
+def _describe(error: BaseException | None) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _utc(when: float) -> str:
+    return datetime.fromtimestamp(when, UTC).isoformat(timespec="milliseconds")
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Keep BLAS and solvers to one thread: libraries loaded, and those still to come."""
+    before = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        for name in THREAD_VARIABLES:
+            os.environ.pop(name, None)
+        os.environ.update(before)
+
+
+def _serve(pipe: Connection, others: tuple, parent: int, work: Callable, setup: Callable | None):
+    """Be a worker: say hello, then answer each task until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _end_with(parent)
+    for other in others:
+        other.close()
+    with _one_thread(), suppress(EOFError):
+        hello, _ = _try(setup or bool)
+        pipe.send(hello.failure)
+        while True:
+            parcel = pipe.recv_bytes()
+            pipe.send_bytes(_pack(*_try(lambda sent: work(pickle.loads(sent)), parcel)))
+
+
+def _pack(attempt: Attempt, value: Any) -> bytes:
+    try:
+        return pickle.dumps((attempt, value))
+    except Exception as error:
+        logger.exception("a result cannot be sent")
+        return pickle.dumps((replace(attempt, ended=ERROR, failure=_describe(error)), None))
+
+
+def _end_with(parent: int) -> None:
+    """Have this process end with its parent, on Linux even inside a C call."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@dataclass
+class _Job:
+    """A task on its way: what was tried, and how many fresh workers it killed."""
+
+    task: Any
+    limit: float | None = None
+    attempts: list[Attempt] = field(default_factory=list)
+    deaths: int = 0
+
+    def ends(self, attempt: Attempt, value: Any = None) -> Outcome:
+        self.attempts.append(attempt)
+        status = ERROR if attempt.ended == DIED else attempt.ended
+        return Outcome(self.task, status, value, attempt.failure, tuple(self.attempts))
+
+
+class _Worker:
+    """One process, the pipe to it, and the job it was started for or is on."""
+
+    def __init__(self, recipe: tuple, siblings: Iterable["_Worker"], job: _Job):
+        self.pipe, theirs = CONTEXT.Pipe()
+        # A copy of a sibling's pipe would hide from that sibling that this process is gone.
+        inherited = (self.pipe, *(sibling.pipe for sibling in siblings))
+        arguments = (theirs, inherited, os.getpid(), *recipe)
+        self.process = CONTEXT.Process(target=_serve, args=arguments, daemon=True)
+        self.process.start()
+        theirs.close()
+        self.pid = self.process.pid
+        self.job, self.served, self.ready = job, 0, False
+        self.began: float | None = None
+        self.deadline = time.monotonic() + START_SECONDS
+
+    def take(self, job: _Job) -> None:
+        """Send a job; it counts as begun unless the worker is dead already."""
+        self.job, self.began, self.deadline = job, None, float("inf")
+        parcel = pickle.dumps(job.task)
+        with suppress(OSError):
+            self.pipe.send_bytes(parcel)
+            self.began = time.time()
+            if job.limit is not None:
+                self.deadline = time.monotonic() + job.limit
+
+    def cut_short(self, ended: str, failure: str) -> Attempt:
+        """Describe the attempt at a job this worker gave no readable answer to."""
+        began = self.began or time.time()
+        seconds = time.time() - began
+        return Attempt(_utc(began), seconds, None, self.pid, HOST, ended, failure)
+
+    def end(self, patience: float = 0.0) -> str:
+        """Hang up, wait, kill if need be; return how the process ended."""
+        self.pipe.close()
+        self.process.join(patience)
+        self.process.kill()
+        self.process.join()
+        code = self.process.exitcode or 0
+        self.process.close()
+        names = {int(known): known.name for known in signal.Signals}
+        return names.get(-code, f"exit code {code}")
+
+
+class _Crew:
+    """The local workers, and the jobs still to be given out."""
+
+    def __init__(self, jobs: Iterator[_Job], size: int, recipe: tuple):
+        self._jobs, self._size, self._recipe = jobs, size, recipe
+        self._workers: list[_Worker] = []
+        self._resting: list[_Worker] = []
+        self._false_starts = 0
+
+    def outcomes(self) -> Generator[Outcome, None, None]:
+        try:
+            for job in islice(self._jobs, self._size):
+                self._hire(job)
+            while self._workers:
+                # At most a second: a dead worker's pipe stays open while its children live.
+                soonest = min(worker.deadline for worker in self._workers) - time.monotonic()
+                wait([worker.pipe for worker in self._workers], max(0.0, min(1.0, soonest)))
+                for worker in tuple(self._workers):
+                    outcome = self._hear(worker)
+                    if outcome is not None:
+                        yield outcome
+        finally:
+            for worker in self._workers:
+                worker.end()
+            for worker in self._resting:
+                worker.end(patience=1.0)
+
+    def _hire(self, job: _Job | None) -> None:
+        if job is not None:
+            self._workers.append(_Worker(self._recipe, self._workers + self._resting, job))
+
+    def _hear(self, worker: _Worker) -> Outcome | None:
+        """Deal with what a worker has said, or not said in time."""
+        late, alive = worker.deadline < time.monotonic(), worker.process.is_alive()
+        if not worker.pipe.poll():
+            return self._replace(worker, late) if late or not alive else None
+        try:
+            parcel = worker.pipe.recv_bytes()
+        except (EOFError, OSError):
+            return self._replace(worker)
+        if not worker.ready:
+            if failure := pickle.loads(parcel):
+                raise RunError(f"a worker process could not be set up ({failure}); see the log")
+            worker.ready, self._false_starts = True, 0
+            return worker.take(worker.job)
+        try:
+            attempt, value = pickle.loads(parcel)
+        except Exception as error:
+            attempt, value = worker.cut_short(ERROR, _describe(error)), None
+        outcome = worker.job.ends(attempt, value)
+        worker.served += 1
+        job = next(self._jobs, None)
+        if job is None:
+            self._workers.remove(worker)
+            self._resting.append(worker)
+        else:
+            worker.take(job)
+        return outcome
+
+    def _replace(self, worker: _Worker, late: bool = False) -> Outcome | None:
+        """Put a fresh worker in place of a dead or late one, starting on what that died on."""
+        self._workers.remove(worker)
+        if late:
+            worker.process.kill()
+        how, job = worker.end(patience=1.0), worker.job
+        logger.warning("worker %d ended: %s", worker.pid, "over its time limit" if late else how)
+        if worker.began is None:
+            self._false_starts += not worker.ready
+            if self._false_starts == FALSE_STARTS:
+                raise RunError(f"{FALSE_STARTS} workers in a row ended at their start ({how})")
+            return self._hire(job)
+        if late:
+            attempt = worker.cut_short(TIMEOUT, f"TimeLimit: over {job.limit:g} s")
+        else:
+            attempt = worker.cut_short(DIED, f"WorkerDied: {how}")
+            job.deaths += worker.served == 0
+        if late or job.deaths == FATAL_DEATHS:
+            self._hire(next(self._jobs, None))
+            return job.ends(attempt)
+        job.attempts.append(attempt)
+        return self._hire(job)
+
+
+def _submit_all(
+    executor: Executor, tasks: Iterator, work: Callable, window: int
+) -> Generator[Outcome, None, None]:
+    finished: queue.SimpleQueue[Future] = queue.SimpleQueue()
+    pending: dict[Future, Any] = {}
+
+    def submit(count: int) -> None:
+        for task in islice(tasks, count):
+            future = executor.submit(_try, work, task)
+            pending[future] = task
+            future.add_done_callback(finished.put)
+
+    try:
+        submit(window)
+        while pending:
+            future = finished.get()
+            error = future.exception()
+            if isinstance(error, BrokenExecutor):
+                raise error
+            submit(1)
+            lost = Attempt(_utc(time.time()), 0.0, None, None, HOST, ERROR, _describe(error))
+            yield _Job(pending.pop(future)).ends(*((lost,) if error else future.result()))
+    except (BrokenExecutor, CancelledError) as error:
+        raise RunError(f"the executor stopped before its tasks ({_describe(error)})") from error
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+@contextmanager
+def open_executor(spec: str | None) -> Iterator[Executor | None]:
+    """Open the executor a command line names; None stands for local workers.
+
+    ``local``; ``dask://host:port`` of a running scheduler; ``mpi``, in a program started
+    as ``mpiexec -n N python -m mpi4py.futures ...``.
+    """
+    with ExitStack() as ends:
+        try:
+            executor = None if spec in (None, "local") else _open(str(spec), ends)
+        except ImportError as error:
+            extra = str(spec).partition(":")[0]
+            raise InputError(f"{spec}: not installed; pip install 'convexfs[{extra}]'") from error
+        except OSError as error:
+            raise InputError(f"{spec}: cannot be reached; is a scheduler running?") from error
+        yield executor
+
+
+def _open(spec: str, ends: ExitStack) -> Executor:
+    if re.fullmatch(r"dask://.+:\d+", spec):
+        from distributed import Client  # pyright: ignore[reportMissingImports]
+
+        client = ends.enter_context(Client(spec.replace("dask://", "tcp://"), timeout=5))
+        return client.get_executor(pure=False)
+    if spec == "mpi":
+        from mpi4py.futures import MPIPoolExecutor  # pyright: ignore[reportMissingImports]
+        from mpi4py.futures._core import SharedPool  # pyright: ignore[reportMissingImports]
+
+        if SharedPool is not None:
+            return ends.enter_context(MPIPoolExecutor())
+        raise InputError("mpi: start the program by mpiexec -n N python -m mpi4py.futures ...")
+    raise InputError(f"executor {spec!r} is unknown; choose local, dask://host:port or mpi")

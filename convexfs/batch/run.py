@@ -1,0 +1,201 @@
+"""A batch: problem files in, a folder of results out, resumable at any moment."""
+
+import logging
+import os
+import platform
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from convexfs.batch import pool
+from convexfs.batch.logs import run_log
+from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.store import LOG, Store
+from convexfs.batch.tasks import Result, Task, do, expand, failure_kind
+from convexfs.errors import check_number
+from convexfs.solution import SKIPPED
+
+log = logging.getLogger(__name__)
+
+#: A worker is ended this long after the limit its solver was given.
+GRACE_SECONDS = 1.0
+
+
+@dataclass
+class Progress:
+    """Counts of a batch, now or at its end.
+
+    Attributes
+    ----------
+    total, resumed, done : int
+        Tasks in all, those found finished at the start, and those finished now.
+    failures : Counter
+        How many failed, by kind, those found at the start included.
+    failed : list of (Task, str)
+        The tasks that failed and why.
+    wall_seconds, cpu_seconds : float
+        Since the start, and of the tasks done.
+    """
+
+    folder: Path
+    total: int
+    resumed: int = 0
+    done: int = 0
+    skipped: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    failed: list[tuple[Task, str]] = field(default_factory=list)
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+    @property
+    def finished(self) -> int:
+        return self.resumed + self.done
+
+    @property
+    def solved(self) -> int:
+        return self.finished - self.skipped - len(self.failed)
+
+    def count(self, task: Task, status: str, ok: bool | None, failure: str) -> None:
+        """Add one finished task."""
+        kind = failure_kind(status, ok)
+        self.skipped += status == SKIPPED
+        if kind:
+            self.failures[kind] += 1
+            self.failed.append((task, failure or kind))
+
+
+def solve_files(
+    files: Iterable[str | Path],
+    out: str | Path,
+    *,
+    jobs: int = 1,
+    executor: Executor | None = None,
+    tol: float = 1e-6,
+    time_limit: float | None = None,
+    repeats: int = 1,
+    seed: int = 0,
+    data_dir: str | None = None,
+    retry_failed: bool = False,
+    watch: Callable[[Progress], None] = lambda progress: None,
+) -> Progress:
+    """Solve every task of some problem files; go on where an earlier call stopped.
+
+    Parameters
+    ----------
+    files : paths or bare names in ``./problems``
+    out : path
+        Folder of the results; the same folder and files resume.
+    jobs : int
+        Local worker processes.
+    executor : concurrent.futures.Executor, optional
+        Where to run instead. There only the solvers' own time limits hold.
+    tol, time_limit
+        Accuracy asked of every solver, and seconds a task may take.
+    repeats, seed : int
+        Runs of each task, and what anything random starts from.
+    data_dir : str, optional
+        Folder behind ``data:NAME``.
+    retry_failed : bool
+        Do failed tasks again instead of keeping them.
+    watch : callable
+        Called with the progress so far, before the first task and after each.
+
+    Returns
+    -------
+    Progress
+    """
+    check_number("repeats", repeats, 1, whole=True)
+    check_number("seed", seed, 0, whole=True)
+    check_number("tol", tol, 0, 1, open_ends=True)
+    if time_limit is not None:
+        check_number("time_limit, in seconds,", time_limit, 0, open_ends=True)
+    problems = [load_problem_file(file) for file in files]
+    tasks = expand(
+        problems, tol=tol, time_limit=time_limit, repeats=repeats, seed=seed, data_dir=data_dir
+    )
+    with Store(out) as store, run_log(Path(out) / LOG) as setup:
+        progress, todo = _resume(store, tasks, Path(out), retry_failed)
+        log.info("%d tasks, %d of them finished earlier", progress.total, progress.resumed)
+        watch(progress)
+        machine = store.environment(describe_environment())
+        started = time.perf_counter()
+        outcomes = pool.run(
+            todo,
+            do,
+            jobs=jobs,
+            executor=executor,
+            time_limit=None if time_limit is None else time_limit + GRACE_SECONDS,
+            setup=setup,
+        )
+        for outcome in outcomes:
+            _record(store, outcome, machine, progress)
+            progress.wall_seconds = time.perf_counter() - started
+            watch(progress)
+        log.info("finished: %d solved, %d failed", progress.solved, len(progress.failed))
+    return progress
+
+
+def _resume(
+    store: Store, tasks: Sequence[Task], folder: Path, retry_failed: bool
+) -> tuple[Progress, list[Task]]:
+    """What is finished already, and what is left to do."""
+    progress, todo = Progress(folder, len(tasks)), []
+    finished = store.finished()
+    for task in tasks:
+        status, ok, failure = finished.get(task.key, (None, None, ""))
+        if status is None or (retry_failed and failure_kind(status, ok)):
+            todo.append(task)
+        else:
+            progress.resumed += 1
+            progress.count(task, status, ok, failure)
+    return progress, todo
+
+
+def _record(store: Store, outcome: pool.Outcome[Task], machine: int, progress: Progress) -> None:
+    result: Result | None = outcome.value
+    ended = result.row if result else {"status": outcome.status, "failure": outcome.failure}
+    last = outcome.attempts[-1]
+    row = outcome.task.row() | {
+        "environment": machine,
+        "wall_seconds": last.seconds,
+        "cpu_seconds": last.cpu_seconds,
+        **ended,
+    }
+    store.record(row, map(asdict, outcome.attempts), result.solutions if result else ())
+    progress.done += 1
+    progress.cpu_seconds += sum(attempt.cpu_seconds or 0.0 for attempt in outcome.attempts)
+    progress.count(outcome.task, row["status"], row.get("ok"), row["failure"])
+
+
+def describe_environment() -> dict[str, Any]:
+    """The machine and the versions results are computed with."""
+    packages = {
+        name: distribution.version
+        for distribution in metadata.distributions()
+        if (name := distribution.metadata["Name"])
+    }
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "packages": dict(sorted(packages.items())),
+        "threads": {name: os.environ.get(name) for name in pool.THREAD_VARIABLES},
+        "revision": _revision(),
+    }
+
+
+def _revision() -> str | None:
+    """Commit the package is run from, with a mark if it has changes; None outside a checkout."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return ran.stdout.strip()

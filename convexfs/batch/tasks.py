@@ -1,0 +1,290 @@
+"""Tasks: one problem on one data set with one solver, and what doing it returns.
+
+A task is small and holds no arrays. Whoever does it finds the data in
+:data:`DATASETS`, which forked workers share without a copy, or loads them again;
+computes the numeric half; builds the problem; solves and certifies it.
+"""
+
+import hashlib
+import inspect
+import itertools
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache, lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
+from convexfs.data import Dataset, load
+from convexfs.errors import RunError, SolverUnavailable, SolverUnsuitable
+from convexfs.formulations import FORMULATIONS, Formulation
+from convexfs.methods.step import solve_step
+from convexfs.solution import OPTIMAL, SKIPPED, TIMEOUT, Certificate, Solution
+
+log = logging.getLogger(__name__)
+
+#: Loaded data by digest. Filled before workers are forked, so that they share it.
+DATASETS: dict[str, Dataset] = {}
+#: Numeric halves a process keeps: the solvers of one problem come one after the other.
+_KEPT_NUMBERS = 4
+#: Where a thing lies does not change what it is.
+_WHEREABOUTS = {"problem", "problem_file", "data", "data_dir"}
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that determines a result, and its hash ``key``.
+
+    ``hyper`` and ``options``, the solver's own words for tol and time limit, are
+    JSON text.
+    """
+
+    key: str
+    problem: str
+    problem_file: str
+    problem_sha256: str
+    method: str
+    formulation: str
+    fit: bool
+    data: str
+    data_dir: str | None
+    data_sha256: str
+    hyper: str
+    solver: str
+    solver_version: str
+    options: str
+    tol: float
+    time_limit: float | None
+    repeat: int
+    seed: int
+
+    def row(self) -> dict[str, Any]:
+        """Columns of the store's table of tasks that are known beforehand."""
+        row = asdict(self)
+        del row["fit"], row["data_dir"]
+        return row
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a task returns: columns of its row, and a row for each answer."""
+
+    row: Mapping[str, Any]
+    solutions: tuple[Mapping[str, Any], ...]
+
+
+def expand(
+    problems: Iterable[ProblemFile],
+    *,
+    tol: float = 1e-6,
+    time_limit: float | None = None,
+    repeats: int = 1,
+    seed: int = 0,
+    data_dir: str | None = None,
+) -> list[Task]:
+    """Every combination of a file's data, grid and solvers; loads the data on the way."""
+    shared = {"tol": tol, "time_limit": time_limit, "seed": seed, "data_dir": data_dir}
+    tasks: dict[str, Task] = {}
+    for problem in problems:
+        digests = {spec: _registered(spec, data_dir) for spec in problem.data}
+        combinations = itertools.product(
+            digests.items(), _grid_points(problem.grid), range(repeats), problem.solvers
+        )
+        for (spec, digest), hyper, repeat, solver in combinations:
+            chosen = {"data": spec, "data_sha256": digest, "hyper": hyper, "solver": solver}
+            task = _task(problem, repeat=repeat, **chosen, **shared)
+            tasks[task.key] = task
+    return list(tasks.values())
+
+
+def _grid_points(grid: Mapping[str, list[Any]]) -> Iterator[str]:
+    for values in itertools.product(*grid.values()):
+        yield canonical(dict(zip(grid, values, strict=True)))
+
+
+def _registered(spec: str, data_dir: str | None) -> str:
+    data = _loaded(spec, data_dir)
+    DATASETS[data.digest] = data
+    return data.digest
+
+
+@cache
+def _loaded(spec: str, data_dir: str | None) -> Dataset:
+    """Training rows, scaled as the data declare."""
+    return load(spec, data_dir=data_dir).training.scaled()
+
+
+def _task(problem: ProblemFile, **chosen: Any) -> Task:
+    formulation = problem.formulation
+    fields = {
+        "problem": problem.name,
+        "problem_file": str(problem.path),
+        "problem_sha256": problem.sha256,
+        "method": formulation.method.__name__,
+        "formulation": formulation.name,
+        "fit": problem.fit,
+        **_solver_fields(chosen["solver"], chosen["tol"], chosen["time_limit"]),
+        **chosen,
+    }
+    content = {name: value for name, value in fields.items() if name not in _WHEREABOUTS}
+    content |= {"source": _source_hash(formulation), "versions": _versions()}
+    return Task(key=hashlib.sha256(canonical(content).encode()).hexdigest(), **fields)
+
+
+@cache
+def _source_hash(formulation: Formulation) -> str:
+    """Hash of the files that state the problem, feed it and solve it natively."""
+    functions = [formulation.build, formulation.numbers, formulation.native]
+    files = {inspect.getsourcefile(function) for function in functions if function is not None}
+    digest = hashlib.sha256()
+    for file in sorted(filter(None, files)):
+        digest.update(Path(file).read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {name: metadata.version(name) for name in ("convexfs", "cvxpy", "numpy", "scipy")}
+
+
+def _solver_fields(solver: str, tol: float, time_limit: float | None) -> dict[str, str]:
+    from convexfs.solving.backends import BACKENDS
+
+    row = BACKENDS.get(solver)
+    if row is None:
+        return {"solver_version": "", "options": "{}"}
+    version = row.version if row.installed else ""
+    return {"solver_version": version, "options": canonical(row.options(tol, time_limit))}
+
+
+def do(task: Task) -> Result:
+    """Solve one task and certify the answer; what cannot be tried is skipped with its reason."""
+    problem = load_problem_file(task.problem_file, task.problem_sha256)
+    try:
+        solution, certificate = (_fit if task.fit else _solve_first)(task, problem)
+    except (SolverUnavailable, SolverUnsuitable) as reason:
+        return Result({"status": SKIPPED, "failure": str(reason)}, ())
+    solution = _over_time(solution, task.time_limit)
+    log.info(
+        "%s on %s %s with %s: %s, certificate %s, %.3g s",
+        task.problem,
+        task.data,
+        task.hyper,
+        solution.solver,
+        solution.status,
+        certificate,
+        solution.solve_seconds,
+    )
+    return _result(solution, certificate)
+
+
+def _over_time(solution: Solution, time_limit: float | None) -> Solution:
+    """Solvers have many words for having reached their time limit; here it is one."""
+    if time_limit is None or solution.solved or solution.solve_seconds < time_limit:
+        return solution
+    said = f"{solution.solver} stopped at its limit of {time_limit:g} s: {solution.status}"
+    return replace(solution, status=TIMEOUT, failure=solution.failure or said)
+
+
+def _result(solution: Solution, certificate: Certificate) -> Result:
+    row = {
+        "status": solution.status,
+        "failure": solution.failure,
+        "objective": solution.objective,
+        "ok": certificate.ok,
+        "build_seconds": solution.build_seconds,
+        "compile_seconds": solution.compile_seconds,
+        "solve_seconds": solution.solve_seconds,
+    }
+    judged = certificate.as_dict()
+    answer = {
+        "step": 0,
+        "status": solution.status,
+        "objective": solution.objective,
+        "certificate_tol": judged.pop("tol"),
+        **judged,
+        "iterations": solution.iterations,
+        "primal": dict(solution.primal),
+        "dual": dict(solution.dual),
+    }
+    return Result(row, (answer,))
+
+
+def _solve_first(task: Task, problem: ProblemFile) -> tuple[Solution, Certificate]:
+    """The method's first convex problem, the same numbers for every solver."""
+    chosen = json.loads(task.hyper)
+    values, hyper = _numbers(
+        task.formulation,
+        _dataset(task),
+        canonical(_named_in(problem.formulation.numbers, chosen)),
+        _seed(task),
+    )
+    build = problem.build or problem.formulation.build
+    return solve_step(
+        problem.formulation,
+        values,
+        hyper | _named_in(build, chosen),
+        solver=task.solver,
+        tol=task.tol,
+        time_limit=task.time_limit,
+        build=problem.build,
+    )
+
+
+def _fit(task: Task, problem: ProblemFile) -> tuple[Solution, Certificate]:
+    """The whole method, with the file's problem as its step."""
+    data, chosen = _dataset(task), json.loads(task.hyper)
+    method = problem.formulation.method
+    for_method = _named_in(method, chosen | {"seed": _seed(task)})
+    result = method(
+        data.X,
+        data.y,
+        solver=task.solver,
+        solver_tol=task.tol,
+        build=with_fixed(problem.build, chosen),
+        **for_method,
+    )
+    return result.solution, result.certificate
+
+
+def _named_in(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
+    takes = inspect.signature(function).parameters
+    return {name: value for name, value in offered.items() if name in takes}
+
+
+def _dataset(task: Task) -> Dataset:
+    """The data from the shared registry, else loaded here and compared."""
+    if task.data_sha256 not in DATASETS:
+        data = _loaded(task.data, task.data_dir)
+        if data.digest != task.data_sha256:
+            raise RunError(f"{task.data} is not the data the run started with: it has changed")
+        DATASETS[data.digest] = data
+    return DATASETS[task.data_sha256]
+
+
+@lru_cache(maxsize=_KEPT_NUMBERS)
+def _numbers(
+    formulation: str, data: Dataset, chosen: str, seed: tuple[int, ...]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    numbers = FORMULATIONS[formulation].numbers
+    return numbers(data.X, data.y, **json.loads(chosen), **_named_in(numbers, {"seed": seed}))
+
+
+def _seed(task: Task) -> tuple[int, int]:
+    """Seed of anything random: the same for all solvers, so that they get one problem."""
+    content = canonical([task.data_sha256, task.formulation, task.hyper, task.repeat])
+    drawn = hashlib.sha256(content.encode()).digest()
+    return (task.seed, int.from_bytes(drawn[:4], "big"))
+
+
+def failure_kind(status: str, ok: bool | None) -> str:
+    """How a finished task failed, in a word; empty if it did not.
+
+    An answer that is claimed optimal but not proven so is ``refused``.
+    """
+    if status == OPTIMAL:
+        return "refused" if ok is False else ""
+    return "" if status == SKIPPED else status

@@ -1,0 +1,148 @@
+"""The commands on batches: ``convexfs solve`` and ``convexfs export``.
+
+What they use is imported when they run: the other commands start faster without it.
+"""
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from convexfs.batch.run import Progress
+
+#: Failed tasks named at the end; the store has them all.
+SHOWN_FAILURES = 20
+
+
+def solve(arguments: argparse.Namespace) -> int:
+    """Solve problem files over data, grids and solvers; go on where a run stopped."""
+    from convexfs.batch.pool import open_executor
+    from convexfs.batch.run import solve_files
+
+    out = arguments.out or Path("runs") / Path(arguments.files[0]).stem
+    console = Console(stderr=True)
+    try:
+        with open_executor(arguments.executor) as executor, _bar(console) as watch:
+            progress = solve_files(
+                arguments.files,
+                out,
+                jobs=arguments.jobs,
+                executor=executor,
+                tol=arguments.tol,
+                time_limit=arguments.time_limit,
+                seed=arguments.seed,
+                data_dir=None if arguments.data is None else str(arguments.data),
+                retry_failed=arguments.retry_failed,
+                watch=watch,
+            )
+    except KeyboardInterrupt:
+        console.print(
+            f"Stopped; what was finished is in {out}. To go on:\n  {_same_line()}",
+            highlight=False,
+            soft_wrap=True,
+        )
+        return 130
+    _report(Console(width=None if sys.stdout.isatty() else 140), progress)
+    return 1 if progress.failed else 0
+
+
+def export(arguments: argparse.Namespace) -> int:
+    """Write the results of a run as one table (.parquet, .csv or .jsonl)."""
+    from convexfs.batch.store import export as export_run
+
+    export_run(arguments.folder, arguments.to)
+    return 0
+
+
+def add_solve_options(parser: argparse.ArgumentParser) -> None:
+    """Options of ``convexfs solve``."""
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="problem files, or bare names in ./problems")
+    add("--jobs", type=int, default=1, metavar="N", help="worker processes [1]")
+    add("--out", type=Path, metavar="DIR", help="folder of the results [runs/NAME of the first]")
+    add("--executor", metavar="E", help="local, dask://host:port or mpi [local]")
+    add("--tol", type=float, default=1e-6, metavar="T", help="accuracy of every solver [1e-6]")
+    add("--time-limit", type=float, metavar="S", help="seconds a task may take [no limit]")
+    add("--seed", type=int, default=0, metavar="N", help="for anything random [0]")
+    add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
+    add("--retry-failed", action="store_true", help="do failed tasks again")
+
+
+def add_export_options(parser: argparse.ArgumentParser) -> None:
+    """Options of ``convexfs export``."""
+    parser.add_argument("folder", type=Path, metavar="DIR", help="the --out of a run")
+    parser.add_argument("--to", type=Path, required=True, metavar="FILE")
+
+
+@contextmanager
+def _bar(console: Console) -> Any:
+    """Yield a function that shows progress on a terminal."""
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]} failed"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=console, transient=True) as bar:
+        shown = bar.add_task("", total=None, failed=0, rate="")
+
+        def watch(progress: "Progress") -> None:
+            rate = progress.done / progress.wall_seconds if progress.wall_seconds else 0.0
+            bar.update(
+                shown,
+                total=progress.total,
+                completed=progress.finished,
+                failed=len(progress.failed),
+                rate=f"{rate:.1f}/s" if rate else "",
+            )
+
+        yield watch
+
+
+def _report(console: Console, progress: "Progress") -> None:
+    from convexfs.batch.store import LOG, RESULTS
+
+    table = Table(title=str(progress.folder), title_justify="left", show_header=False)
+    rows: list[tuple[str, Any]] = [
+        ("tasks", progress.total),
+        ("  finished in earlier runs", progress.resumed),
+        ("  finished now", progress.done),
+        ("solved", progress.solved),
+        ("skipped", progress.skipped),
+        *((f"failed: {kind}", count) for kind, count in sorted(progress.failures.items())),
+        ("wall seconds", f"{progress.wall_seconds:.2f}"),
+        ("CPU seconds", f"{progress.cpu_seconds:.2f}"),
+        ("results", progress.folder / RESULTS),
+        ("log", progress.folder / LOG),
+    ]
+    for name, value in rows:
+        table.add_row(name, Text(str(value)))
+    console.print(table)
+    for task, reason in progress.failed[:SHOWN_FAILURES]:
+        what = f"{task.problem} on {task.data} {task.hyper} with {task.solver}"
+        console.print(Text(f"failed: {what}: {reason}"), soft_wrap=True)
+    if len(progress.failed) > SHOWN_FAILURES:
+        console.print(f"… and {len(progress.failed) - SHOWN_FAILURES} more failed")
+    if progress.failed:
+        console.print("To try the failed ones again, add --retry-failed to the same line.")
+
+
+def _same_line() -> str:
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+
+
+COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
+    "solve": (solve, add_solve_options),
+    "export": (export, add_export_options),
+}

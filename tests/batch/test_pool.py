@@ -1,0 +1,399 @@
+"""Workers are killed, hang and fail here; every task still ends exactly once."""
+
+import contextlib
+import ctypes
+import faulthandler
+import itertools
+import math
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import pytest
+
+from convexfs.batch import pool
+from convexfs.batch.pool import open_executor, run
+from convexfs.batch.store import Store
+from convexfs.errors import InputError, RunError
+
+
+def alive(pid):
+    """Whether a process runs; a zombie does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def children():
+    """The processes the main thread has started and not yet buried."""
+    with open(f"/proc/self/task/{os.getpid()}/children") as listing:
+        pids = listing.read().split()
+    return [int(pid) for pid in pids if "resource_tracker" not in command(pid)]
+
+
+def command(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as line:
+        return line.read()
+    return ""
+
+
+def until(condition, seconds):
+    """Wait for a condition; return whether it came in time."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+def square(number):
+    return number * number
+
+
+def crash():
+    faulthandler.disable()  # pytest's own would print the stack of an intended crash
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+@pytest.fixture(autouse=True)
+def _no_process_left():
+    yield
+    assert not children(), "a worker runs on, or nobody has buried it"
+
+
+@pytest.mark.parametrize("limit", [None, 30.0])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_every_task_once(jobs, limit):
+    outcomes = list(run(range(50), square, jobs=jobs, time_limit=limit))
+    assert {o.task: o.value for o in outcomes} == {n: n * n for n in range(50)}
+    assert len(outcomes) == 50
+    assert {o.status for o in outcomes} == {"done"}
+    assert all(len(o.attempts) == 1 for o in outcomes)
+    in_process = {a.pid == os.getpid() for o in outcomes for a in o.attempts}
+    assert in_process == {jobs == 1 and limit is None}
+
+
+def test_no_tasks_no_workers():
+    assert list(run([], square, jobs=2)) == []
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_exception_is_an_error_and_not_tried_again(jobs):
+    (outcome,) = run([-1.0], math.sqrt, jobs=jobs)
+    assert outcome.status == "error"
+    assert outcome.failure == "ValueError: math domain error"
+    assert len(outcome.attempts) == 1
+
+
+def test_leaving_python_in_a_task_is_an_error():
+    (outcome,) = run([3], sys.exit, jobs=2)
+    assert (outcome.status, outcome.failure) == ("error", "SystemExit: 3")
+
+
+class Unloadable(Exception):
+    def __init__(self, one, two):
+        super().__init__(one)
+
+
+@pytest.mark.parametrize("result", [lambda: 0, Unloadable(1, 2)], ids=["dumps", "loads"])
+def test_a_result_that_cannot_be_sent_is_an_error(result):
+    outcomes = list(run(range(4), lambda n: result if n == 2 else n, jobs=2))
+    assert sorted(o.task for o in outcomes if o.status == "done") == [0, 1, 3]
+    (failed,) = [o for o in outcomes if o.status == "error"]
+    assert failed.failure
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "WorkerDied: SIGKILL"),
+        (crash, "WorkerDied: SIGSEGV"),
+        (lambda: os._exit(7), "WorkerDied: exit code 7"),
+    ],
+)
+def test_a_task_that_kills_its_worker_is_given_up(end, words):
+    def work(number):
+        return end() if number == 20 else number
+
+    outcomes = {o.task: o for o in run(range(40), work, jobs=2)}
+    assert len(outcomes) == 40
+    poison = outcomes.pop(20)
+    assert (poison.status, poison.failure) == ("error", words)
+    # The first death was in a worker that had done other tasks; two more counted.
+    assert [a.ended for a in poison.attempts] == ["died"] * 3
+    assert len({a.pid for a in poison.attempts}) == 3
+    assert {o.status for o in outcomes.values()} == {"done"}
+
+
+def test_a_task_survives_one_death(tmp_path):
+    def work(number):
+        mark = tmp_path / str(number)
+        if number == 5 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    outcomes = {o.task: o for o in run(range(10), work, jobs=2)}
+    assert outcomes[5].value == 5
+    assert [a.ended for a in outcomes[5].attempts] == ["died", "done"]
+
+
+def test_a_killer_on_the_loose():
+    def kill_some():
+        while not stop.wait(0.2):
+            with contextlib.suppress(IndexError, ProcessLookupError):
+                os.kill(random.choice(children()), signal.SIGKILL)
+
+    stop = threading.Event()
+    killer = threading.Thread(target=kill_some)
+    killer.start()
+    try:
+        outcomes = list(run(range(200), lambda n: time.sleep(0.01) or n, jobs=2))
+    finally:
+        stop.set()
+        killer.join()
+    assert sorted(o.value for o in outcomes) == list(range(200))
+    assert any(len(o.attempts) > 1 for o in outcomes)
+
+
+def hang_in_c(_):
+    # PyDLL keeps the interpreter's lock, as some solvers do: no Python signal handler runs.
+    ctypes.PyDLL(None).usleep(500_000_000)
+
+
+@pytest.mark.parametrize("hang", [hang_in_c, lambda _: time.sleep(500)], ids=["c", "python"])
+def test_a_hang_is_stopped_while_the_other_worker_goes_on(hang):
+    arrived = {}
+    begin = time.monotonic()
+    work = lambda n: hang(n) if n == 0 else time.sleep(0.05)  # noqa: E731
+    for outcome in run(range(30), work, jobs=2, time_limit=lambda n: 0.5 if n == 0 else None):
+        arrived[outcome.task] = (time.monotonic() - begin, outcome)
+    seconds, hung = arrived.pop(0)
+    assert (hung.status, hung.failure) == ("timeout", "TimeLimit: over 0.5 s")
+    assert 0.5 <= seconds < 2.5
+    assert [a.ended for a in hung.attempts] == ["timeout"]
+    assert {o.status for _, o in arrived.values()} == {"done"}
+    assert sum(at < seconds for at, _ in arrived.values()) >= 2
+
+
+def test_a_hang_is_stopped_with_one_job():
+    outcomes = list(run([9, 0, 0], time.sleep, time_limit=0.3))
+    assert sorted(o.status for o in outcomes) == ["done", "done", "timeout"]
+
+
+def test_tasks_are_taken_when_needed():
+    taken = itertools.count()
+    outcomes = run((next(taken) for _ in itertools.repeat(0)), square, jobs=2)
+    for _ in range(10):
+        next(outcomes)
+    outcomes.close()
+    assert next(taken) <= 10 + 2 * 2
+
+
+def test_an_unusable_task_source_ends_the_workers():
+    def tasks():
+        yield 1
+        yield 2
+        raise OSError("no more")
+
+    with pytest.raises(OSError, match="no more"):
+        list(run(tasks(), square, jobs=2))
+
+
+def test_keyboard_interrupt_ends_the_workers():
+    outcomes = run(range(9), lambda n: time.sleep(100 if n else 0) or n, jobs=2)
+    assert next(outcomes).task == 0
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        next(outcomes)
+    assert time.monotonic() - begin < 2
+
+
+def test_workers_do_not_hear_the_keyboard():
+    def work(_):
+        os.kill(os.getpid(), signal.SIGINT)
+        return True
+
+    assert all(o.value for o in run(range(3), work, jobs=2))
+
+
+def test_setup_runs_in_each_worker():
+    def work(_):
+        time.sleep(0.05)
+        return os.environ.get("CONVEXFS_TEST"), os.environ["OMP_NUM_THREADS"]
+
+    setup = lambda: os.environ.update(CONVEXFS_TEST=str(os.getpid()))  # noqa: E731
+    outcomes = list(run(range(6), work, jobs=2, setup=setup))
+    assert {o.value for o in outcomes} == {(str(o.attempts[0].pid), "1") for o in outcomes}
+    assert "CONVEXFS_TEST" not in os.environ
+
+
+def test_a_failing_setup_is_a_clear_error():
+    def setup():
+        raise LookupError("no such log")
+
+    with pytest.raises(RunError, match="LookupError: no such log"):
+        list(run(range(4), square, jobs=2, setup=setup))
+
+
+def test_workers_that_never_start_are_a_clear_error():
+    with pytest.raises(RunError, match="10 workers in a row ended at their start"):
+        list(run(range(4), square, jobs=2, setup=lambda: os._exit(3)))
+
+
+def test_the_threads_of_this_process_are_given_back(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    (outcome,) = run(["OMP_NUM_THREADS"], os.getenv)
+    assert outcome.value == "1"
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert "MKL_NUM_THREADS" not in os.environ
+
+
+def test_spawned_workers_where_there_is_no_fork(monkeypatch):
+    monkeypatch.setattr(pool, "CONTEXT", pool.get_context("spawn"))
+    outcomes = list(run([4.0, -1.0, 9.0], math.sqrt, jobs=2, time_limit=60))
+    assert {o.task: o.value for o in outcomes} == {4.0: 2.0, -1.0: None, 9.0: 3.0}
+
+
+ORPHANS = """
+    import os, sys, time
+    from convexfs.batch.pool import run
+    from convexfs.batch.store import Store
+
+    def work(n):
+        with open(sys.argv[1] + "/pids", "a") as file:
+            file.write(f"{os.getpid()}\\n")
+        time.sleep(1000)
+
+    with Store(sys.argv[1]) as store:
+        for outcome in run(range(4), work, jobs=2):
+            pass
+"""
+
+
+def test_a_killed_parent_leaves_no_worker_and_no_lock(tmp_path):
+    parent = subprocess.Popen([sys.executable, "-c", textwrap.dedent(ORPHANS), str(tmp_path)])
+    pids = tmp_path / "pids"
+    try:
+        assert until(lambda: pids.exists() and len(pids.read_text().split()) == 2, 20)
+        with pytest.raises(RunError, match=f"process {parent.pid} "):
+            Store(tmp_path)
+    finally:
+        parent.kill()
+    parent.wait()
+    Store(tmp_path).close()
+    workers = [int(pid) for pid in pids.read_text().split()]
+    assert until(lambda: not any(alive(pid) for pid in workers), 2)
+
+
+def test_threads():
+    with ThreadPoolExecutor(2) as executor:
+        outcomes = list(run([1.0, 4.0, -1.0], math.sqrt, executor=executor))
+    assert {o.task: o.value for o in outcomes} == {1.0: 1.0, 4.0: 2.0, -1.0: None}
+    assert {o.failure for o in outcomes} == {"", "ValueError: math domain error"}
+
+
+def test_an_executor_is_fed_little_by_little(monkeypatch):
+    monkeypatch.setattr(pool, "IN_FLIGHT", 5)
+    taken = itertools.count()
+    with ThreadPoolExecutor(2) as executor:
+        outcomes = run((next(taken) for _ in range(1000)), square, executor=executor)
+        next(outcomes)
+        outcomes.close()
+    assert next(taken) <= 6
+
+
+def test_an_executor_cannot_send_everything():
+    with ProcessPoolExecutor(1) as executor:
+        (outcome,) = run([lambda: 0], callable, executor=executor)
+    assert outcome.status == "error"
+    assert "pickle" in outcome.failure
+
+
+def test_a_broken_executor_is_a_clear_error():
+    context = pool.get_context("fork")
+    with (
+        ProcessPoolExecutor(1, mp_context=context) as executor,
+        pytest.raises(RunError, match=r"the executor stopped .*BrokenProcessPool"),
+    ):
+        list(run(range(3), os._exit, executor=executor))
+
+
+def test_the_same_on_dask():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=1, processes=False, dashboard_address=None, protocol="tcp://"
+    ) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        with open_executor(address) as executor:
+            outcomes = list(run([4.0, 4.0, -1.0], math.sqrt, executor=executor))
+    assert [o.value for o in outcomes if o.status == "done"] == [2.0, 2.0]
+    assert [o.failure for o in outcomes if o.status == "error"] == ["ValueError: math domain error"]
+
+
+def test_no_dask_at_that_address(monkeypatch):
+    pytest.importorskip("distributed")
+    with (
+        pytest.raises(InputError, match=r"dask://127\.0\.0\.1:1: cannot be reached"),
+        open_executor("dask://127.0.0.1:1"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(("spec", "module"), [("dask://x:1", "distributed"), ("mpi", "mpi4py")])
+def test_an_extra_that_is_not_installed(spec, module, monkeypatch):
+    for name in (module, f"{module}.futures"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(InputError, match=r"pip install 'convexfs\["), open_executor(spec):
+        pass
+
+
+@pytest.mark.parametrize("spec", ["slurm", "dask://host", "dask://host:port"])
+def test_an_unknown_executor(spec):
+    with pytest.raises(InputError, match="is unknown; choose local, dask"), open_executor(spec):
+        pass
+
+
+def test_local_is_no_executor():
+    with open_executor("local") as executor:
+        assert executor is None
+
+
+def test_jobs_are_at_least_one():
+    with pytest.raises(InputError, match="jobs is 0"):
+        run([], square, jobs=0)
+
+
+MPI = """
+    import math
+    from convexfs.batch.pool import open_executor, run
+
+    if __name__ == "__main__":
+        with open_executor("mpi") as executor:
+            print(sorted(o.value for o in run([1.0, 4.0, 9.0], math.sqrt, executor=executor)))
+"""
+
+
+def test_mpi(tmp_path):
+    pytest.importorskip("mpi4py")
+    mpiexec = shutil.which("mpiexec", path=os.path.dirname(sys.executable)) or shutil.which(
+        "mpiexec"
+    )
+    if mpiexec is None:
+        pytest.skip("no mpiexec")
+    script = tmp_path / "squares.py"
+    script.write_text(textwrap.dedent(MPI))
+    flags = ["--allow-run-as-root", "--oversubscribe"]
+    command = [mpiexec, *flags, "-n", "2", sys.executable, "-m", "mpi4py.futures", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[1.0, 2.0, 3.0]", done.stderr

@@ -1,0 +1,112 @@
+"""A file either keeps the contract or is told where it does not, and what was expected."""
+
+from pathlib import Path
+
+import pytest
+
+from convexfs.batch.problem_file import load_problem_file
+from convexfs.errors import ProblemFileError
+
+GOOD = '''"""RELIEF with a cap: max w'z."""
+import cvxpy as cp
+
+METHOD = "relief"
+DATA = ["iris", "near.csv"]
+GRID = {"cap": [0.3, 0.6], "n_neighbors": [1]}
+SOLVERS = ["CLARABEL", "SCS"]
+LIMIT = 7
+
+
+def build(z, cap, lam=0.0):
+    w = cp.Variable(len(z), name="w")
+    return cp.Problem(cp.Maximize(w @ z), [cp.norm(w) <= 1, w >= 0, w <= cap])
+'''
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="capped.py"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_good_file_is_read_whole(write, tmp_path):
+    (tmp_path / "near.csv").write_text("a,y\n1,0\n")
+    file = load_problem_file(write(GOOD))
+    assert file.name == "capped"
+    assert file.equation == "RELIEF with a cap: max w'z."
+    assert file.formulation.name == "relief"
+    assert file.data == ("iris", str(tmp_path / "near.csv"))
+    assert file.grid == {"cap": [0.3, 0.6], "n_neighbors": [1]}
+    assert file.solvers == ("CLARABEL", "SCS")
+    assert not file.fit
+    assert file.build is not None
+    assert len(file.sha256) == 64
+
+
+def test_the_least_a_file_can_say(write):
+    file = load_problem_file(write('METHOD = "relief"\nDATA = ["iris"]\n'))
+    assert file.build is None
+    assert file.solvers == ("auto",)
+    assert file.grid == {}
+
+
+def test_a_bare_name_is_sought_in_the_problems_folder(write, tmp_path, monkeypatch):
+    (tmp_path / "problems").mkdir()
+    write(GOOD, "problems/capped.py")
+    monkeypatch.chdir(tmp_path)
+    assert load_problem_file("capped").path == tmp_path / "problems" / "capped.py"
+    with pytest.raises(ProblemFileError, match=r"no file problems/caped\.py: did you mean capped"):
+        load_problem_file("caped")
+    with pytest.raises(ProblemFileError, match=r"there is no problem file nowhere/x\.py"):
+        load_problem_file("nowhere/x.py")
+
+
+def test_a_file_that_changed_is_refused(write):
+    path = write(GOOD)
+    before = load_problem_file(path).sha256
+    assert load_problem_file(path, before).sha256 == before
+    path.write_text(GOOD + "\n# changed\n")
+    with pytest.raises(ProblemFileError, match="changed while the run was going"):
+        load_problem_file(path, before)
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "message"),
+    [
+        (("SOLVERS =", "SOLVER ="), 7, "SOLVER means nothing here: did you mean SOLVERS?"),
+        (('METHOD = "relief"\n', "\n"), 1, "METHOD is missing: give the name of a method"),
+        (('"relief"', '"releif"'), 4, "unknown method 'releif': did you mean relief?"),
+        (('["iris", "near.csv"]', '"iris"'), 5, r"DATA must be a list of data sets.*, not 'iris'"),
+        (('["iris", "near.csv"]', "[]"), 5, "DATA must be a list of data sets"),
+        (('"cap":', '"cup":'), 11, "build asks for 'cap', which neither relief nor GRID offers"),
+        (('"n_neighbors"', '"n_neighbor"'), 6, "did you mean n_neighbors?"),
+        (("[0.3, 0.6]", "0.3"), 6, r"GRID\['cap'\] must be a list of values, not 0.3"),
+        (("[0.3, 0.6]", "[]"), 6, r"GRID\['cap'\] must be a list of values"),
+        (("[0.3, 0.6]", "[cp.Variable()]"), 6, "may hold numbers, words and lists"),
+        (('"SCS"]', '"SSC"]'), 7, "unknown solver 'SSC': did you mean SCS?"),
+        (('"SCS"]', '"native"]'), 7, "'native' solves relief as printed; this file changes it"),
+        (("LIMIT = 7", "FIT = 1"), 8, "FIT must be True for the whole method or False"),
+        (("LIMIT = 7", "LIMIT = 1 / 0"), 8, "ZeroDivisionError: division by zero"),
+        (("LIMIT = 7", "LIMIT = = 7"), 8, "invalid syntax"),
+        (("def build(z, cap, lam=0.0):", "build = 3\ndef b():"), 11, "build must be a function"),
+    ],
+)
+def test_a_broken_contract_names_file_line_and_cure(write, change, line, message):
+    assert change[0] in GOOD
+    path = write(GOOD.replace(*change))
+    with pytest.raises(ProblemFileError, match=rf"capped\.py, line {line}: .*{message}"):
+        load_problem_file(path)
+
+
+def test_an_unreadable_file_is_named(write, monkeypatch):
+    def refuse(self):
+        raise PermissionError(13, "Permission denied")
+
+    path = write(GOOD)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(ProblemFileError, match=r"capped\.py cannot be read \(Permission denied\)"):
+        load_problem_file(path)

@@ -1,0 +1,255 @@
+"""A batch survives its parent, its workers, its solvers and its user."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from convexfs.batch.run import describe_environment, solve_files
+from convexfs.batch.store import Store, same_results
+from convexfs.errors import InputError
+
+PLAIN = """
+METHOD = "relief"
+DATA = ["iris", "wine"]
+GRID = {"n_neighbors": [1, 2, 3, 4, 5]}
+SOLVERS = ["native", "CLARABEL", "SCS", "HIGHS"]
+"""
+#: Solvers that hang, die or raise on some of the tasks, written into `build`.
+TROUBLE = """
+import os, signal, time
+import cvxpy as cp
+
+METHOD = "relief"
+DATA = ["iris"]
+GRID = {"how": ["well", "hang", "die", "raise", "well again"]}
+SOLVERS = ["CLARABEL"]
+
+def build(z, how):
+    if how == "hang":
+        time.sleep(1000)
+    if how == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "raise":
+        raise ArithmeticError("as asked")
+    w = cp.Variable(len(z), name="w")
+    return cp.Problem(cp.Maximize(w @ z), [cp.norm(w) <= 1, w >= 0])
+"""
+
+
+@pytest.fixture
+def plain(tmp_path):
+    path = tmp_path / "plain.py"
+    path.write_text(PLAIN)
+    return path
+
+
+@pytest.fixture
+def trouble(tmp_path):
+    path = tmp_path / "trouble.py"
+    path.write_text(TROUBLE)
+    return path
+
+
+def command(*words):
+    return [sys.executable, "-m", "convexfs", "solve", *map(str, words)]
+
+
+def test_one_process_two_processes_and_any_executor_agree(plain, tmp_path):
+    one, two, threads = tmp_path / "one", tmp_path / "two", tmp_path / "threads"
+    progress = solve_files([plain], one)
+    assert (progress.total, progress.done, progress.solved, progress.skipped) == (40, 40, 30, 10)
+    solve_files([plain], two, jobs=2)
+    with ThreadPoolExecutor(1) as executor:
+        solve_files([plain], threads, executor=executor)
+    assert same_results(one, two) == []
+    assert same_results(one, threads) == []
+
+
+def test_a_second_run_has_nothing_to_do(plain, tmp_path):
+    solve_files([plain], tmp_path / "run")
+    before = (tmp_path / "run" / "results.sqlite").read_bytes()
+    seen = []
+    again = solve_files([plain], tmp_path / "run", watch=lambda p: seen.append(p.finished))
+    assert (again.total, again.resumed, again.done) == (40, 40, 0)
+    assert seen == [40]
+    assert len((tmp_path / "run" / "results.sqlite").read_bytes()) == len(before)
+
+
+def test_an_edited_file_is_done_anew_beside_the_old_rows(plain, tmp_path):
+    solve_files([plain], tmp_path / "run")
+    plain.write_text(PLAIN.replace("4, 5", "4"))
+    edited = solve_files([plain], tmp_path / "run")
+    assert (edited.total, edited.resumed, edited.done) == (32, 0, 32)
+    with Store.read(tmp_path / "run") as store:
+        assert len(store.tasks()) == 72
+
+
+def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
+    out = tmp_path / "run"
+    started = time.monotonic()
+    progress = solve_files([trouble], out, jobs=2, time_limit=1.0)
+    assert time.monotonic() - started < 15
+    assert progress.failures == {"timeout": 1, "error": 2}
+    assert progress.solved == 2
+    with Store.read(out) as store:
+        tasks = store.tasks()
+        rows = {row.hyper: row for row in tasks.itertuples()}
+        attempts = store.attempts().groupby("key").size()
+    hang, die, error = (rows[f'{{"how": "{how}"}}'] for how in ("hang", "die", "raise"))
+    assert hang.status == "timeout"
+    assert 1.0 <= hang.wall_seconds < 3.0
+    assert die.status == "error"
+    assert "SIGKILL" in die.failure
+    assert attempts[die.key] >= 2
+    assert error.failure == "ArithmeticError: as asked"
+    assert "ArithmeticError: as asked" in (out / "log.txt").read_text()
+
+
+def test_failed_tasks_are_kept_or_tried_again(trouble, tmp_path):
+    out = tmp_path / "run"
+    solve_files([trouble], out, jobs=2, time_limit=1.0)
+    kept = solve_files([trouble], out, jobs=2, time_limit=1.0)
+    assert (kept.done, len(kept.failed)) == (0, 3)
+    again = solve_files([trouble], out, jobs=2, time_limit=1.0, retry_failed=True)
+    assert (again.done, again.resumed, len(again.failed)) == (3, 2, 3)
+
+
+def test_an_interrupted_run_goes_on_to_the_same_end(plain, tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    solve_files([plain], whole)
+
+    class Stop(Exception):
+        pass
+
+    def stop_soon(progress):
+        if progress.done == 7:
+            raise Stop
+
+    with pytest.raises(Stop):
+        solve_files([plain], broken, jobs=2, watch=stop_soon)
+    assert solve_files([plain], broken, jobs=2).resumed == 7
+    assert same_results(whole, broken) == []
+
+
+def test_killed_at_any_moment_it_goes_on_to_the_same_end(plain, tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    solve_files([plain], whole)
+    line = command(plain, "--jobs", 2, "--out", broken)
+    for delay in (1.3, 1.6, 1.9, 2.2):
+        process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    ended = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert same_results(whole, broken) == []
+
+
+def test_ctrl_c_keeps_what_is_finished_and_prints_the_line_to_go_on(tmp_path):
+    path, out = tmp_path / "slow.py", tmp_path / "run"
+    text = TROUBLE.replace('"well", "hang", "die", "raise", "well again"', "*range(400)")
+    path.write_text(text.replace('if how == "hang":\n        time.sleep(1000)', "time.sleep(0.05)"))
+    process = subprocess.Popen(
+        command(path, "--jobs", 2, "--out", out),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    _until(lambda: out.exists() and _finished(out) > 5)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "To go on" in err
+    assert f"solve {path} --jobs 2 --out {out}" in err
+    assert "Traceback" not in err
+    assert 5 < _finished(out) < 400
+
+
+def test_two_runs_on_one_folder_the_second_is_refused(plain, tmp_path):
+    with Store(tmp_path / "run"):
+        refused = subprocess.run(
+            command(plain, "--out", tmp_path / "run"), capture_output=True, text=True, check=False
+        )
+    assert refused.returncode == 2
+    assert f"process {os.getpid()} on" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_the_end_is_a_table_and_failures_are_exit_code_1(trouble, plain, tmp_path):
+    bad = subprocess.run(
+        command(trouble, "--jobs", 2, "--time-limit", 1, "--out", tmp_path / "bad"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert bad.returncode == 1
+    for text in ("failed: timeout", "failed: error", "ArithmeticError: as asked", "--retry-failed"):
+        assert text in bad.stdout
+    good = subprocess.run(
+        command(plain, "--out", tmp_path / "good"), capture_output=True, text=True, check=False
+    )
+    assert good.returncode == 0
+    for text in ("tasks", "solved", "CPU seconds", "results.sqlite"):
+        assert text in good.stdout
+
+
+def test_dask_gives_the_same_results(plain, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    one, many = tmp_path / "one", tmp_path / "dask"
+    solve_files([plain], one)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        ran = subprocess.run(
+            command(plain, "--executor", address, "--out", many),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert ran.returncode == 0, ran.stderr
+    assert same_results(one, many) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"jobs": 0}, "jobs"),
+        ({"tol": 0}, "tol must be a number above 0"),
+        ({"time_limit": -1}, "time_limit, in seconds, must be a number above 0"),
+        ({"repeats": 0}, "repeats must be a whole number of at least 1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
+    ],
+)
+def test_bad_settings_are_refused(plain, tmp_path, options, message):
+    with pytest.raises(InputError, match=message):
+        solve_files([plain], tmp_path / "run", **options)
+
+
+def test_the_environment_says_what_results_were_computed_with():
+    described = describe_environment()
+    assert described["packages"]["cvxpy"]
+    assert described["python"] == sys.version.split()[0]
+    assert "OMP_NUM_THREADS" in described["threads"]
+
+
+def _finished(out: Path) -> int:
+    try:
+        with Store.read(out) as store:
+            return len(store.tasks())
+    except Exception:
+        return 0
+
+
+def _until(condition, seconds=30.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened in time"
+        time.sleep(0.05)

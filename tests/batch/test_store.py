@@ -1,0 +1,337 @@
+"""Rows survive what befalls the file, the disk and the process."""
+
+import json
+import math
+import sqlite3
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from convexfs.batch.store import (
+    RESULTS,
+    SCHEMA,
+    VOLATILE,
+    Store,
+    export,
+    pack,
+    same_results,
+    unpack,
+)
+from convexfs.errors import InputError, RunError
+
+
+def task(key, **changes):
+    row = {
+        "key": key,
+        "problem": "relief",
+        "data": "iris",
+        "hyper": {"lam": np.float64(0.5), "sigma": 2},
+        "solver": "CLARABEL",
+        "tol": 1e-6,
+        "repeat": np.int64(0),
+        "status": "optimal",
+        "failure": "",
+        "objective": 0.1 + 0.2,
+        "ok": True,
+    }
+    return row | changes
+
+
+def solution(step=0, **changes):
+    row = {
+        "step": step,
+        "label": f"beta={step}",
+        "status": "optimal",
+        "primal_residual": 1e-9 / 3,
+        "gap": None,
+        "ok": None,
+        "basis": "cone program",
+        "primal": {"w": np.arange(3.0), "mask": np.array([True, False])},
+        "dual": {},
+    }
+    return row | changes
+
+
+ATTEMPT = {"started_utc": "2030-01-01T00:00:00+00:00", "seconds": 0.5, "pid": 1, "ended": "done"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "runs" / "first"
+
+
+def fill(folder, **changes):
+    with Store(folder) as store:
+        for key in ("a", "b", "c"):
+            store.record(task(key, **changes), [ATTEMPT], [solution(0), solution(1)])
+    return folder
+
+
+def test_round_trip(folder):
+    fill(folder)
+    with Store.read(folder) as store:
+        tasks, attempts, solutions = store.tasks(), store.attempts(), store.solutions()
+    assert tasks["key"].tolist() == ["a", "b", "c"]
+    first = tasks.iloc[0].to_dict()
+    assert first["objective"] == 0.1 + 0.2
+    assert json.loads(first["hyper"]) == {"lam": 0.5, "sigma": 2}
+    assert tasks["ok"].tolist() == [True] * 3
+    assert first["n_attempts"] == 1
+    assert first["finished_utc"].endswith("+00:00")
+    assert not tasks["time_limit"].dropna().tolist()
+    assert attempts[["key", "attempt", "ended"]].iloc[2].tolist() == ["c", 1, "done"]
+    assert len(solutions) == 6
+    assert not solutions["ok"].dropna().tolist()
+    arrays = unpack(solutions["primal"].iloc[0])
+    np.testing.assert_array_equal(arrays["w"], [0, 1, 2])
+    assert arrays["mask"].tolist() == [True, False]
+    assert unpack(solutions["dual"].iloc[0]) == {}
+
+
+def test_empty_tables_have_their_columns(folder):
+    Store(folder).close()
+    with Store.read(folder) as store:
+        assert {"key", "status", "ok"} <= set(store.tasks())
+        assert store.attempts().empty
+        assert store.solutions().empty
+
+
+def test_a_key_written_again_replaces_its_row_and_keeps_its_attempts(folder):
+    with Store(folder) as store:
+        store.record(task("a", status="error"), [ATTEMPT, ATTEMPT], [])
+        store.record(task("a"), [ATTEMPT], [solution()])
+        store.record(task("a"), [], [solution(7)])
+        assert store.tasks()["status"].tolist() == ["optimal"]
+        assert store.tasks()["n_attempts"].tolist() == [3]
+        assert store.attempts()["attempt"].tolist() == [1, 2, 3]
+        assert store.solutions()["step"].tolist() == [7]
+
+
+def test_finished_tells_how_every_task_ended(folder):
+    with Store(folder) as store:
+        store.record(task("a"), [], [])
+        store.record(task("b", status="error", ok=None, failure="OSError: no"), [], [])
+        store.record(task("c", ok=False), [], [])
+        assert store.finished() == {
+            "a": ("optimal", True, ""),
+            "b": ("error", None, "OSError: no"),
+            "c": ("optimal", False, ""),
+        }
+
+
+def test_a_row_is_written_whole_or_not_at_all(folder):
+    with Store(folder) as store:
+        store.record(task("a"), [ATTEMPT], [solution()])
+        with pytest.raises(sqlite3.OperationalError, match="colour"):
+            store.record(task("b"), [ATTEMPT], [solution(colour="red")])
+        assert set(store.finished()) == {"a"}
+        assert len(store.attempts()) == len(store.solutions()) == 1
+
+
+def test_an_environment_is_noted_once(folder):
+    with Store(folder) as store:
+        first = store.environment({"python": "3.11", "cpus": 2})
+        assert store.environment({"cpus": 2, "python": "3.11"}) == first
+        assert store.environment({"cpus": 4, "python": "3.11"}) != first
+
+
+def test_packing_is_exact_and_the_same_every_time():
+    arrays = {
+        "file": np.array([math.nan, -0.0, 1e-300]),
+        "a/b": np.eye(2, dtype=np.float32),
+        "x": np.array(3),
+        "names": np.array(["p", "qq"]),
+    }
+    blob = pack(arrays)
+    assert blob == pack(dict(reversed(arrays.items())))
+    back = unpack(blob)
+    assert back.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert back[name].dtype == array.dtype
+        assert back[name].shape == array.shape
+        assert back[name].tobytes() == array.tobytes()
+    assert len(pack({"w": np.zeros(10_000)})) < 1000
+
+
+def test_objects_are_not_packed():
+    with pytest.raises(ValueError, match="Object arrays cannot be saved"):
+        pack({"w": np.array([object()])})
+
+
+def test_a_reader_sees_what_is_written_meanwhile(folder):
+    with Store(folder) as writer, Store.read(folder) as reader:
+        assert set(reader.finished()) == set()
+        writer.record(task("a"), [], [])
+        assert set(reader.finished()) == {"a"}
+        with pytest.raises(RunError, match="cannot be written"):
+            reader.record(task("b"), [], [])
+
+
+def test_the_second_run_is_refused(folder):
+    with (
+        Store(folder),
+        pytest.raises(RunError, match=r"process \d+ on .* since \d{4}-\d\d-\d\d .* UTC; wait"),
+    ):
+        Store(folder)
+    # Refusing it did not let go of the first's lock.
+    with Store(folder) as first:
+        first.record(task("a"), [], [])
+        for _ in range(2):
+            with pytest.raises(RunError, match="choose another --out"):
+                Store(folder)
+    with Store(folder) as store:
+        assert set(store.finished()) == {"a"}
+
+
+KILLED = """
+    import os, signal, sys
+    from convexfs.batch.store import Store
+
+    store = Store(sys.argv[1])
+    for number in range(100):
+        store.record({"key": str(number)}, [], [])
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_writer_loses_no_row_and_leaves_no_lock(folder):
+    command = [sys.executable, "-c", textwrap.dedent(KILLED), str(folder)]
+    assert subprocess.run(command).returncode < 0
+    with Store.read(folder) as store:
+        assert len(set(store.finished())) == 100
+    with Store(folder) as store:
+        assert len(set(store.finished())) == 100
+
+
+def test_a_full_disk_keeps_what_was_there(folder):
+    with Store(folder) as store:
+        store.record(task("a"), [], [])
+        pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+        store._db.execute(f"PRAGMA max_page_count = {pages + 5}")
+        noise = np.random.default_rng(0).normal(size=100_000)
+        with pytest.raises(RunError, match=r"disk is full; .* before is safe, .* same command"):
+            store.record(task("b"), [], [solution(primal={"w": noise})])
+        store.record(task("c"), [], [])
+        assert set(store.finished()) == {"a", "c"}
+
+
+def damage(folder, offset, text):
+    with open(folder / RESULTS, "r+b") as file:
+        file.seek(offset)
+        file.write(text)
+
+
+@pytest.mark.parametrize("opens", [Store, Store.read])
+def test_a_damaged_file_is_a_clear_error(folder, opens):
+    fill(folder)
+    damage(folder, 0, b"what is this?")
+    with pytest.raises(RunError, match=r"results\.sqlite: is damaged .*move it away"):
+        opens(folder)
+
+
+def test_a_damaged_page_is_a_clear_error(folder):
+    fill(folder)
+    damage(folder, 4096, b"\xff" * 4096 * 3)
+    with Store(folder) as store, pytest.raises(RunError, match="is damaged"):
+        store.tasks()
+
+
+def test_after_damage_the_lock_is_free(folder):
+    fill(folder)
+    damage(folder, 0, b"what is this?")
+    for _ in range(2):
+        with pytest.raises(RunError, match="damaged"):
+            Store(folder)
+
+
+def test_tables_of_another_version(folder):
+    fill(folder)
+    with sqlite3.connect(folder / RESULTS) as file:
+        file.execute("PRAGMA user_version = 99")
+    file.close()
+    with pytest.raises(RunError, match=r"version 99.*move it away"):
+        Store(folder)
+
+
+def test_a_database_of_somebody_else(folder):
+    folder.mkdir(parents=True)
+    with sqlite3.connect(folder / RESULTS) as file:
+        file.execute("CREATE TABLE songs (title)")
+    file.close()
+    with pytest.raises(RunError, match="another program"):
+        Store(folder)
+
+
+def test_a_folder_that_cannot_be(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError, match="cannot be made"):
+        Store(tmp_path / "file")
+
+
+def test_odd_folder_names(tmp_path):
+    fill(tmp_path / "50% of #1? ü")
+    assert (tmp_path / "50% of #1? ü" / RESULTS).is_file()
+
+
+def test_equal_runs(tmp_path):
+    first = fill(tmp_path / "first", wall_seconds=1.0, environment=1)
+    second = fill(tmp_path / "second", wall_seconds=2.0, environment=2)
+    assert same_results(first, second) == []
+
+
+def test_runs_that_differ(tmp_path):
+    first = fill(tmp_path / "first")
+    second = fill(tmp_path / "second", objective=0.3)
+    with Store(second) as store:
+        store.record(task("c"), [], [solution(0, primal={"w": np.zeros(3)})])
+        store.record(task("d"), [], [])
+    differences = same_results(first, second)
+    assert [text.split(":")[0] for text in differences] == [
+        "tasks ('d',)",
+        "tasks ('a',) objective",
+        "tasks ('b',) objective",
+        "solutions ('c', 1)",
+        "solutions ('c', 0) primal",
+    ]
+    assert "0.30000000000000004 and 0.3" in differences[1]
+
+
+def test_volatile_columns_exist():
+    assert all(f"\n  {column} " in SCHEMA for column in VOLATILE)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
+def test_export(folder, tmp_path, suffix):
+    fill(folder)
+    with Store(folder) as store:
+        store.record(task("d", objective=math.inf, ok=None, status="unbounded"), [ATTEMPT], [])
+    to = tmp_path / f"results{suffix}"
+    export(folder, to)
+    read = {
+        ".parquet": pd.read_parquet,
+        ".csv": pd.read_csv,
+        ".jsonl": lambda path: pd.DataFrame(map(json.loads, path.read_text().splitlines())),
+    }
+    frame = read[suffix](to)
+    assert frame["key"].tolist() == ["a", "b", "c", "d"]
+    assert frame["objective"].tolist() == [0.1 + 0.2] * 3 + [math.inf]
+    assert frame["primal_residual"].tolist()[:3] == [1e-9 / 3] * 3
+    assert frame["label"].tolist()[:3] == ["beta=1"] * 3
+    assert frame["ok"].tolist()[:3] == [True] * 3
+    assert pd.isna(frame["ok"].iloc[3])
+    assert json.loads(frame["hyper"].iloc[0])["lam"] == 0.5
+    assert not {"primal", "dual"} & set(frame)
+
+
+def test_export_says_what_is_wrong(folder, tmp_path):
+    with pytest.raises(InputError, match=r"holds no results\.sqlite"):
+        export(tmp_path / "nowhere", tmp_path / "x.csv")
+    fill(folder)
+    with pytest.raises(InputError, match=r"\.parquet, \.csv, \.jsonl"):
+        export(folder, tmp_path / "x.xlsx")
+    with pytest.raises(InputError, match="cannot be written"):
+        export(folder, tmp_path / "missing" / "x.csv")

@@ -37,7 +37,7 @@ def sample(n: int, j: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rebate_margin(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    from skrebate import ReliefF
+    from skrebate import ReliefF  # pyright: ignore[reportMissingImports]
 
     return ReliefF(n_neighbors=10).fit(X, y).feature_importances_
 

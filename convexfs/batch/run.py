@@ -17,7 +17,7 @@ from convexfs.batch import pool
 from convexfs.batch.logs import run_log
 from convexfs.batch.problem_file import load_problem_file
 from convexfs.batch.store import LOG, Store
-from convexfs.batch.tasks import Result, Task, do, expand, failure_kind
+from convexfs.batch.tasks import Result, Task, do, expand, failure_kind, rehearse
 from convexfs.errors import check_number
 from convexfs.solution import SKIPPED
 
@@ -123,6 +123,7 @@ def solve_files(
         progress, todo = _resume(store, tasks, Path(out), retry_failed)
         log.info("%d tasks, %d of them finished earlier", progress.total, progress.resumed)
         watch(progress)
+        rehearse(problems)
         machine = store.environment(describe_environment())
         started = time.perf_counter()
         outcomes = pool.run(

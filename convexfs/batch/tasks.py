@@ -10,12 +10,15 @@ import inspect
 import itertools
 import json
 import logging
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
 from convexfs.data import Dataset, load
@@ -158,6 +161,15 @@ def _solver_fields(solver: str, tol: float, time_limit: float | None) -> dict[st
         return {"solver_version": "", "options": "{}"}
     version = row.version if row.installed else ""
     return {"solver_version": version, "options": canonical(row.options(tol, time_limit))}
+
+
+def rehearse(problems: Iterable[ProblemFile]) -> None:
+    """Load the compiled kernels here, so that no forked worker spends half a second on it."""
+    X, codes = np.array([[0.0, 1.0], [1.0, 0.0], [5.0, 7.0], [6.0, 5.0]]), np.array([0, 0, 1, 1])
+    for formulation in {problem.formulation for problem in problems}:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            solve_step(formulation, *formulation.numbers(X, codes))
 
 
 def do(task: Task) -> Result:

@@ -4,4 +4,6 @@ import sys
 
 from convexfs.cli import main
 
-sys.exit(main())
+# The workers of an MPI pool load this module too, under another name.
+if __name__ == "__main__":
+    sys.exit(main())

@@ -218,6 +218,26 @@ def test_dask_gives_the_same_results(plain, tmp_path):
     assert same_results(one, many) == []
 
 
+def test_mpi_gives_the_same_results(plain, tmp_path):
+    pytest.importorskip("mpi4py")
+    mpiexec = Path(sys.executable).with_name("mpiexec")
+    if not mpiexec.exists():
+        pytest.skip("no mpiexec")
+    one, many = tmp_path / "one", tmp_path / "mpi"
+    solve_files([plain], one)
+    launch = [mpiexec, "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable]
+    program = ["-m", "mpi4py.futures", "-m", "convexfs", "solve", plain]
+    ran = subprocess.run(
+        [*map(str, launch + program), "--executor", "mpi", "--out", str(many)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert same_results(one, many) == []
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -13,8 +13,10 @@ bound multipliers r = Px + q - A'y with
     gap       stated objective - (d - 1/2 x'Px - b'y + l'r+ - u'r-) = 0.
 
 The stated objective and constraints are evaluated at ``solution.primal``, the
-rest on a fresh canonicalisation; each residual is divided by one plus the size
-of what it is a difference of. (Testing stationarity with gradients of the
+rest on a fresh canonicalisation. Each residual is relative: dual ones and the gap
+to the size of the objective's coefficients, so that an objective in millionths
+is judged as strictly as one in millions; the primal one to the size of the rows,
+or to 1 if they are smaller. (Testing stationarity with gradients of the
 stated problem instead would fail at kinks, where no gradient exists.)
 """
 
@@ -86,7 +88,7 @@ def _proof(
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
     stated = sign * np.real(np.asarray(problem.objective.value)).item()
     bound = program.dual_objective(x, y)
-    size = 1.0 + max(abs(stated), abs(bound))
+    size = max(abs(stated), abs(bound), program.cost * max(1.0, _largest(x)))
     return Certificate(
         primal_residual=primal,
         dual_residual=program.dual_residual(x, y),
@@ -153,6 +155,11 @@ class ConeProgram:
         """Whether every cone is one whose dual is known here."""
         return all(cone.dual_violation is not None for cone in self.cones)
 
+    @property
+    def cost(self) -> float:
+        """Size of the objective's coefficients; 1 if there are none."""
+        return max(_largest(self.q), 0.0 if self.P is None else _largest(self.P.data)) or 1.0
+
     def quadratic(self, x: np.ndarray) -> np.ndarray:
         return np.zeros_like(x) if self.P is None else self.P @ x
 
@@ -171,11 +178,9 @@ class ConeProgram:
         """Distance of y from K*, and of the reduced cost from what bounds can carry."""
         cost = self.reduced_cost(x, y)
         uncarried = np.where(cost > 0, np.isinf(self.lower), np.isinf(self.upper)) * cost
-        size = max(_largest(self.q), _largest(self.A.T @ y), _largest(self.quadratic(x)))
         outside = [cone.dual_violation(y[cone.rows]) for cone in self.cones if cone.dual_violation]
-        return max(
-            _largest(uncarried) / (1.0 + size), max(outside, default=0.0) / (1.0 + _largest(y))
-        )
+        off_the_cone = max(outside, default=0.0) / max(self.cost, _largest(y))
+        return max(_largest(uncarried) / max(self.cost, _largest(self.A.T @ y)), off_the_cone)
 
     def dual_objective(self, x: np.ndarray, y: np.ndarray) -> float:
         cost = self.reduced_cost(x, y)

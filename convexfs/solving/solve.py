@@ -107,6 +107,10 @@ def _check(problem: cp.Problem, tol: float, time_limit: float | None) -> None:
             "the problem is not convex by cvxpy's rules (DCP), so no answer could be certified: "
             + _what_breaks_dcp(problem)
         )
+    names = [variable.name() for variable in problem.variables()]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two variables are named {name!r}: answers go by name, rename one")
     unset = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
     if unset:
         raise InputError(f"give parameter {', '.join(unset)} a value before solving")
@@ -159,8 +163,9 @@ def _cone_point(data: dict, chain: Any, inverse: Any, raw: Any) -> ConePoint | N
     answer = chain.solver.invert(raw, inverse[-1])
     # SCIP appends variables of its own to those of the program.
     x = np.ravel(next(iter(answer.primal_vars.values())))[: program.x.size]
-    duals = answer.dual_vars if BACKENDS[chain.solver.name()].duals else None
-    if not duals or any(duals.get(constraint.id) is None for constraint in program.constraints):
+    duals = answer.dual_vars or {}
+    returned = all(duals.get(constraint.id) is not None for constraint in program.constraints)
+    if not returned or not BACKENDS[chain.solver.name()].duals:
         return ConePoint(x, None)
     y = [_in_row_order(constraint, duals[constraint.id]) for constraint in program.constraints]
     return ConePoint(x, np.hstack(y or [np.empty(0)]))

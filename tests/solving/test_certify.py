@@ -76,6 +76,44 @@ def test_wrong_multipliers_prove_nothing(name):
     assert certify(problem, doubled).ok is False
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_verdict_does_not_depend_on_the_scale_of_the_objective(scale):
+    """A wrong answer is refused and a right one accepted, in millionths and in millions."""
+    z = scale * problems.z
+    w = cp.Variable(8, name="w")
+    problem = cp.Problem(cp.Maximize(w @ z), [cp.norm(w, 2) <= 1, w >= 0])
+    exact = solve(problem, "SCS", tol=1e-12)
+    assert exact.cone is not None
+    assert certify(problem, exact, tol=1e-5).ok
+    wrong = replace(exact, primal={"w": 0.99 * exact.primal["w"]})
+    assert certify(problem, wrong, tol=1e-5).ok is False
+    y = exact.cone.y
+    assert y is not None
+    unproven = replace(exact, cone=ConePoint(exact.cone.x, 1.01 * y))
+    assert certify(problem, unproven, tol=1e-5).ok is False
+
+
+def test_a_problem_without_an_objective_is_certified_feasible():
+    x = cp.Variable(3, name="x")
+    problem = cp.Problem(cp.Minimize(0), [cp.sum(x) == 1, x >= 0])
+    for solver in ("CLARABEL", "HIGHS", "SCS"):
+        assert certify(problem, solve(problem, solver)).ok, solver
+
+
+def test_an_optimum_of_zero_is_certified():
+    x = cp.Variable(8, name="x")
+    for objective in (cp.sum_squares(x), cp.norm1(problems.A @ x), cp.norm(x)):
+        problem = cp.Problem(cp.Minimize(objective))
+        for solver in ("CLARABEL", "SCS"):
+            assert certify(problem, solve(problem, solver)).ok, (objective, solver)
+
+
+def test_two_variables_of_one_name_are_refused():
+    x, y = cp.Variable(name="x"), cp.Variable(name="x")
+    with pytest.raises(InputError, match="two variables are named 'x'"):
+        solve(cp.Problem(cp.Minimize(x + y), [x >= 0, y >= 1]))
+
+
 def test_a_kink_does_not_fool_the_certificate():
     """At a hinge's corner no gradient vanishes, yet the cone program proves the optimum."""
     x = cp.Variable(name="x")

@@ -11,6 +11,18 @@ OPTIMAL = "optimal"
 ERROR, TIMEOUT, SKIPPED = "error", "timeout", "skipped"
 
 
+def symbols(problem: Any) -> dict[str, Any]:
+    """Variables of a cvxpy problem by the name their values go by.
+
+    cvxpy names a nameless variable by a counter that differs from one process
+    to the next; here it goes by its position.
+    """
+    return {
+        f"var[{position}]" if variable.name() == f"var{variable.id}" else variable.name(): variable
+        for position, variable in enumerate(problem.variables())
+    }
+
+
 @dataclass(frozen=True)
 class ConePoint:
     """Primal and dual vectors of the cone program a solver was given.

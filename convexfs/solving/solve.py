@@ -10,9 +10,10 @@ import cvxpy as cp
 import numpy as np
 from cvxpy import settings as cvxpy_settings
 from cvxpy.constraints import SOC, ExpCone, PowCone3D
+from scipy.sparse import issparse
 
 from convexfs.errors import ConvexfsWarning, InputError, check_number
-from convexfs.solution import ERROR, ConePoint, Solution
+from convexfs.solution import ERROR, ConePoint, Solution, symbols
 from convexfs.solving.backends import BACKENDS, choose
 
 log = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ def solve(
             ConvexfsWarning,
             stacklevel=2,
         )
-    options = row.options(tol, time_limit) | dict(solver_options or {})
+    options = _merged(row.options(tol, time_limit), solver_options or {})
     clear(problem)
     answer: dict[str, Any]
     start = compiled = time.perf_counter()
@@ -86,6 +87,17 @@ def solve(
     )
 
 
+def _merged(translated: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """The user's options over the translated ones; options that are dicts are joined."""
+    if "use_quad_obj" in own:
+        raise InputError("use_quad_obj changes the program an answer is judged on: leave it out")
+    return {**translated, **own} | {
+        name: {**translated[name], **value}
+        for name, value in own.items()
+        if isinstance(value, Mapping) and isinstance(translated.get(name), Mapping)
+    }
+
+
 def clear(problem: cp.Problem) -> None:
     """Forget every value an earlier solve left in `problem`."""
     for variable in problem.variables():
@@ -107,13 +119,19 @@ def _check(problem: cp.Problem, tol: float, time_limit: float | None) -> None:
             "the problem is not convex by cvxpy's rules (DCP), so no answer could be certified: "
             + _what_breaks_dcp(problem)
         )
-    names = [variable.name() for variable in problem.variables()]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two variables are named {name!r}: answers go by name, rename one")
+    if not problem.variables():
+        raise InputError("the problem has no variables: there is nothing to solve")
+    _refuse_twins("variables", [variable.name() for variable in problem.variables()])
+    _refuse_twins("constraints", [c.label for c in problem.constraints if c.label])
     unset = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
     if unset:
         raise InputError(f"give parameter {', '.join(unset)} a value before solving")
+
+
+def _refuse_twins(what: str, names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two {what} are named {name!r}: answers go by name, rename one")
 
 
 def _what_breaks_dcp(problem: cp.Problem) -> str:
@@ -129,8 +147,9 @@ def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any)
         "status": answer.status,
         "iterations": answer.attr.get(cvxpy_settings.NUM_ITERS),
     }
-    if answer.status in cvxpy_settings.SOLUTION_PRESENT:
+    if answer.status in cvxpy_settings.SOLUTION_PRESENT + cvxpy_settings.INF_OR_UNB:
         problem.unpack(answer)
+    if answer.status in cvxpy_settings.SOLUTION_PRESENT:
         found |= {
             "primal": _primal(problem),
             "dual": _dual(problem),
@@ -141,7 +160,11 @@ def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any)
 
 
 def _primal(problem: cp.Problem) -> dict[str, np.ndarray]:
-    return {variable.name(): np.array(variable.value) for variable in problem.variables()}
+    return {name: _dense(variable.value) for name, variable in symbols(problem).items()}
+
+
+def _dense(value: Any) -> np.ndarray:
+    return value.toarray() if issparse(value) else np.array(value)
 
 
 def _dual(problem: cp.Problem) -> dict[str, np.ndarray]:

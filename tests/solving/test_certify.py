@@ -9,7 +9,7 @@ from convexfs import certify, solve
 from convexfs.errors import InputError
 from convexfs.solution import ConePoint
 from convexfs.solving.backends import BACKENDS, needs_of, suitable
-from convexfs.solving.certify import _exponential, _exponential_dual
+from convexfs.solving.cone_program import _exponential, _exponential_dual
 from tests.solving import problems
 
 #: PROXQP calls the program infeasible; SCIP's point violates a cone by 2e-5.
@@ -106,6 +106,83 @@ def test_an_optimum_of_zero_is_certified():
         problem = cp.Problem(cp.Minimize(objective))
         for solver in ("CLARABEL", "ECOS"):
             assert certify(problem, solve(problem, solver)).ok, (objective, solver)
+
+
+def minimum(objective, constraints):
+    return cp.Problem(cp.Minimize(objective), constraints)
+
+
+X, Y = cp.Variable(name="x"), cp.Variable(name="y")
+W = cp.Variable(3, name="w")
+#: A problem with very different numbers in it, and a point that is clearly wrong.
+BADLY_SCALED = {
+    "costs": (minimum(1e6 * Y + X, [Y >= 0, X >= 1]), {"x": 9.0, "y": 0.0}),
+    "an unrelated variable": (minimum(cp.sum(W), [W >= 1, X == 1e6]), {"w": 2.0, "x": 1e6}),
+    "bounds": (minimum(X + Y, [X >= 1, Y >= 1e7]), {"x": -20.0, "y": 1e7}),
+    "rows": (
+        minimum(-cp.sum(W), [W >= 0, cp.sum(W) <= 1, 1e6 * W[0] <= 1e6]),
+        {"w": 8.5 / 3},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BADLY_SCALED)
+def test_a_large_number_elsewhere_hides_no_error(name):
+    problem, wrong = BADLY_SCALED[name]
+    for solver in ("CLARABEL", "HIGHS", "ECOS"):
+        solution = solve(problem, solver, tol=1e-8)
+        assert certify(problem, solution, tol=1e-5).ok, (solver, certify(problem, solution))
+        moved = {
+            symbol: np.full_like(value, wrong[symbol]) for symbol, value in solution.primal.items()
+        }
+        assert certify(problem, replace(solution, primal=moved), tol=1e-5).ok is False
+
+
+@pytest.mark.parametrize("solver", ["QOCO", "OSQP", "QPALM", "DAQP", "CLARABEL"])
+def test_an_unbounded_problem_is_never_certified(solver):
+    problem = minimum(1e6 * Y - X, [Y >= 1])
+    assert certify(problem, solve(problem, solver)).ok is False
+
+
+def test_a_quadratic_that_is_only_assumed_convex_is_not_certified():
+    x = cp.Variable(2, name="x")
+    P = np.array([[1.0, 0.0], [0.0, -1.0]])
+    problem = minimum(cp.quad_form(x, P, assume_PSD=True), [x >= -1, x <= 1])
+    for solver in ("CLARABEL", "PIQP"):
+        assert certify(problem, solve(problem, solver)).ok is not True
+
+
+def test_not_a_number_anywhere_is_refused():
+    problem = problems.integer()
+    solution = solve(problem, "HIGHS")
+    spoiled = solution.primal["f"].copy()
+    spoiled[3] = np.nan
+    assert certify(problem, replace(solution, primal={"f": spoiled})).ok is False
+
+
+def test_nameless_variables_go_by_their_position():
+    def build():
+        x, t = cp.Variable(), cp.Variable(name="t")
+        return minimum(t, [t >= x, x >= 1])
+
+    solution = solve(build(), "CLARABEL")
+    assert set(solution.primal) == {"t", "var[1]"}
+    assert certify(build(), solution).ok
+
+
+def test_matrices_with_structure_are_judged_too():
+    D = cp.Variable((3, 3), diag=True, name="D")
+    problem = minimum(cp.trace(D), [cp.diag(D) >= [1, 2, 3]])
+    assert certify(problem, solve(problem, "CLARABEL")).ok
+
+
+def test_what_cannot_be_judged_here_says_why(monkeypatch):
+    problem = problems.second_order()
+    solution = solve(problem, "CLARABEL")
+    with pytest.raises(InputError, match="native answers are certified by their formulation"):
+        certify(problem, replace(solution, solver="native"))
+    with pytest.raises(InputError, match="judging an answer of MOSEK needs it installed here"):
+        certify(problem, replace(solution, solver="MOSEK"))
 
 
 def test_two_variables_of_one_name_are_refused():

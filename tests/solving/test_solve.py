@@ -6,9 +6,12 @@ import pytest
 
 from convexfs import Solution, solve
 from convexfs.errors import ConvexfsWarning, InputError
-from convexfs.solving.backends import needs_of, suitable
+from convexfs.solving.backends import BACKENDS, needs_of, suitable
+from convexfs.solving.solve import _merged
 from tests.kkt import assert_kkt
 from tests.solving import problems
+
+X = cp.Variable(name="x")
 
 
 @pytest.mark.parametrize("name", problems.KNOWN)
@@ -126,6 +129,52 @@ def test_parameters_are_re_solved_without_rebuilding():
 def test_bad_settings_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         solve(problems.linear(), **options)
+
+
+def test_options_that_are_dicts_are_joined_to_the_time_limit():
+    assert _merged({"p": {"time": 5}, "q": 1}, {"p": {"gap": 2}}) == {
+        "p": {"time": 5, "gap": 2},
+        "q": 1,
+    }
+
+
+@pytest.mark.parametrize("name", [name for name, row in BACKENDS.items() if row.installed])
+def test_every_solver_takes_its_translated_options(name):
+    row = BACKENDS[name]
+    build = problems.linear if "QP" not in row.cones else problems.quadratic
+    problem = build() if row.cones else problems.integer()
+    solution = solve(problem, name, tol=1e-5, time_limit=60.0 if row.limit else None)
+    assert solution.status != "error", solution.failure
+    if row.accuracy(1.0):
+        assert row.options(1e-3) != row.options(1e-8)
+
+
+def test_the_problem_knows_that_it_was_infeasible():
+    x = cp.Variable(name="x")
+    problem = cp.Problem(cp.Minimize(x), [x >= 1, x <= 0])
+    solve(problem, "CLARABEL")
+    assert problem.status == "infeasible"
+    assert problem.value == np.inf
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (cp.Problem(cp.Minimize(3)), "no variables"),
+        (
+            cp.Problem(cp.Minimize(X), [(X >= 1).set_label("a"), (X >= 0).set_label("a")]),
+            "two constraints are named 'a'",
+        ),
+    ],
+)
+def test_what_has_no_answer_by_name_is_refused(problem, message):
+    with pytest.raises(InputError, match=message):
+        solve(problem)
+
+
+def test_an_option_that_changes_the_program_is_refused():
+    with pytest.raises(InputError, match="use_quad_obj changes the program"):
+        solve(problems.quadratic(), "CLARABEL", solver_options={"use_quad_obj": False})
 
 
 def test_a_problem_that_is_not_convex_is_refused_with_the_reason():

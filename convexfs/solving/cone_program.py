@@ -1,0 +1,265 @@
+"""A problem in canonical form, in numpy: what certificates are computed on.
+
+Here is everything that judges a point of
+
+    minimise  1/2 x'Px + q'x + d   subject to   Ax + b in K,   l <= x <= u
+
+and its multipliers: the cones, their duals, and distances from both. It is
+canonicalised afresh and shares no code with the call of a solver.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from cvxpy.constraints import PSD, SOC, ExpCone, NonNeg, SvecPSD, Zero
+from cvxpy.error import SolverError
+from cvxpy.reductions.chain import Chain
+from cvxpy.reductions.solvers.solving_chain import resolve_and_build_chain
+from cvxpy.utilities.psd_utils import TriangleKind
+from scipy.sparse.linalg import eigsh
+
+from convexfs.errors import InputError
+
+#: Terms below this share of the objective's largest coefficient are judged by that share.
+NEGLIGIBLE = 1e-3
+#: Side of a quadratic objective's matrix above which its lowest eigenvalue is only searched for.
+LARGEST_DENSE = 1000
+
+
+@dataclass(frozen=True)
+class ConeProgram:
+    """``minimise 1/2 x'Px + q'x + d subject to Ax + b in K, l <= x <= u`` in numpy."""
+
+    P: Any
+    q: np.ndarray
+    d: float
+    A: Any
+    b: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    cones: tuple["Cone", ...]
+
+    @classmethod
+    def of(cls, problem: cp.Problem, solver: str) -> "ConeProgram":
+        """Canonicalise `problem` afresh, as it is for `solver`."""
+        try:
+            chain = resolve_and_build_chain(problem, solver)
+        except SolverError as error:
+            raise InputError(f"judging an answer of {solver} needs it installed here") from error
+        # All but the last reduction: the solver's own layout of the rows.
+        program, _ = Chain(reductions=chain.reductions[:-1]).apply(problem)
+        parts = program.apply_parameters(quad_obj=program.P is not None)
+        P, (q, d, A, b) = (None, parts) if program.P is None else (parts[0], parts[1:])
+        lower, upper = program.lower_bounds, program.upper_bounds
+        return cls(
+            P=P,
+            q=np.ravel(q),
+            d=float(np.squeeze(d)),
+            A=A,
+            b=np.ravel(b),
+            lower=np.full(q.size, -np.inf) if lower is None else np.ravel(lower),
+            upper=np.full(q.size, np.inf) if upper is None else np.ravel(upper),
+            cones=tuple(_cones(program.constraints, chain.solver_context)),
+        )
+
+    @property
+    def covered(self) -> bool:
+        """Whether a dual bound is known here: for every cone, and for the objective."""
+        known = all(cone.dual_violation is not None for cone in self.cones)
+        return known and (self.P is None or _is_semidefinite(self.P))
+
+    @property
+    def floor(self) -> float:
+        """What counts as small beside the objective's coefficients; 1 if there are none."""
+        largest = max(_largest(self.q), 0.0 if self.P is None else _largest(self.P.data))
+        return NEGLIGIBLE * largest or 1.0
+
+    def quadratic(self, x: np.ndarray) -> np.ndarray:
+        return np.zeros_like(x) if self.P is None else self.P @ x
+
+    def reduced_cost(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return self.quadratic(x) + self.q - self.A.T @ y
+
+    def violation(self, x: np.ndarray) -> float:
+        """Largest distance of ``Ax + b`` from K and of x from its bounds."""
+        rows = self.A @ x + self.b
+        sizes = 1.0 + np.maximum(np.abs(self.b), abs(self.A) @ np.abs(x))
+        outside = np.maximum(np.maximum(self.lower - x, x - self.upper), 0.0)
+        parts = [_largest(outside / (1.0 + np.abs(x)))]
+        parts += [cone.violation(rows[cone.rows], sizes[cone.rows]) for cone in self.cones]
+        return float(np.max(parts))
+
+    def dual_residual(self, x: np.ndarray, y: np.ndarray) -> float:
+        """Distance of y from K*, and of the reduced cost from what bounds can carry."""
+        cost = self.reduced_cost(x, y)
+        uncarried = np.where(cost > 0, np.isinf(self.lower), np.isinf(self.upper)) * cost
+        terms = np.abs(self.q) + abs(self.A).T @ np.abs(y) + np.abs(self.quadratic(x))
+        sizes = np.maximum(terms, self.floor)
+        multipliers = np.maximum(np.abs(y), self.floor)
+        parts = [
+            cone.dual_violation(y[cone.rows], multipliers[cone.rows])
+            for cone in self.cones
+            if cone.dual_violation is not None
+        ]
+        return float(np.max([_largest(uncarried / sizes), *parts]))
+
+    def dual_objective(self, x: np.ndarray, y: np.ndarray) -> float:
+        cost = self.reduced_cost(x, y)
+        at_lower = np.where(np.isfinite(self.lower) & (cost > 0), self.lower, 0.0)
+        at_upper = np.where(np.isfinite(self.upper) & (cost < 0), self.upper, 0.0)
+        curved = 0.5 * x @ self.quadratic(x)
+        return float(self.d - curved - self.b @ y + cost @ (at_lower + at_upper))
+
+    def slackness(self, x: np.ndarray, y: np.ndarray) -> float:
+        rows = self.A @ x + self.b
+        return float(sum(abs(rows[cone.rows] @ y[cone.rows]) for cone in self.cones))
+
+    def with_equalities_negated(self, y: np.ndarray) -> np.ndarray:
+        negated = y.copy()
+        for cone in self.cones:
+            if cone.is_equality:
+                negated[cone.rows] *= -1.0
+        return negated
+
+
+#: How far some rows lie outside a cone, relative to the sizes of their terms.
+Distance = Callable[[np.ndarray, np.ndarray], float]
+
+
+@dataclass(frozen=True)
+class Cone:
+    """Some rows of ``Ax + b``: how far a vector is from their cone and from its dual."""
+
+    rows: slice
+    violation: Distance
+    dual_violation: Distance | None
+    is_equality: bool = False
+
+
+def _cones(constraints: list[Any], context: Any) -> Iterator[Cone]:
+    start = 0
+    for constraint in constraints:
+        rows = slice(start, start + constraint.size)
+        start = rows.stop
+        match constraint:
+            case Zero():
+                yield Cone(rows, _nonzero, lambda y, sizes: 0.0, is_equality=True)
+            case NonNeg():
+                yield Cone(rows, _negative, _negative)
+            case SOC():
+                beyond = _of_whole(_second_order(constraint.cone_sizes()[0]))
+                yield Cone(rows, beyond, beyond)
+            case ExpCone():
+                yield Cone(rows, _of_whole(_exponential), _of_whole(_exponential_dual))
+            case PSD():
+                beyond = _of_whole(_negative_eigenvalue(_square))
+                yield Cone(rows, beyond, beyond)
+            case SvecPSD() if context.psd_sqrt2_scaling:
+                to_matrices = _from_triangle(constraint._n, context.psd_triangle_kind)
+                beyond = _of_whole(_negative_eigenvalue(to_matrices))
+                yield Cone(rows, beyond, beyond)
+            case _:
+                # The stated constraints are still checked.
+                yield Cone(rows, lambda values, sizes: 0.0, None)
+
+
+def _nonzero(values: np.ndarray, sizes: np.ndarray) -> float:
+    return _largest(values / sizes)
+
+
+def _negative(values: np.ndarray, sizes: np.ndarray) -> float:
+    return float(np.max(-values / sizes, initial=0.0))
+
+
+def _of_whole(beyond: Callable[[np.ndarray], float]) -> Distance:
+    """A distance that belongs to all rows together, by the largest of them."""
+    return lambda values, sizes: beyond(values) / np.max(sizes)
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(np.max(np.abs(values), initial=0.0))
+
+
+def _is_semidefinite(P: Any) -> bool:
+    """Whether P has no negative eigenvalue but for rounding; cvxpy can be told to assume it."""
+    if P.nnz == 0:
+        return True
+    if P.shape[0] <= LARGEST_DENSE:
+        lowest = np.linalg.eigvalsh(P.toarray())[0]
+    else:
+        lowest = eigsh(P, k=1, which="SA", return_eigenvectors=False, tol=1e-3)[0]  # pyright: ignore[reportArgumentType]
+    return bool(lowest >= -1e-9 * _largest(P.data))
+
+
+def _second_order(size: int) -> Callable[[np.ndarray], float]:
+    """norm(X) <= t for cones stored as all t, then X cone after cone."""
+
+    def beyond(values: np.ndarray) -> float:
+        count = values.size // size
+        t, X = values[:count], values[count:].reshape(count, size - 1)
+        return float(np.max(np.linalg.norm(X, axis=1) - t, initial=0.0))
+
+    return beyond
+
+
+def _negative_eigenvalue(
+    to_matrices: Callable[[np.ndarray], np.ndarray],
+) -> Callable[[np.ndarray], float]:
+    """Size of the most negative eigenvalue of each matrix."""
+    return lambda values: float(max(-np.linalg.eigvalsh(to_matrices(values)).min(), 0.0))
+
+
+def _square(values: np.ndarray) -> np.ndarray:
+    side = int(np.sqrt(values.size))
+    matrix = values.reshape(side, side)
+    return 0.5 * (matrix + matrix.T)
+
+
+def _from_triangle(side: int, kind: TriangleKind) -> Callable[[np.ndarray], np.ndarray]:
+    """Matrices from column-major triangles whose off-diagonal is scaled by sqrt(2)."""
+    # Column-major lower pairs are row-major upper ones, and the other way round.
+    lower = kind == TriangleKind.LOWER
+    i, j = np.triu_indices(side) if lower else np.tril_indices(side)
+    scale = np.where(i == j, 1.0, np.sqrt(2.0))
+
+    def unpack(values: np.ndarray) -> np.ndarray:
+        triangles = values.reshape(-1, i.size) / scale
+        matrices = np.empty((len(triangles), side, side))
+        matrices[:, i, j] = matrices[:, j, i] = triangles
+        return matrices
+
+    return unpack
+
+
+def _exponential(values: np.ndarray) -> float:
+    """Distance bound to y exp(x/y) <= z, y > 0: what x must lose or z must gain."""
+    x, y, z = values.reshape(3, -1)
+    with np.errstate(all="ignore"):
+        lower_x = x - y * np.log(z / y)
+        raise_z = y * np.exp(x / y) - z
+    inside = (y > 0) & (z > 0)
+    by_x = np.where(inside, lower_x, np.inf)
+    by_z = np.where(y > 0, raise_z, np.inf)
+    # The cone's closure has the face y = 0, x <= 0, z >= 0.
+    to_face = np.maximum.reduce([np.abs(y), x, -z])
+    return _worst_of_nearest(by_x, by_z, to_face)
+
+
+def _exponential_dual(values: np.ndarray) -> float:
+    """Distance bound to -u exp(v/u) <= e w, u < 0: what w or v must gain."""
+    u, v, w = values.reshape(3, -1)
+    with np.errstate(all="ignore"):
+        raise_w = -u * np.exp(v / u - 1.0) - w
+        raise_v = u * (1.0 + np.log(w / -u)) - v
+    by_w = np.where(u < 0, raise_w, np.inf)
+    by_v = np.where((u < 0) & (w > 0), raise_v, np.inf)
+    to_face = np.maximum.reduce([np.abs(u), -v, -w])
+    return _worst_of_nearest(by_w, by_v, to_face)
+
+
+def _worst_of_nearest(*bounds: np.ndarray) -> float:
+    nearest = np.fmin.reduce(np.maximum(bounds, 0.0))
+    return float(np.max(nearest, initial=0.0))

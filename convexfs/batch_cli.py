@@ -26,7 +26,7 @@ SHOWN_FAILURES = 20
 
 def solve(arguments: argparse.Namespace) -> int:
     """Solve problem files over data, grids and solvers; go on where a run stopped."""
-    from convexfs.batch.pool import open_executor
+    from convexfs.batch.executors import open_executor
     from convexfs.batch.run import solve_files
 
     out = arguments.out or Path("runs") / Path(arguments.files[0]).stem

@@ -28,7 +28,7 @@ from convexfs.data.writers import WRITERS, check_target, write_file
 from convexfs.errors import ConvexfsError, InputError, did_you_mean
 from convexfs.estimators import ESTIMATORS, estimator
 from convexfs.formulations import FORMULATIONS, formulation
-from convexfs.pictures import PICTURE_FORMATS, weight_bars
+from convexfs.pictures import PICTURE_FORMATS, save, weight_bars
 
 #: Rows of the weights table before the rest is only counted.
 SHOWN_WEIGHTS = 20
@@ -123,7 +123,7 @@ def select(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         write_file(data.select(support), arguments.out)
     if arguments.plot is not None:
-        weight_bars(model.weights_, data.feature_names, support).savefig(arguments.plot)
+        save(weight_bars(model.weights_, data.feature_names, support), arguments.plot)
     report = _json_report if arguments.json else _table_report
     report(arguments, data, model, support, seconds)
     if model.certificate_.ok is False:

@@ -1,13 +1,24 @@
 """Pictures of results, as matplotlib figures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from convexfs.errors import InputError
+
 PICTURE_FORMATS = (".png", ".svg", ".pdf")
 #: Above this many features bars become a line of stems over the feature index.
 MOST_BARS = 40
+
+
+def save(figure: Any, path: str | Path) -> None:
+    """Write a figure in the format its suffix names."""
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror or error})") from error
 
 
 def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) -> Any:
@@ -43,3 +54,112 @@ def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) 
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title(f"{int(support.sum())} of {len(weights)} features selected", loc="left")
     return figure
+
+
+def weight_stems(weights: np.ndarray, relevant: Sequence[int] = ()) -> Any:
+    """Weights over the feature index, for any number of features (Logo paper, Fig. 3 and 4).
+
+    Parameters
+    ----------
+    weights : array (n_features,)
+    relevant : sequence of int
+        Features to draw in colour, such as those known to matter.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    figure, axes = _figure()
+    # A million zeros would be a million lines on the axis.
+    used = np.flatnonzero(weights)
+    known = np.isin(used, relevant)
+    for chosen, colour in ((~known, "grey"), (known, "tab:blue")):
+        axes.vlines(used[chosen] + 1, 0, weights[used[chosen]], colors=colour)
+        axes.plot(used[chosen] + 1, weights[used[chosen]], "o", color=colour, markersize=4)
+    axes.set(xlabel="feature index", ylabel="weight", xlim=(0, len(weights) + 1), ylim=(0, None))
+    axes.set_title(f"{len(used)} of {len(weights)} features have weight", loc="left")
+    return figure
+
+
+def convergence_curve(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
+    """Relative change of the weights per iteration, one line a fit (Logo paper, Fig. 5b).
+
+    Parameters
+    ----------
+    histories : mapping of str to ``history_``
+        Such as ``{"sigma = 2": model.history_}``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    figure, axes = _figure()
+    for label, history in histories.items():
+        residuals = [row["residual"] for row in history]
+        axes.plot(range(1, len(residuals) + 1), residuals, ".-", label=label)
+    axes.set(xlabel="iteration", ylabel="relative change of the weights", yscale="log")
+    axes.legend(frameon=False)
+    return figure
+
+
+def neighbor_map(
+    X: np.ndarray,
+    codes: np.ndarray,
+    weights: np.ndarray,
+    sigma: float,
+    sample: int,
+    features: tuple[int, int] = (0, 1),
+    names: Sequence[str] | None = None,
+) -> Any:
+    """Who is near one sample: probabilities in two chosen features (Logo paper, Fig. 2).
+
+    Parameters
+    ----------
+    X : array (n_samples, n_features)
+    codes : int array (n_samples,)
+    weights : array (n_features,)
+        At which the neighbours are taken.
+    sigma : float
+    sample : int
+        Whose neighbours; drawn as a cross.
+    features : pair of int
+        The two axes.
+    names : sequence of str, optional
+        Of all features.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Hits on the left, misses on the right.
+    """
+    from matplotlib.figure import Figure
+
+    from convexfs.neighbors.feature_passes import weighted_distances
+    from convexfs.neighbors.soft import neighbor_probabilities
+
+    used = np.flatnonzero(weights)
+    distances = weighted_distances(np.asarray(X[:, used], dtype=np.float64), weights[used])
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    horizontal, vertical = X[:, features[0]], X[:, features[1]]
+    kinds = zip(("hit", "miss"), neighbor_probabilities(distances, codes, sigma), strict=True)
+    for axes, (kind, probability) in zip(figure.subplots(1, 2, sharey=True), kinds, strict=True):
+        shades = axes.scatter(horizontal, vertical, c=probability[sample], s=14, cmap="Reds")
+        axes.plot(horizontal[sample], vertical[sample], "k+", markersize=14, markeredgewidth=2)
+        axes.set_title(f"probability to be the nearest {kind}", loc="left")
+        axes.set(xlabel=_feature_name(features[0], names))
+        figure.colorbar(shades, ax=axes)
+    figure.axes[0].set(ylabel=_feature_name(features[1], names))
+    return figure
+
+
+def _feature_name(feature: int, names: Sequence[str] | None) -> str:
+    return f"feature {feature + 1}" if names is None else names[feature]
+
+
+def _figure() -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes

@@ -158,7 +158,7 @@ BAD_LINES = [
     (["select", "iris", "--set", "n_neighbours=3"], "did you mean n_neighbors?"),
     (["select", "iris", "--set", "n_neighbors"], "--set takes name=value"),
     (["select", "iris", "--set", "n_neighbors=ten"], "must be a whole number"),
-    (["select", "iris", "--top", "9"], "must lie between 1 and the 4 features"),
+    (["select", "iris", "--top", "9"], "at most 4, not 9"),
     (["select", "iris", "--out", "x.xls"], "has no known format"),
     (["select", "iris", "--out", "nowhere/x.csv"], "there is no folder nowhere"),
     (["select", "iris", "--plot", "x.bmp"], "has no known format"),
@@ -204,12 +204,23 @@ def test_warnings_are_one_line_each(run, tmp_path):
 def test_a_refused_certificate_is_exit_code_1(run, monkeypatch):
     from convexfs.methods import step
 
-    monkeypatch.setattr(step, "NATIVE_TOL", 0)
     monkeypatch.setattr(step.certify_by_formula, "__defaults__", (-1.0,))
     code, out, err = run("select", "iris")
     assert code == 1
     assert "of 4 features" in out
     assert "the certificate is refused" in err
+
+
+def test_a_picture_that_cannot_be_written_is_one_line(run, tmp_path, monkeypatch):
+    from matplotlib.figure import Figure
+
+    def refuse(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Figure, "savefig", refuse)
+    code, _, err = run("select", "iris", "--plot", tmp_path / "x.png")
+    assert code == 2
+    assert "cannot be written (No space left on device)" in err
 
 
 def test_ctrl_c_is_exit_code_130(run, monkeypatch):

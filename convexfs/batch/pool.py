@@ -12,15 +12,15 @@ import logging
 import os
 import pickle
 import queue
-import re
 import signal
 import socket
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -136,6 +136,11 @@ def _try(work: Callable, *task: Any) -> tuple[Attempt, Any]:
     return Attempt(started, seconds, cpu, os.getpid(), HOST, ended, failure), value
 
 
+def _try_in_one_thread(work: Callable, task: Any) -> tuple[Attempt, Any]:
+    with _one_thread():
+        return _try(work, task)
+
+
 def _describe(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {error}"
 
@@ -219,7 +224,11 @@ class _Worker:
         inherited = (self.pipe, *(sibling.pipe for sibling in siblings))
         arguments = (theirs, inherited, os.getpid(), *recipe)
         self.process = CONTEXT.Process(target=_serve, args=arguments, daemon=True)
-        self.process.start()
+        with warnings.catch_warnings():
+            # Python 3.12 warns of forking beside threads. Those here are the log's, which
+            # takes no lock that a worker needs, and BLAS's, which forks safely.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.process.start()
         theirs.close()
         self.pid = self.process.pid
         self.job, self.served, self.ready = job, 0, False
@@ -345,7 +354,7 @@ def _submit_all(
 
     def submit(count: int) -> None:
         for task in islice(tasks, count):
-            future = executor.submit(_try, work, task)
+            future = executor.submit(_try_in_one_thread, work, task)
             pending[future] = task
             future.add_done_callback(finished.put)
 
@@ -364,37 +373,3 @@ def _submit_all(
     finally:
         for future in pending:
             future.cancel()
-
-
-@contextmanager
-def open_executor(spec: str | None) -> Iterator[Executor | None]:
-    """Open the executor a command line names; None stands for local workers.
-
-    ``local``; ``dask://host:port`` of a running scheduler; ``mpi``, in a program started
-    as ``mpiexec -n N python -m mpi4py.futures ...``.
-    """
-    with ExitStack() as ends:
-        try:
-            executor = None if spec in (None, "local") else _open(str(spec), ends)
-        except ImportError as error:
-            extra = str(spec).partition(":")[0]
-            raise InputError(f"{spec}: not installed; pip install 'convexfs[{extra}]'") from error
-        except OSError as error:
-            raise InputError(f"{spec}: cannot be reached; is a scheduler running?") from error
-        yield executor
-
-
-def _open(spec: str, ends: ExitStack) -> Executor:
-    if re.fullmatch(r"dask://.+:\d+", spec):
-        from distributed import Client  # pyright: ignore[reportMissingImports]
-
-        client = ends.enter_context(Client(spec.replace("dask://", "tcp://"), timeout=5))
-        return client.get_executor(pure=False)
-    if spec == "mpi":
-        from mpi4py.futures import MPIPoolExecutor  # pyright: ignore[reportMissingImports]
-        from mpi4py.futures._core import SharedPool  # pyright: ignore[reportMissingImports]
-
-        if SharedPool is not None:
-            return ends.enter_context(MPIPoolExecutor())
-        raise InputError("mpi: start the program by mpiexec -n N python -m mpi4py.futures ...")
-    raise InputError(f"executor {spec!r} is unknown; choose local, dask://host:port or mpi")

@@ -11,6 +11,9 @@
     FIT = False                                # True: the whole method with this step
     def build(z, cap): ...                     # leave out to use the formulation as printed
 
+An LLFS file may instead define ``feasible(f, max_features)``, a list of constraints that
+takes the place of the paper's polytope in every stage of a point.
+
 A file is run by path, never imported or scanned for; its text is hashed, and a worker
 refuses to read it again once the text has changed.
 """
@@ -22,7 +25,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -52,16 +55,22 @@ class ProblemFile:
     ----------
     path, sha256, equation : Path, str, str
         Where it is, the hash of its text, and the first line of its docstring.
+    code_sha256 : str
+        Hash of what is left without comments, docstring and the five names: an
+        edited formula changes it, one more solver or grid value does not.
     formulation : Formulation
         Whose method and numeric half it uses.
     data, grid, solvers, fit
         What the file says, or the defaults.
     build : callable or None
         The changed problem; None for the formulation as printed.
+    feasible : callable or None
+        The changed constraints, if it is only these; `build` has them already.
     """
 
     path: Path
     sha256: str
+    code_sha256: str
     equation: str
     formulation: Formulation
     data: tuple[str, ...]
@@ -69,6 +78,7 @@ class ProblemFile:
     solvers: tuple[str, ...]
     fit: bool
     build: Callable[..., Any] | None
+    feasible: Callable[..., Any] | None = None
 
     @property
     def name(self) -> str:
@@ -128,19 +138,24 @@ class _Reader:
         except (SyntaxError, ValueError) as error:
             self._fail(str(error), getattr(error, "lineno", None) or 1)
         self.lines = dict(_definitions(tree))
+        self.code = _code(tree)
         self.names = self._run(compile(tree, str(path), "exec"))
 
     def problem_file(self, digest: str) -> ProblemFile:
         self._check_names()
         said = {name: self._checked(name) for name in _KINDS if name in self.names}
         formulation = self._formulation(said["METHOD"])
+        feasible = self._feasible(formulation)
         build = self.names.get("build")
+        if feasible is not None:
+            build = partial(formulation.build, feasible=feasible)
         grid = said.get("GRID", {})
         self._check_build(build, formulation, grid)
         self._check_grid(grid, build or formulation.build, formulation, said.get("FIT", False))
         return ProblemFile(
             path=self.path,
             sha256=digest,
+            code_sha256=hashlib.sha256(self.code.encode()).hexdigest(),
             equation=(self.names.get("__doc__") or "").strip().partition("\n")[0],
             formulation=formulation,
             data=tuple(self._data(said["DATA"])),
@@ -148,13 +163,14 @@ class _Reader:
             solvers=tuple(self._solvers(said.get("SOLVERS", ["auto"]), build, formulation)),
             fit=said.get("FIT", False),
             build=build,
+            feasible=feasible,
         )
 
     def _run(self, code: Any) -> dict[str, Any]:
         names: dict[str, Any] = {"__name__": self.path.stem, "__file__": str(self.path)}
         try:
             exec(code, names)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             inside = [
                 frame.lineno
                 for frame in inspect.getinnerframes(error.__traceback__)  # type: ignore[arg-type]
@@ -192,6 +208,18 @@ class _Reader:
                 return row
         self._fail(f"unknown method {method!r}: {did_you_mean(method, FORMULATIONS)}", "METHOD")
 
+    def _feasible(self, formulation: Formulation) -> Any:
+        feasible = self.names.get("feasible")
+        if feasible is None:
+            return None
+        if not callable(feasible):
+            self._fail(f"feasible must be a function, not {feasible!r}", "feasible")
+        if "build" in self.names:
+            self._fail("give build or feasible, not both: build has constraints too", "feasible")
+        if "feasible" not in inspect.signature(formulation.build).parameters:
+            self._fail(f"{formulation.name} takes no feasible: change build instead", "feasible")
+        return feasible
+
     def _check_build(
         self, build: Any, formulation: Formulation, grid: Mapping[str, list[Any]]
     ) -> None:
@@ -211,8 +239,12 @@ class _Reader:
     def _check_grid(
         self, grid: Any, build: Callable[..., Any], formulation: Formulation, fit: bool
     ) -> None:
-        half = formulation.method if fit else formulation.numbers
-        takes = {*inspect.signature(build).parameters, *inspect.signature(half).parameters}
+        takes = set(
+            inspect.signature(formulation.method if fit else formulation.numbers).parameters
+        )
+        # The whole method fills the arguments of the formulation as printed by itself.
+        if not fit or build is not formulation.build:
+            takes |= set(inspect.signature(build).parameters)
         for name, values in grid.items():
             if name not in takes - _PLUMBING:
                 options = did_you_mean(str(name), takes - _PLUMBING)
@@ -278,13 +310,23 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
+def _code(tree: ast.Module) -> str:
+    """The statements of a file without its docstring and the names of the contract."""
+    kept = [node for node in tree.body if not {name for name, _ in _bound(node)} & set(_KINDS)]
+    if ast.get_docstring(tree) is not None:
+        kept = kept[1:]
+    return ast.unparse(ast.Module(kept, type_ignores=[]))
+
+
 def _definitions(tree: ast.Module) -> list[tuple[str, int]]:
     """Names a module binds at its top level, with their lines."""
-    found = []
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            found.append((node.name, node.lineno))
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found += [(t.id, node.lineno) for t in targets if isinstance(t, ast.Name)]
-    return found
+    return [name for node in tree.body for name in _bound(node)]
+
+
+def _bound(node: ast.stmt) -> list[tuple[str, int]]:
+    if isinstance(node, ast.FunctionDef):
+        return [(node.name, node.lineno)]
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [(target.id, node.lineno) for target in targets if isinstance(target, ast.Name)]
+    return []

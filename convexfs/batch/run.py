@@ -6,8 +6,9 @@ import platform
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -17,7 +18,7 @@ from convexfs.batch import pool
 from convexfs.batch.logs import run_log
 from convexfs.batch.problem_file import load_problem_file
 from convexfs.batch.store import LOG, Store
-from convexfs.batch.tasks import Result, Task, do, expand, failure_kind, rehearse
+from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind, rehearse
 from convexfs.errors import check_number
 from convexfs.solution import SKIPPED
 
@@ -119,11 +120,12 @@ def solve_files(
     tasks = expand(
         problems, tol=tol, time_limit=time_limit, repeats=repeats, seed=seed, data_dir=data_dir
     )
-    with Store(out) as store, run_log(Path(out) / LOG) as setup:
+    with Store(out) as store, run_log(Path(out) / LOG) as setup, forgetting(DATASETS):
         progress, todo = _resume(store, tasks, Path(out), retry_failed)
         log.info("%d tasks, %d of them finished earlier", progress.total, progress.resumed)
         watch(progress)
-        rehearse(problems)
+        if todo and executor is None:
+            rehearse(problems)
         machine = store.environment(describe_environment())
         started = time.perf_counter()
         outcomes = pool.run(
@@ -140,6 +142,15 @@ def solve_files(
             watch(progress)
         log.info("finished: %d solved, %d failed", progress.solved, len(progress.failed))
     return progress
+
+
+@contextmanager
+def forgetting(registry: dict[str, Any]) -> Iterator[None]:
+    """Empty a registry of data in the end: they may be large."""
+    try:
+        yield
+    finally:
+        registry.clear()
 
 
 def _resume(

@@ -23,7 +23,7 @@ import numpy as np
 from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
 from convexfs.data import Dataset, load
 from convexfs.errors import RunError, SolverUnavailable, SolverUnsuitable
-from convexfs.formulations import FORMULATIONS, Formulation
+from convexfs.formulations import FORMULATIONS
 from convexfs.methods.step import solve_step
 from convexfs.solution import OPTIMAL, SKIPPED, TIMEOUT, Certificate, Solution
 
@@ -33,8 +33,10 @@ log = logging.getLogger(__name__)
 DATASETS: dict[str, Dataset] = {}
 #: Numeric halves a process keeps: the solvers of one problem come one after the other.
 _KEPT_NUMBERS = 4
-#: Where a thing lies does not change what it is.
-_WHEREABOUTS = {"problem", "problem_file", "data", "data_dir"}
+#: Where a thing lies does not change what it is; nor does what else is in its file.
+_WHEREABOUTS = {"problem", "problem_file", "problem_sha256", "data", "data_dir"}
+#: Rooms whose code makes a result.
+_ROOMS = ("data", "neighbors", "formulations", "native", "solving", "methods")
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,12 @@ def expand(
     """Every combination of a file's data, grid and solvers; loads the data on the way."""
     shared = {"tol": tol, "time_limit": time_limit, "seed": seed, "data_dir": data_dir}
     tasks: dict[str, Task] = {}
+    known: dict[str, str] = {}
     for problem in problems:
-        digests = {spec: _registered(spec, data_dir) for spec in problem.data}
+        for spec in problem.data:
+            if spec not in known:
+                known[spec] = _registered(_loaded(spec, data_dir))
+        digests = {spec: known[spec] for spec in problem.data}
         combinations = itertools.product(
             digests.items(), _grid_points(problem.grid), range(repeats), problem.solvers
         )
@@ -108,13 +114,11 @@ def _grid_points(grid: Mapping[str, list[Any]]) -> Iterator[str]:
         yield canonical(dict(zip(grid, values, strict=True)))
 
 
-def _registered(spec: str, data_dir: str | None) -> str:
-    data = _loaded(spec, data_dir)
+def _registered(data: Dataset) -> str:
     DATASETS[data.digest] = data
     return data.digest
 
 
-@cache
 def _loaded(spec: str, data_dir: str | None) -> Dataset:
     """Training rows, scaled as the data declare."""
     return load(spec, data_dir=data_dir).training.scaled()
@@ -133,18 +137,21 @@ def _task(problem: ProblemFile, **chosen: Any) -> Task:
         **chosen,
     }
     content = {name: value for name, value in fields.items() if name not in _WHEREABOUTS}
-    content |= {"source": _source_hash(formulation), "versions": _versions()}
+    content |= {
+        "problem": problem.code_sha256,
+        "code": code_sha256(Path(__file__).parents[1]),
+        "versions": _versions(),
+    }
     return Task(key=hashlib.sha256(canonical(content).encode()).hexdigest(), **fields)
 
 
 @cache
-def _source_hash(formulation: Formulation) -> str:
-    """Hash of the files that state the problem, feed it and solve it natively."""
-    functions = [formulation.build, formulation.numbers, formulation.native]
-    files = {inspect.getsourcefile(function) for function in functions if function is not None}
+def code_sha256(package: Path) -> str:
+    """Hash of all code that states, feeds, solves and judges problems."""
     digest = hashlib.sha256()
-    for file in sorted(filter(None, files)):
-        digest.update(Path(file).read_bytes())
+    for room in _ROOMS:
+        for file in sorted((package / room).glob("*.py")):
+            digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
@@ -156,6 +163,10 @@ def _versions() -> dict[str, str]:
 def _solver_fields(solver: str, tol: float, time_limit: float | None) -> dict[str, str]:
     from convexfs.solving.backends import BACKENDS
 
+    if solver == "auto":
+        # Which one it will be is known when the problem is built: any change counts.
+        installed = {name: row.version for name, row in BACKENDS.items() if row.installed}
+        return {"solver_version": canonical(installed), "options": "{}"}
     row = BACKENDS.get(solver)
     if row is None:
         return {"solver_version": "", "options": "{}"}
@@ -205,6 +216,8 @@ def _result(solution: Solution, certificate: Certificate) -> Result:
     row = {
         "status": solution.status,
         "failure": solution.failure,
+        "solver": solution.solver,
+        "solver_version": solution.solver_version,
         "objective": solution.objective,
         "ok": certificate.ok,
         "build_seconds": solution.build_seconds,
@@ -232,7 +245,7 @@ def _solve_first(task: Task, problem: ProblemFile) -> tuple[Solution, Certificat
         task.formulation,
         _dataset(task),
         canonical(_named_in(problem.formulation.numbers, chosen)),
-        _seed(task),
+        _seed(task, problem.formulation.numbers),
     )
     build = problem.build or problem.formulation.build
     return solve_step(
@@ -250,13 +263,18 @@ def _fit(task: Task, problem: ProblemFile) -> tuple[Solution, Certificate]:
     """The whole method, with the file's problem as its step."""
     data, chosen = _dataset(task), json.loads(task.hyper)
     method = problem.formulation.method
-    for_method = _named_in(method, chosen | {"seed": _seed(task)})
+    more = {"seed": _seed(task, method), "time_limit": task.time_limit}
+    for_method = _named_in(method, chosen | more)
+    if problem.feasible is None:
+        changed = {"build": with_fixed(problem.build, chosen)}
+    else:
+        changed = {"feasible": problem.feasible}
     result = method(
         data.X,
         data.y,
         solver=task.solver,
         solver_tol=task.tol,
-        build=with_fixed(problem.build, chosen),
+        **changed,
         **for_method,
     )
     return result.solution, result.certificate
@@ -285,9 +303,10 @@ def _numbers(
     return numbers(data.X, data.y, **json.loads(chosen), **_named_in(numbers, {"seed": seed}))
 
 
-def _seed(task: Task) -> tuple[int, int]:
+def _seed(task: Task, numeric: Callable[..., Any]) -> tuple[int, int]:
     """Seed of anything random: the same for all solvers, so that they get one problem."""
-    content = canonical([task.data_sha256, task.formulation, task.hyper, task.repeat])
+    hyper = _named_in(numeric, json.loads(task.hyper))
+    content = canonical([task.data_sha256, task.formulation, hyper, task.repeat])
     drawn = hashlib.sha256(content.encode()).digest()
     return (task.seed, int.from_bytes(drawn[:4], "big"))
 
@@ -295,8 +314,9 @@ def _seed(task: Task) -> tuple[int, int]:
 def failure_kind(status: str, ok: bool | None) -> str:
     """How a finished task failed, in a word; empty if it did not.
 
-    An answer that is claimed optimal but not proven so is ``refused``.
+    A proven answer has not, whatever its solver says of it; one that is claimed
+    optimal but not proven is ``refused``.
     """
     if status == OPTIMAL:
         return "refused" if ok is False else ""
-    return "" if status == SKIPPED else status
+    return "" if status == SKIPPED or ok else status

@@ -1,6 +1,6 @@
 """What all feature-weighting estimators share: checked input, support, threads."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from convexfs.data import check_classes, check_finite, warn_constant_columns
-from convexfs.errors import InputError
+from convexfs.errors import InputError, check_number
 
 #: Without n_features_to_select, weights above this share of the largest are kept.
 RELEVANT_SHARE = 0.01
@@ -23,12 +23,15 @@ RELEVANT_SHARE = 0.01
 class WeightSelector(SelectorMixin, BaseEstimator):
     """Base of the estimators that give every feature a nonnegative weight.
 
-    A subclass has ``n_features_to_select``, ``n_jobs`` and ``random_state``
-    among its parameters and sets ``weights_`` in ``fit``.
+    A subclass has ``n_features_to_select``, ``solver_options``, ``n_jobs``,
+    ``random_state`` and ``verbose`` among its parameters and sets ``weights_`` in
+    ``fit``.
     """
 
     n_features_to_select: int | None
+    solver_options: Mapping[str, Any] | None
     n_jobs: int | None
+    verbose: int
     n_features_in_: int
     random_state: Any
     weights_: np.ndarray
@@ -64,15 +67,29 @@ class WeightSelector(SelectorMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         check_classes(codes, [str(label) for label in self.classes_])
         warn_constant_columns(X, names)
-        wanted = self.n_features_to_select
-        if wanted is not None and not 1 <= wanted <= X.shape[1]:
-            raise InputError(
-                f"n_features_to_select={wanted} must lie between 1 and the {X.shape[1]} features"
-            )
+        self._check_parameters(X.shape[1])
         return X, codes.astype(np.int64)
 
+    def _check_parameters(self, n_features: int) -> None:
+        """Raise for what all estimators have; each method checks its own."""
+        if self.n_features_to_select is not None:
+            name = f"n_features_to_select, of {n_features} features,"
+            check_number(name, self.n_features_to_select, 1, n_features, whole=True)
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, whole=True)
+            if self.n_jobs == 0:
+                raise InputError("n_jobs must be a number of threads, or -1 for all cores, not 0")
+        if self.solver_options is not None and not isinstance(self.solver_options, Mapping):
+            kind = type(self.solver_options).__name__
+            raise InputError(f"solver_options must be a dict of options, not {kind}")
+        check_number("verbose", self.verbose, 0)
+        self._seed()
+
     def _seed(self) -> int:
-        return check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        try:
+            return check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        except ValueError as error:
+            raise InputError(f"random_state: {error}") from error
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import ConvexfsWarning, check_number
+from convexfs.errors import ConvexfsWarning, InputError, check_number
 from convexfs.formulations import FORMULATIONS
 from convexfs.methods.step import check_solver, require_answer, solve_step
 from convexfs.neighbors.hits_misses import SignedNeighbors, margin_vector, signed_neighbors
@@ -37,6 +37,7 @@ def relief(
     solver: str = "auto",
     solver_tol: float = 1e-6,
     solver_options: Mapping[str, Any] | None = None,
+    time_limit: float | None = None,
     build: Callable[..., Any] | None = None,
     seed: Any = None,
     map: Callable[..., Any] = map,
@@ -60,6 +61,8 @@ def relief(
         times N of them; z is then an estimate scaled to the whole set.
     l1 : float in [0, 1]
         lambda as a share of the largest z, since z grows with N.
+    solver, solver_tol, solver_options, time_limit, build, verbose
+        See :func:`convexfs.methods.step.solve_step`.
     seed
         For the draws; as :func:`numpy.random.default_rng` takes it.
     map : callable
@@ -73,7 +76,7 @@ def relief(
     )  # fmt: skip
     solution, certificate = solve_step(
         formulation, values, hyper, solver=solver, tol=solver_tol,
-        solver_options=solver_options, build=build, verbose=verbose,
+        solver_options=solver_options, time_limit=time_limit, build=build, verbose=verbose,
     )  # fmt: skip
     weights = require_answer(solution, formulation.symbol)
     if not np.any(values["z"] > hyper["lam"]):
@@ -102,6 +105,8 @@ def relief_problem(
     """The numeric half: what the formulation's ``build`` takes, as arrays and numbers."""
     check_number("l1, a share of the largest margin,", l1, 0, 1)
     check_number("n_epochs", n_epochs, 1, whole=True)
+    if not isinstance(online, bool | np.bool_):
+        raise InputError(f"online must be True or False, not {online!r}")
     neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))

@@ -2,11 +2,18 @@
 
 import inspect
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
+from convexfs.errors import (
+    ConvexfsError,
+    ConvexfsWarning,
+    InputError,
+    check_number,
+    did_you_mean,
+)
 from convexfs.formulations import Formulation
 from convexfs.solution import Certificate, Solution
 
@@ -44,7 +51,15 @@ def solve_step(
     built = time.perf_counter() - start
     require_variable(problem, formulation.symbol)
     solution = solve(problem, solver, tol, time_limit, solver_options, verbose)
-    return replace(solution, build_seconds=built), certify(problem, solution)
+    certificate = certify(problem, solution)
+    if solution.primal and certificate.ok is False:
+        warnings.warn(
+            f"the answer of {solution.solver} ({solution.status}) is not proven: "
+            f"its certificate is {certificate}; use another solver, or more of its iterations",
+            ConvexfsWarning,
+            stacklevel=3,
+        )
+    return replace(solution, build_seconds=built), certificate
 
 
 def check_solver(
@@ -91,12 +106,13 @@ def certify_by_formula(
 
     The dual point is feasible by construction, so there is no dual residual.
     """
-    size = 1.0 + abs(solution.objective or 0.0)
+    gap = abs(formulation.gap(values, hyper, solution.primal))
+    size = abs(solution.objective or 0.0) + gap
     return Certificate(
         primal_residual=formulation.violation(values, hyper, solution.primal),
         dual_residual=None,
         complementarity=None,
-        gap=abs(formulation.gap(values, hyper, solution.primal)) / size,
+        gap=gap / size if size > 0 else 0.0,
         tol=tol,
         basis="formula",
     )

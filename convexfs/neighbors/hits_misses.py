@@ -72,6 +72,8 @@ def signed_neighbors(
 
     def search(block: tuple[int, int]) -> np.ndarray:
         dist = kernels.distances(X, *block, squared)
+        if not np.isfinite(dist.max()):
+            raise InputError("distances overflow: scale the features to ordinary sizes first")
         return kernels.nearest_in_groups(dist, block[0], codes, groups, n_neighbors)
 
     index = np.concatenate(list(map(search, row_blocks(len(X)))))
@@ -134,5 +136,6 @@ def _group_shares(codes: np.ndarray, counts: np.ndarray, miss: str) -> np.ndarra
     if miss == "nearest":
         return np.tile([-1.0, 1.0], (n, 1))
     own = np.equal.outer(codes, np.arange(len(counts)))
-    weight = np.where(own, 0.0, counts if miss == "prior" else 1.0)
+    # A class may have no samples here, such as one that only test rows have.
+    weight = np.where(own, 0.0, counts if miss == "prior" else counts > 0)
     return np.where(own, -1.0, weight / weight.sum(axis=1, keepdims=True))

@@ -117,7 +117,8 @@ def _stated_violation(problem: cp.Problem) -> float:
             size = 1.0 + np.max([np.max(term, initial=0.0) for term in terms])
         parts.append(np.max(constraint.violation() / size, initial=0.0))
     for variable in problem.variables():
-        outside = np.abs(variable.value - variable.project(variable.value))
-        parts.append(np.max(outside / (1.0 + np.abs(variable.value)), initial=0.0))
+        value = np.asarray(variable.value)
+        outside = np.abs(value - variable.project(value))
+        parts.append(np.max(outside / (1.0 + np.abs(value)), initial=0.0))
     # np.max, unlike max, lets NaN through.
     return float(np.max(parts))

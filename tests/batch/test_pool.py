@@ -19,7 +19,8 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import pytest
 
 from convexfs.batch import pool
-from convexfs.batch.pool import open_executor, run
+from convexfs.batch.executors import open_executor
+from convexfs.batch.pool import run
 from convexfs.batch.store import Store
 from convexfs.errors import InputError, RunError
 
@@ -267,6 +268,7 @@ def test_spawned_workers_where_there_is_no_fork(monkeypatch):
 
 ORPHANS = """
     import os, sys, time
+    from convexfs.batch.executors import open_executor
     from convexfs.batch.pool import run
     from convexfs.batch.store import Store
 
@@ -376,7 +378,8 @@ def test_jobs_are_at_least_one():
 
 MPI = """
     import math
-    from convexfs.batch.pool import open_executor, run
+    from convexfs.batch.executors import open_executor
+    from convexfs.batch.pool import run
 
     if __name__ == "__main__":
         with open_executor("mpi") as executor:

@@ -102,6 +102,17 @@ def test_a_broken_contract_names_file_line_and_cure(write, change, line, message
         load_problem_file(path)
 
 
+def test_the_whole_method_takes_no_argument_of_the_printed_problem(write):
+    text = 'METHOD = "relief"\nDATA = ["iris"]\nFIT = True\nGRID = {"lam": [0, 50]}\n'
+    with pytest.raises(ProblemFileError, match="GRID names 'lam', which neither build nor relief"):
+        load_problem_file(write(text))
+
+
+def test_a_file_that_exits_is_an_error(write):
+    with pytest.raises(ProblemFileError, match="line 8: SystemExit: 3"):
+        load_problem_file(write(GOOD.replace("LIMIT = 7", "raise SystemExit(3)")))
+
+
 def test_an_unreadable_file_is_named(write, monkeypatch):
     def refuse(self):
         raise PermissionError(13, "Permission denied")

@@ -83,11 +83,18 @@ def test_a_second_run_has_nothing_to_do(plain, tmp_path):
 
 def test_an_edited_file_is_done_anew_beside_the_old_rows(plain, tmp_path):
     solve_files([plain], tmp_path / "run")
-    plain.write_text(PLAIN.replace("4, 5", "4"))
+    plain.write_text(PLAIN.replace("4, 5", "4") + "CHANGED = True\n")
     edited = solve_files([plain], tmp_path / "run")
     assert (edited.total, edited.resumed, edited.done) == (32, 0, 32)
     with Store.read(tmp_path / "run") as store:
         assert len(store.tasks()) == 72
+
+
+def test_one_more_grid_value_keeps_what_is_done(plain, tmp_path):
+    solve_files([plain], tmp_path / "run")
+    plain.write_text(PLAIN.replace("4, 5", "4, 5, 6"))
+    wider = solve_files([plain], tmp_path / "run")
+    assert (wider.total, wider.resumed, wider.done) == (48, 40, 8)
 
 
 def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
@@ -137,26 +144,35 @@ def test_an_interrupted_run_goes_on_to_the_same_end(plain, tmp_path):
     assert same_results(whole, broken) == []
 
 
-def test_killed_at_any_moment_it_goes_on_to_the_same_end(plain, tmp_path):
+@pytest.fixture
+def slow(tmp_path):
+    """400 tasks that sleep for a twentieth of a second each."""
+    text = TROUBLE.replace('"well", "hang", "die", "raise", "well again"', "*range(400)")
+    path = tmp_path / "slow.py"
+    path.write_text(text.replace('if how == "hang":\n        time.sleep(1000)', "time.sleep(0.05)"))
+    return path
+
+
+def test_killed_while_it_writes_it_goes_on_to_the_same_end(slow, tmp_path):
+    slow.write_text(slow.read_text().replace("range(400)", "range(60)"))
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    solve_files([plain], whole)
-    line = command(plain, "--jobs", 2, "--out", broken)
-    for delay in (1.3, 1.6, 1.9, 2.2):
+    solve_files([slow], whole, jobs=2)
+    line = command(slow, "--jobs", 2, "--out", broken)
+    for finished in (5, 20, 35):
         process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(delay)
+        _until(lambda finished=finished: broken.exists() and _finished(broken) > finished)
         process.send_signal(signal.SIGKILL)
         process.wait()
+        assert finished < _finished(broken) < 60
     ended = subprocess.run(line, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert same_results(whole, broken) == []
 
 
-def test_ctrl_c_keeps_what_is_finished_and_prints_the_line_to_go_on(tmp_path):
-    path, out = tmp_path / "slow.py", tmp_path / "run"
-    text = TROUBLE.replace('"well", "hang", "die", "raise", "well again"', "*range(400)")
-    path.write_text(text.replace('if how == "hang":\n        time.sleep(1000)', "time.sleep(0.05)"))
+def test_ctrl_c_keeps_what_is_finished_and_prints_the_line_to_go_on(slow, tmp_path):
+    out = tmp_path / "run"
     process = subprocess.Popen(
-        command(path, "--jobs", 2, "--out", out),
+        command(slow, "--jobs", 2, "--out", out),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -167,7 +183,7 @@ def test_ctrl_c_keeps_what_is_finished_and_prints_the_line_to_go_on(tmp_path):
     _, err = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "To go on" in err
-    assert f"solve {path} --jobs 2 --out {out}" in err
+    assert f"solve {slow} --jobs 2 --out {out}" in err
     assert "Traceback" not in err
     assert 5 < _finished(out) < 400
 

@@ -1,6 +1,8 @@
 import json
 import pickle
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +10,9 @@ import pytest
 from convexfs import load
 from convexfs.batch import tasks as module
 from convexfs.batch.problem_file import load_problem_file
-from convexfs.batch.tasks import do, expand, failure_kind
+from convexfs.batch.tasks import code_sha256, do, expand, failure_kind
 from convexfs.errors import ProblemFileError, RunError
+from convexfs.methods import relief as relief_module
 from convexfs.methods.relief import relief, relief_problem
 from convexfs.solution import Solution
 from convexfs.solving.backends import BACKENDS
@@ -52,19 +55,52 @@ def test_the_same_task_twice_is_one_task(problem):
     assert len(expand([file, file])) == len(expand([file]))
 
 
-def test_keys_do_not_depend_on_place_or_time_but_on_content(problem, tmp_path):
-    file = problem()
-    first = [task.key for task in expand([file])]
-    assert first == [task.key for task in expand([file])]
-    moved = problem(PLAIN, "elsewhere.py")
-    assert first == [task.key for task in expand([moved])]
+def keys(*files, **options):
+    return [task.key for task in expand(files, **options)]
+
+
+def test_keys_do_not_depend_on_place_comments_or_company(problem):
+    first = keys(problem())
+    assert first == keys(problem())
+    assert first == keys(problem(PLAIN, "elsewhere.py"))
+    assert first == keys(problem('"""Now with words."""' + PLAIN + "# and a comment"))
+    assert set(first) < set(keys(problem(PLAIN.replace("[1, 5]", "[1, 5, 6]"))))
+    assert set(first) < set(keys(problem(PLAIN.replace('"MOSEK"', '"MOSEK", "SCS"'))))
+
+
+def test_keys_depend_on_all_that_makes_a_result(problem, monkeypatch):
+    file, edited = problem(), problem(PLAIN + "WEIGHT = 3\n", "edited.py")
+    first = set(keys(file))
     for changed in (
-        expand([problem(PLAIN + "# changed")]),
-        expand([file], tol=1e-5),
-        expand([file], seed=1),
-        expand([file], time_limit=9),
+        keys(edited),
+        keys(file, tol=1e-5),
+        keys(file, seed=1),
+        keys(file, time_limit=9),
+        keys(problem(PLAIN + "FIT = True\n", "whole.py")),
     ):
-        assert not {task.key for task in changed} & set(first)
+        assert not first & set(changed)
+    monkeypatch.setattr(module, "_versions", lambda: {"cvxpy": "another"})
+    assert not first & set(keys(file))
+
+
+def test_any_edit_of_the_code_that_makes_results_changes_the_keys(problem, monkeypatch, tmp_path):
+    import convexfs
+
+    package = tmp_path / "convexfs"
+    shutil.copytree(Path(convexfs.__file__).parent, package)
+    code_sha256.cache_clear()
+    before = code_sha256(package)
+    assert before == code_sha256(Path(convexfs.__file__).parent)
+    for edited in ("neighbors/hits_misses.py", "solving/certify.py", "methods/step.py"):
+        code_sha256.cache_clear()
+        with (package / edited).open("a") as file:
+            file.write("# edited\n")
+        after = code_sha256(package)
+        assert after != before
+        before = after
+    first = set(keys(problem()))
+    monkeypatch.setattr(module, "code_sha256", lambda package: "edited")
+    assert not first & set(keys(problem()))
 
 
 def test_the_options_a_solver_is_given_are_part_of_the_key(problem, monkeypatch):
@@ -78,11 +114,47 @@ def test_the_options_a_solver_is_given_are_part_of_the_key(problem, monkeypatch)
     assert first["native"].key == second["native"].key
 
 
-def test_an_edited_formulation_never_resumes_old_rows(problem, monkeypatch):
-    file = problem()
-    before = {task.key for task in expand([file])}
-    monkeypatch.setattr(module, "_source_hash", lambda formulation: "edited")
-    assert not before & {task.key for task in expand([file])}
+def test_the_automatic_choice_is_recorded_and_depends_on_what_is_installed(problem, monkeypatch):
+    file = problem(PLAIN.replace('["native", "CLARABEL", "HIGHS", "MOSEK"]', '["auto"]'))
+    (task, *_) = expand([file])
+    assert do(task).row["solver"] == "native"
+    custom = capped(problem, **{'["CLARABEL", "SCS"]': '["auto"]'})
+    (task, *_) = expand([custom])
+    row = do(task).row
+    assert (row["solver"], row["solver_version"]) == ("CLARABEL", BACKENDS["CLARABEL"].version)
+    first = set(keys(custom))
+    monkeypatch.delitem(BACKENDS, "SCS")
+    assert not first & set(keys(custom))
+
+
+def test_data_that_changed_between_two_calls_are_loaded_again(problem, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(20) % 2
+    text = 'METHOD = "relief"\nDATA = ["own.npz"]\nSOLVERS = ["native"]\n'
+    digests = set()
+    for _ in range(2):
+        np.savez(tmp_path / "own.npz", X=rng.standard_normal((20, 3)), y=y)
+        (task,) = expand([problem(text, "on_own.py")])
+        digests.add(task.data_sha256)
+        do(task)
+    assert len(digests) == 2
+
+
+def test_what_only_build_takes_does_not_change_the_draws(problem):
+    file = capped(problem, **{'"n_neighbors": [1]': '"online": [True]', "[0.3, 0.6]": "[0.9, 1.0]"})
+    objectives = [do(task).row["objective"] for task in expand([file]) if task.solver == "SCS"]
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-4)
+
+
+def test_a_time_limit_reaches_the_solver_in_a_whole_fit_too(problem, monkeypatch):
+    seen = []
+    step = relief_module.solve_step
+    monkeypatch.setattr(
+        relief_module, "solve_step", lambda *a, **k: seen.append(k["time_limit"]) or step(*a, **k)
+    )
+    file = problem(PLAIN + "FIT = True\n")
+    do(expand([file], time_limit=7.0)[1])
+    assert seen == [7.0]
 
 
 def test_tasks_are_small_and_hold_no_arrays(problem):
@@ -191,6 +263,8 @@ def test_a_solver_stopped_by_its_own_limit_has_timed_out():
         ("skipped", None, ""),
         ("timeout", None, "timeout"),
         ("infeasible", False, "infeasible"),
+        ("optimal_inaccurate", True, ""),
+        ("optimal_inaccurate", False, "optimal_inaccurate"),
     ],
 )
 def test_kinds_of_failure(status, ok, kind):

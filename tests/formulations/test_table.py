@@ -35,7 +35,7 @@ def test_bounds_are_constraints_so_that_each_has_a_multiplier(row, data):
 @pytest.mark.parametrize("row", FORMULATIONS.values(), ids=FORMULATIONS)
 def test_gap_and_violation_tell_the_optimum_from_a_moved_point(row, data):
     if row.native is None:
-        return
+        pytest.skip("no native solver")
     values, hyper = row.numbers(data.X, data.y)
     solution = row.native(**values, **hyper)
     scale = 1 + abs(solution.objective)

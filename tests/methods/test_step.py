@@ -1,10 +1,24 @@
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
 
 from convexfs import FORMULATIONS
-from convexfs.errors import ConvexfsError, InputError, SolverUnavailable, SolverUnsuitable
-from convexfs.methods.step import call_by_name, check_solver, require_answer, solve_step
+from convexfs.errors import (
+    ConvexfsError,
+    ConvexfsWarning,
+    InputError,
+    SolverUnavailable,
+    SolverUnsuitable,
+)
+from convexfs.methods.step import (
+    call_by_name,
+    certify_by_formula,
+    check_solver,
+    require_answer,
+    solve_step,
+)
 from convexfs.solution import Solution
 
 RELIEF = FORMULATIONS["relief"]
@@ -68,6 +82,22 @@ def test_solvers_are_checked_before_any_work():
         check_solver(RELIEF, 3, 1e-6)
     with pytest.raises(InputError, match="solver_tol must be a number above 0"):
         check_solver(RELIEF, "auto", 0)
+
+
+def test_an_answer_that_is_not_proven_is_warned_of():
+    values = {"z": 100 * np.random.default_rng(0).standard_normal(50)}
+    few = {"max_iters": 25}
+    with pytest.warns(ConvexfsWarning, match="SCS .* is not proven: its certificate is refus"):
+        solve_step(RELIEF, values, HYPER, solver="SCS", solver_options=few)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_native_certificates_do_not_depend_on_the_scale(scale):
+    values = {"z": scale * VALUES["z"]}
+    right = RELIEF.native(**values)
+    wrong = replace(right, primal={"w": 0.99 * right.primal["w"]})
+    assert certify_by_formula(RELIEF, values, HYPER, right).ok
+    assert certify_by_formula(RELIEF, values, HYPER, wrong).ok is False
 
 
 def test_a_failed_step_says_how_it_ended():

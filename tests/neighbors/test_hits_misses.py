@@ -96,6 +96,20 @@ def test_of_equal_distances_the_lower_index_is_nearer():
     assert index[0, 0].tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("miss", ["nearest", "prior", "uniform"])
+def test_a_class_without_samples_has_no_part(miss):
+    X, codes = sample(classes=2)
+    gap = np.where(codes == 1, 3, codes)
+    with_gap, without = (signed_neighbors(X, c, 3, miss=miss) for c in (gap, codes))
+    np.testing.assert_allclose(margin_vector(X, with_gap), margin_vector(X, without))
+
+
+def test_distances_that_overflow_are_refused():
+    X, codes = sample()
+    with pytest.raises(InputError, match="distances overflow"):
+        signed_neighbors(1e160 * X, codes, metric="sqeuclidean")
+
+
 @given(seed=st.integers(0, 2**32 - 1), cells=st.integers(1, 3000))
 def test_blocks_and_threads_change_nothing(seed, cells):
     X, codes = sample(seed=seed)

@@ -16,6 +16,8 @@ _HOMES = {
     "Certificate": "convexfs.solution",
     "Dataset": "convexfs.data",
     "FORMULATIONS": "convexfs.formulations",
+    "Logo": "convexfs.estimators.logo",
+    "LogoCV": "convexfs.estimators.logo_cv",
     "Relief": "convexfs.estimators.relief",
     "Solution": "convexfs.solution",
     "certify": "convexfs.solving.certify",
@@ -27,6 +29,8 @@ __all__ = [
     "FORMULATIONS",
     "Certificate",
     "Dataset",
+    "Logo",
+    "LogoCV",
     "Relief",
     "Solution",
     "certify",
@@ -37,6 +41,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from convexfs.data import Dataset, load
+    from convexfs.estimators.logo import Logo
+    from convexfs.estimators.logo_cv import LogoCV
     from convexfs.estimators.relief import Relief
     from convexfs.formulations import FORMULATIONS
     from convexfs.inspection import show

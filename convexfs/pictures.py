@@ -11,6 +11,8 @@ from convexfs.errors import InputError
 PICTURE_FORMATS = (".png", ".svg", ".pdf")
 #: Above this many features bars become a line of stems over the feature index.
 MOST_BARS = 40
+#: Above this many stems their heads would cover each other.
+MOST_DOTS = 200
 
 
 def save(figure: Any, path: str | Path) -> None:
@@ -35,28 +37,22 @@ def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) 
     -------
     matplotlib.figure.Figure
     """
-    from matplotlib.figure import Figure
-
-    colours = ["tab:blue" if kept else "lightgrey" for kept in support]
     if len(weights) > MOST_BARS:
-        figure = Figure(figsize=(8, 4), layout="constrained")
-        axes = figure.subplots()
-        axes.vlines(np.arange(1, len(weights) + 1), 0, weights, colors=colours, linewidth=1)
-        axes.set(xlabel="feature index", ylabel="weight", ylim=(0, None))
+        figure = weight_stems(weights, np.flatnonzero(support))
     else:
+        figure, axes = _figure(7, 1.2 + 0.24 * len(weights))
         order = np.argsort(-weights, kind="stable")
-        figure = Figure(figsize=(7, 1.2 + 0.24 * len(weights)), layout="constrained")
-        axes = figure.subplots()
-        axes.barh([names[j] for j in order], weights[order], color=[colours[j] for j in order])
+        colours = ["tab:blue" if support[j] else "lightgrey" for j in order]
+        axes.barh([names[j] for j in order], weights[order], color=colours)
         axes.invert_yaxis()
         axes.set(xlabel="weight")
         axes.margins(y=0.01)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.set_title(f"{int(support.sum())} of {len(weights)} features selected", loc="left")
+    title = f"{int(support.sum())} of {len(weights)} features selected"
+    figure.axes[0].set_title(title, loc="left")
     return figure
 
 
-def weight_stems(weights: np.ndarray, relevant: Sequence[int] = ()) -> Any:
+def weight_stems(weights: np.ndarray, relevant: Sequence[int] | np.ndarray = ()) -> Any:
     """Weights over the feature index, for any number of features (Logo paper, Fig. 3 and 4).
 
     Parameters
@@ -73,9 +69,11 @@ def weight_stems(weights: np.ndarray, relevant: Sequence[int] = ()) -> Any:
     # A million zeros would be a million lines on the axis.
     used = np.flatnonzero(weights)
     known = np.isin(used, relevant)
-    for chosen, colour in ((~known, "grey"), (known, "tab:blue")):
-        axes.vlines(used[chosen] + 1, 0, weights[used[chosen]], colors=colour)
-        axes.plot(used[chosen] + 1, weights[used[chosen]], "o", color=colour, markersize=4)
+    few = len(used) <= MOST_DOTS
+    for chosen, colour in ((~known, "lightgrey"), (known, "tab:blue")):
+        axes.vlines(used[chosen] + 1, 0, weights[used[chosen]], colors=colour, linewidth=1)
+        if few:
+            axes.plot(used[chosen] + 1, weights[used[chosen]], "o", color=colour, markersize=4)
     axes.set(xlabel="feature index", ylabel="weight", xlim=(0, len(weights) + 1), ylim=(0, None))
     axes.set_title(f"{len(used)} of {len(weights)} features have weight", loc="left")
     return figure
@@ -156,10 +154,10 @@ def _feature_name(feature: int, names: Sequence[str] | None) -> str:
     return f"feature {feature + 1}" if names is None else names[feature]
 
 
-def _figure() -> tuple[Any, Any]:
+def _figure(width: float = 8, height: float = 4) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 4), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes

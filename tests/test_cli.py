@@ -42,7 +42,7 @@ def test_list_names_everything(run):
 def test_show_states_the_problem_and_its_solvers(run):
     code, out, _ = run("show", "relief", "--on", "wdbc")
     assert code == 0
-    for word in ("maximize", "norm", "w (30,)", "needs        SOC", "CLARABEL, ECOS, SCS"):
+    for word in ("maximize", "norm", "w (30,)", "needs        SOC", "CLARABEL"):
         assert word in out
 
 
@@ -63,11 +63,11 @@ def test_select_prints_a_table_with_a_certificate(run):
 
 
 def test_select_as_json_has_every_weight(run):
-    code, out, _ = run("select", "iris", "--json", "--solver", "ECOS", "--seed", 4)
+    code, out, _ = run("select", "iris", "--json", "--solver", "SCS", "--seed", 4)
     record = json.loads(out)
     assert code == 0
     assert len(record["weights"]) == 4
-    assert record["solver"] == "ECOS"
+    assert record["solver"] == "SCS"
     assert record["certificate"]["ok"] is True
     assert record["parameters"]["random_state"] == 4
     assert record["scale"] == "zscore"

@@ -7,6 +7,8 @@ from convexfs.errors import InputError, did_you_mean
 
 ESTIMATORS = {
     "relief": "convexfs.estimators.relief:Relief",
+    "logo": "convexfs.estimators.logo:Logo",
+    "logo-cv": "convexfs.estimators.logo_cv:LogoCV",
 }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -27,6 +27,9 @@ class WeightSelector(SelectorMixin, BaseEstimator):
     ``random_state`` and ``verbose`` among its parameters and sets ``weights_`` in
     ``fit``.
     """
+
+    #: What `fit` wants samples to be, as scikit-learn's validation takes it.
+    _layout: ClassVar[dict[str, Any]] = {"dtype": np.float64, "order": "C"}
 
     n_features_to_select: int | None
     solver_options: Mapping[str, Any] | None
@@ -57,9 +60,9 @@ class WeightSelector(SelectorMixin, BaseEstimator):
         return mask
 
     def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Float matrix and class codes, or an error that names the bad cell or class."""
+        """Samples and class codes, or an error that names the bad cell or class."""
         X, y = validate_data(
-            self, X, y, dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_samples=2
+            self, X, y, **self._layout, ensure_all_finite=False, ensure_min_samples=2
         )
         names = getattr(self, "feature_names_in_", None)
         check_finite(X, "Input X", names)

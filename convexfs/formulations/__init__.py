@@ -96,6 +96,32 @@ FORMULATIONS: dict[str, Formulation] = {
         violation_at="convexfs.native.relief:violation",
         gap_at="convexfs.native.relief:gap",
     ),
+    "logo-penalised": Formulation(
+        name="logo-penalised",
+        equation="min sum_n log(1 + exp(-w'z_n)) + lam 1'w   s.t. w >= 0",
+        reference="Sun, Todorovic & Goodison, Local-Learning-Based Feature Selection (2010), eq. 7",
+        symbol="w",
+        cones=frozenset({"LP", "EXP"}),
+        build_at="convexfs.formulations.logo:logo_penalised",
+        method_at="convexfs.methods.logo:logo",
+        numbers_at="convexfs.methods.logo:logo_penalised_problem",
+        native_at="convexfs.native.logo:logo_penalised",
+        violation_at="convexfs.native.logo:penalised_violation",
+        gap_at="convexfs.native.logo:penalised_gap",
+    ),
+    "logo-constrained": Formulation(
+        name="logo-constrained",
+        equation="min sum_n log(1 + exp(-w'z_n))   s.t. 1'w <= beta, w >= 0",
+        reference="Sun, Todorovic & Goodison, Local-Learning-Based Feature Selection (2010), eq. 8",
+        symbol="w",
+        cones=frozenset({"LP", "EXP"}),
+        build_at="convexfs.formulations.logo:logo_constrained",
+        method_at="convexfs.methods.logo:logo",
+        numbers_at="convexfs.methods.logo:logo_constrained_problem",
+        native_at="convexfs.native.logo:logo_constrained",
+        violation_at="convexfs.native.logo:constrained_violation",
+        gap_at="convexfs.native.logo:constrained_gap",
+    ),
 }
 
 

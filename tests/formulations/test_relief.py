@@ -6,13 +6,14 @@ from convexfs.formulations.relief import relief
 from convexfs.methods.relief import relief_problem
 from convexfs.native.relief import relief as closed_form
 from tests.kkt import assert_kkt
+from tests.solvers import installed
 
 DATA = ["wdbc", "wine", "iris", "waveform:noise=60"]
 
 
 @pytest.mark.parametrize("spec", DATA)
 @pytest.mark.parametrize("n_neighbors", [1, 10])
-@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS", "SCS"])
+@pytest.mark.parametrize("solver", installed("CLARABEL", "ECOS", "SCS"))
 def test_backends_reach_the_closed_form_and_prove_it(spec, n_neighbors, solver):
     data = load(spec).scaled()
     values, hyper = relief_problem(data.X, data.y, n_neighbors=n_neighbors)

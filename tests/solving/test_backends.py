@@ -4,6 +4,7 @@ import pytest
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable
 from convexfs.solving import backends
 from convexfs.solving.backends import BACKENDS, backend, choose, needs_of, suitable
+from tests.solvers import ECOS_EXPECTED, HAS_ECOS
 from tests.solving import problems
 
 
@@ -39,7 +40,7 @@ def test_the_table_agrees_with_cvxpy_on_what_a_solver_takes(name, build):
         (problems.linear, None, "HIGHS"),
         (problems.integer, None, "HIGHS"),
         (problems.second_order, None, "CLARABEL"),
-        (problems.logistic, None, "ECOS"),
+        (problems.logistic, None, "ECOS" if HAS_ECOS else "CLARABEL"),
         (problems.logistic, 5.0, "CLARABEL"),
         (problems.semidefinite, None, "SCS"),
         (problems.quadratic, None, "CLARABEL"),
@@ -65,7 +66,8 @@ def test_one_tolerance_and_one_limit_translate_for_every_solver():
 def test_every_open_solver_of_the_extra_is_tested():
     for row in BACKENDS.values():
         assert row.tested == (row.extra is not None), row.name
-        assert row.installed or not row.tested, f"{row.name} is not in the test environment"
+        if row.package != "ecos" or ECOS_EXPECTED:
+            assert row.installed or not row.tested, f"{row.name} is not in the test environment"
 
 
 def test_an_unknown_solver_gets_the_nearest_name():
@@ -84,7 +86,7 @@ def test_native_is_not_for_any_problem():
 
 
 def test_an_unsuitable_solver_names_the_missing_cone_and_those_that_do():
-    with pytest.raises(SolverUnsuitable, match=r"HIGHS cannot take SOC .*use CLARABEL, ECOS"):
+    with pytest.raises(SolverUnsuitable, match=r"HIGHS cannot take SOC .*use CLARABEL, "):
         choose(problems.second_order(), "HIGHS")
     with pytest.raises(SolverUnsuitable, match="CLARABEL cannot take integer variables with LP"):
         choose(problems.integer(), "CLARABEL")

@@ -1,0 +1,88 @@
+"""Logo's convex step: logistic loss of the margins, with few features.
+
+Symbols: zbar_n is the margin vector of sample n, expected over its soft nearest
+miss and hit, and row n of Z; w are the feature weights, p the dual variable (one
+a sample), lam the price and beta the bound of the total weight.
+"""
+
+import warnings
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from convexfs.errors import ConvexfsWarning
+
+#: Entries of Z above which a solver needs minutes on the whole problem.
+LARGEST_DIRECT = 2_000_000
+
+
+def logo_penalised(Z: np.ndarray, lam: float | cp.Parameter = 1.0) -> cp.Problem:
+    r"""Weights that make margins large, at a price (Sun et al. 2010, eq. 7).
+
+    .. math::
+        \min_w\; \sum_n \log(1 + \exp(-w^T \bar z_n)) + \lambda 1^T w
+        \quad\text{s.t.}\quad w \ge 0
+
+    With lam = 0 it is eq. 6, whose minimum may not be attained.
+    """
+    _warn_if_large(Z)
+    w = cp.Variable(Z.shape[1], name="w")
+    loss = cp.sum(cp.logistic(-(Z @ w)))
+    nonnegative = (w >= 0).set_label("sign")
+    return cp.Problem(cp.Minimize(loss + lam * cp.sum(w)), [nonnegative])
+
+
+def logo_constrained(Z: np.ndarray, beta: float | cp.Parameter = 1.0) -> cp.Problem:
+    r"""Weights that make margins large, within a budget (eq. 8, the nonnegative garrote).
+
+    .. math::
+        \min_w\; \sum_n \log(1 + \exp(-w^T \bar z_n))
+        \quad\text{s.t.}\quad 1^T w \le \beta,\; w \ge 0
+    """
+    _warn_if_large(Z)
+    w = cp.Variable(Z.shape[1], name="w")
+    loss = cp.sum(cp.logistic(-(Z @ w)))
+    budget: Any = cp.sum(w) <= beta
+    nonnegative = (w >= 0).set_label("sign")
+    return cp.Problem(cp.Minimize(loss), [budget.set_label("total"), nonnegative])
+
+
+def logo_penalised_dual(Z: np.ndarray, lam: float | cp.Parameter = 1.0) -> cp.Problem:
+    r"""The dual of eq. 7, with H the binary entropy in nats.
+
+    .. math::
+        \max_p\; \sum_n H(p_n) \quad\text{s.t.}\quad Z^T p \le \lambda 1,\; 0 \le p \le 1
+
+    The multipliers of the first constraint are w.
+    """
+    p = cp.Variable(Z.shape[0], name="p")
+    return cp.Problem(cp.Maximize(_entropy(p)), [(Z.T @ p <= lam).set_label("w")])
+
+
+def logo_constrained_dual(Z: np.ndarray, beta: float | cp.Parameter = 1.0) -> cp.Problem:
+    r"""The dual of eq. 8; t is the multiplier of the budget.
+
+    .. math::
+        \max_{p,t}\; \sum_n H(p_n) - \beta t
+        \quad\text{s.t.}\quad Z^T p \le t 1,\; t \ge 0,\; 0 \le p \le 1
+    """
+    p, t = cp.Variable(Z.shape[0], name="p"), cp.Variable(name="t")
+    below = (Z.T @ p <= t).set_label("w")
+    return cp.Problem(cp.Maximize(_entropy(p) - beta * t), [below, t >= 0])
+
+
+def _entropy(p: cp.Variable) -> Any:
+    """``sum H(p)``, whose domain is 0 <= p <= 1."""
+    return cp.sum(cp.entr(p) + cp.entr(1 - p))
+
+
+def _warn_if_large(Z: np.ndarray) -> None:
+    if Z.size > LARGEST_DIRECT:
+        warnings.warn(
+            f"Logo's problem with {Z.shape[0]} x {Z.shape[1]} margins takes a cvxpy solver minutes "
+            "and gigabytes as a whole: use solver='native', or convexfs.Logo, which gives "
+            "a solver only the features that matter and certifies the rest",
+            ConvexfsWarning,
+            stacklevel=3,
+        )

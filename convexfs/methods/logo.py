@@ -1,0 +1,307 @@
+"""Logo: local-learning feature selection as a fixed point of convex problems."""
+
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.formulations import FORMULATIONS, Formulation
+from convexfs.methods.logo_certificate import FixedPointCertificate
+from convexfs.methods.logo_certified import FixedPoint, Locality, certified_fixed_point, lam_max
+from convexfs.methods.logo_fixed_point import History
+from convexfs.methods.logo_paper import paper_fixed_point
+from convexfs.methods.logo_solvers import changed_fixed_point, restricted_solver
+from convexfs.methods.step import NATIVE, NATIVE_TOL, check_solver, runs_natively
+from convexfs.native.logo import INACCURATE
+from convexfs.native.logo_objective import Constrained, Objective, Penalised
+from convexfs.neighbors.feature_passes import margin_columns, weighted_distances
+from convexfs.neighbors.soft import has_hit, signed_probabilities
+from convexfs.solution import OPTIMAL, Solution
+
+ALGORITHMS = ("certified", "paper")
+#: Relative duality gap the native solver is asked for; its certificate allows NATIVE_TOL.
+_NATIVE_GAP = 1e-10
+#: The dual point is made from w alone, which shows a solver's accuracy at its worst:
+#: 1e-6 on the cone program is 1e-4 here.
+_BACKEND_SLACK = 100.0
+
+
+@dataclass(frozen=True)
+class LogoSettings:
+    """Everything about a Logo fit but the data; see :func:`logo`."""
+
+    sigma: float = 2.0
+    lam: float = 1.0
+    beta: float | None = None
+    algorithm: str = "certified"
+    damping: float = 0.5
+    tol: float = 1e-3
+    max_iter: int = 1000
+    solver: str = "auto"
+    solver_tol: float = 1e-6
+    solver_options: Mapping[str, Any] | None = None
+    build: Callable[..., Any] | None = None
+    verbose: bool = False
+
+    def __post_init__(self) -> None:
+        check_sigma(self.sigma)
+        check_choice("algorithm", self.algorithm, ALGORITHMS)
+        check_number("damping", self.damping, 0, 0.999)
+        check_number("tol", self.tol, 0)
+        check_number("max_iter", self.max_iter, 1, whole=True)
+        if self.beta is None:
+            check_number("lam", self.lam, 0)
+        else:
+            check_number("beta", self.beta, 0, open_ends=True)
+        if self.printed and (self.beta is not None or self.build is not None):
+            raise InputError(
+                "algorithm='paper' is printed for eq. 7 only: leave beta and formulation out, "
+                "or use algorithm='certified'"
+            )
+        check_solver(self.formulation, self.solver, self.solver_tol, self.build)
+
+    @property
+    def printed(self) -> bool:
+        return self.algorithm == "paper"
+
+    @property
+    def objective(self) -> Objective:
+        return Penalised(float(self.lam)) if self.beta is None else Constrained(float(self.beta))
+
+    @property
+    def formulation(self) -> Formulation:
+        return FORMULATIONS["logo-penalised" if self.beta is None else "logo-constrained"]
+
+    @property
+    def native(self) -> bool:
+        """Whether no cvxpy solver takes part."""
+        return self.printed or runs_natively(self.formulation, self.solver, self.build)
+
+    @property
+    def gap_tol(self) -> float:
+        """The relative gap a certificate accepts."""
+        exact = self.native and not self.printed
+        return NATIVE_TOL if exact else _BACKEND_SLACK * self.solver_tol
+
+
+@dataclass(frozen=True)
+class LogoResult:
+    """Weights and how they were reached.
+
+    ``history`` has one row an iteration; see
+    :class:`convexfs.methods.logo_fixed_point.History`. ``period`` is that of the
+    cycle the iteration ended in, 0 if it did not.
+    """
+
+    weights: np.ndarray
+    solution: Solution
+    certificate: FixedPointCertificate
+    converged: bool
+    period: int
+    history: list[dict[str, Any]]
+
+
+def logo(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    sigma: float = 2.0,
+    lam: float = 1.0,
+    beta: float | None = None,
+    algorithm: str = "certified",
+    damping: float = 0.5,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    solver: str = "auto",
+    solver_tol: float = 1e-6,
+    solver_options: Mapping[str, Any] | None = None,
+    build: Callable[..., Any] | None = None,
+    map: Callable[..., Any] = map,
+    verbose: bool = False,
+) -> LogoResult:
+    r"""Feature weights of Logo (Sun, Todorovic and Goodison 2010).
+
+    A fixed point of: take the soft nearest neighbours of every sample at the
+    weights w; average the differences to them into margin vectors
+    :math:`\bar z_n`; solve
+
+    .. math::
+        \min_w \sum_n \log(1 + \exp(-w^T \bar z_n)) + \lambda 1^T w,\quad w \ge 0
+
+    (eq. 7), or with :math:`1^T w \le \beta` instead of the price (eq. 8).
+
+    Parameters
+    ----------
+    X : array (N, J)
+        Any real dtype, in memory or memory-mapped; it is not copied.
+    codes : int array (N,)
+        Classes, 0 to K - 1.
+    sigma : float
+        Kernel width of the soft neighbours; may be infinite.
+    lam, beta : float
+        Price of weight, and its bound, which replaces the price.
+    algorithm : {"certified", "paper"}
+        "certified" damps the iteration and asks every feature at the end;
+        "paper" is Algorithm 1 as printed, which may cycle or stop early.
+    damping : float in [0, 1)
+        Share of the old weights that "certified" keeps in each iteration.
+    tol, max_iter
+        Relative change of the weights that ends the iteration, and its limit.
+    solver, solver_tol, solver_options, build, verbose
+        See :func:`convexfs.methods.step.solve_step`. A cvxpy solver is given
+        only the features that matter; a changed `build` all of them.
+    map : callable
+        Applied over blocks of features; a thread pool's ``map`` gives the same answer.
+    """
+    settings = LogoSettings(
+        sigma, lam, beta, algorithm, damping, tol, max_iter,
+        solver, solver_tol, solver_options, build, verbose,
+    )  # fmt: skip
+    result = fit_logo(X, codes, settings, map=map)
+    _explain(result, settings, Locality(X, codes, sigma, map))
+    return result
+
+
+def fit_logo(
+    X: np.ndarray,
+    codes: np.ndarray,
+    settings: LogoSettings,
+    *,
+    map: Callable[..., Any] = map,
+    distances: np.ndarray | None = None,
+    start: np.ndarray | None = None,
+) -> LogoResult:
+    """:func:`logo` without its warnings.
+
+    `distances` are the Manhattan distances with all weights 1, if they are known
+    already; `start` are weights to start from instead of 1.
+    """
+    began, history = time.perf_counter(), History()
+    place = Locality(X, codes, float(settings.sigma), map)
+    found = _find(place, settings, history, distances, start)
+    certificate = FixedPointCertificate(
+        primal_residual=settings.objective.violation(found.weights),
+        dual_residual=None,
+        complementarity=None,
+        gap=found.audit.gap,
+        tol=settings.gap_tol,
+        basis="formula",
+        residual=found.outcome.residual,
+        residual_tol=settings.tol,
+        n_violated=len(found.audit.violated),
+        n_features=len(found.weights),
+    )
+    solution = Solution(
+        status=OPTIMAL if certificate.ok else INACCURATE,
+        solver=NATIVE if settings.native else settings.solver,
+        primal={settings.formulation.symbol: found.weights},
+        objective=found.outcome.answer.value,
+        solve_seconds=time.perf_counter() - began,
+        iterations=len(history.rows),
+        tol=settings.gap_tol,
+    )
+    outcome = found.outcome
+    return LogoResult(
+        found.weights, solution, certificate, outcome.converged, outcome.period, history.rows
+    )
+
+
+def _find(
+    place: Locality,
+    settings: LogoSettings,
+    history: History,
+    distances: np.ndarray | None,
+    start: np.ndarray | None,
+) -> FixedPoint:
+    limits = {"tol": settings.tol, "max_iter": settings.max_iter}
+    if settings.printed:
+        return paper_fixed_point(place, settings.objective, history, **limits)
+    options = (settings.solver, settings.solver_tol, settings.solver_options, settings.verbose)
+    if settings.build is not None:
+        return changed_fixed_point(
+            place, settings.objective, settings.formulation, settings.build, options, history,
+            damping=settings.damping, **limits,
+        )  # fmt: skip
+    restricted = restricted_solver(settings.formulation, settings.native, options)
+    return certified_fixed_point(
+        place, settings.objective, restricted, history, damping=settings.damping,
+        gap_tol=_NATIVE_GAP if settings.native else settings.solver_tol,
+        distances=distances, start=start, **limits,
+    )  # fmt: skip
+
+
+def logo_penalised_problem(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    sigma: float = 2.0,
+    lam: float = 1.0,
+    weights: np.ndarray | None = None,
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """The numeric half of eq. 7: the margin matrix at the given weights, all 1 by default."""
+    check_number("lam", lam, 0)
+    return {"Z": margin_matrix(X, codes, sigma, weights)}, {"lam": lam}
+
+
+def logo_constrained_problem(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    sigma: float = 2.0,
+    beta: float = 1.0,
+    weights: np.ndarray | None = None,
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """The numeric half of eq. 8: the margin matrix at the given weights, all 1 by default."""
+    check_number("beta", beta, 0, open_ends=True)
+    return {"Z": margin_matrix(X, codes, sigma, weights)}, {"beta": beta}
+
+
+def margin_matrix(
+    X: np.ndarray, codes: np.ndarray, sigma: float = 2.0, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Rows ``zbar_n`` of eq. 3, for the samples that have a hit, in memory."""
+    check_sigma(sigma)
+    X = np.asarray(X, dtype=np.float64)
+    weights = np.ones(X.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
+    if weights.shape != (X.shape[1],) or not np.all(weights >= 0):
+        raise InputError(f"weights must be {X.shape[1]} numbers of at least 0, one a feature")
+    signed = signed_probabilities(weighted_distances(X, weights), codes, sigma)
+    return margin_columns(X, signed)[has_hit(codes)]
+
+
+def check_sigma(sigma: Any) -> None:
+    """Raise unless `sigma` is a positive number; infinity makes all neighbours equal."""
+    if sigma != np.inf:
+        check_number("sigma", sigma, 0, open_ends=True)
+
+
+def _explain(result: LogoResult, settings: LogoSettings, place: Locality) -> None:
+    """Warn of an answer that is all zeros, no fixed point, or not certified by its nature."""
+    price = settings.beta is None
+    if price and settings.lam == 0:
+        _warn(
+            "lam=0 (eq. 6) has no bound to certify by, and its minimum may not be attained: "
+            "a small positive lam gives nearly the same weights with a certificate"
+        )
+    if not result.weights.any():
+        cure = "check that some feature tells the classes apart"
+        if price:
+            top = f"lam={settings.lam:g} is not below lam_max={lam_max(place):.4g}"
+            cure = f"{top}: use a smaller lam, or {cure}"
+        _warn(f"all weights are 0; {cure}")
+    if not result.converged:
+        period, n_iter = result.period, len(result.history)
+        how = f"goes round a cycle of {period}" if period else "has not converged"
+        cure = "algorithm='certified'" if settings.printed else "a larger damping or max_iter,"
+        _warn(
+            f"the iteration {how} after {n_iter} iterations (relative change "
+            f"{result.certificate.residual:.2g}): use {cure} or another sigma"
+        )
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, ConvexfsWarning, stacklevel=4)

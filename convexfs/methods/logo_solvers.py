@@ -1,0 +1,98 @@
+"""Who solves Logo's convex step: the native solver, a cvxpy backend, a changed problem."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from convexfs.formulations import Formulation
+from convexfs.methods.logo_certified import Audit, FixedPoint, Locality
+from convexfs.methods.logo_fixed_point import History, iterate
+from convexfs.methods.step import require_answer, solve_step
+from convexfs.native.logo import solve_restricted
+from convexfs.native.logo_objective import Constrained, Objective
+from convexfs.native.logo_working_set import Restricted
+from convexfs.neighbors.feature_passes import take_columns
+
+#: Weights a cvxpy solver leaves below this share of the largest are its rounding.
+_SOLVER_ROUNDING = 1e-7
+
+#: solver, solver_tol, solver_options, verbose
+Options = tuple[str, float, Mapping[str, Any] | None, bool]
+
+
+def restricted_solver(formulation: Formulation, native: bool, options: Options) -> Restricted:
+    """The solver the working set drives."""
+    if native:
+        return solve_restricted
+    from convexfs.solving.solve import solve
+
+    solver, tol, solver_options, verbose = options
+
+    def restricted(Z: np.ndarray, objective: Objective, start: np.ndarray, _: float) -> np.ndarray:
+        problem = formulation.build(Z, **hyper_of(objective))
+        solution = solve(problem, solver, tol, None, solver_options, verbose)
+        return _cleaned(require_answer(solution, formulation.symbol), objective)
+
+    return restricted
+
+
+def hyper_of(objective: Objective) -> dict[str, float]:
+    """The objective's numbers by the names the formulation takes."""
+    return vars(objective).copy()
+
+
+@dataclass(frozen=True)
+class ChangedStep:
+    """The answer of a changed problem."""
+
+    w: np.ndarray
+    value: float
+    gap: float
+
+
+def changed_fixed_point(
+    place: Locality,
+    objective: Objective,
+    formulation: Formulation,
+    build: Callable[..., Any],
+    options: Options,
+    history: History,
+    *,
+    tol: float,
+    max_iter: int,
+    damping: float,
+) -> FixedPoint:
+    """The damped fixed point of a changed problem, each step over all features.
+
+    Its gap is that of the last step's cone program: what a score must not
+    exceed is known for the printed problems only.
+    """
+    columns = take_columns(place.X, np.arange(place.X.shape[1]))
+    solver, solver_tol, solver_options, verbose = options
+
+    def step(w: np.ndarray) -> ChangedStep:
+        Z = place.margins(columns, place.signed(columns, w))
+        solution, certificate = solve_step(
+            formulation, {"Z": Z}, hyper_of(objective), solver=solver, tol=solver_tol,
+            solver_options=solver_options, build=build, verbose=verbose,
+        )  # fmt: skip
+        found = require_answer(solution, formulation.symbol)
+        value = np.nan if solution.objective is None else solution.objective
+        return ChangedStep(_cleaned(found, objective), value, certificate.worst)
+
+    outcome = iterate(
+        step, np.ones(columns.shape[1]), history, tol=tol, max_iter=max_iter, damping=damping
+    )
+    audit = Audit(np.empty(0, np.int64), outcome.answer.gap)
+    return FixedPoint(outcome.answer.w, outcome, audit)
+
+
+def _cleaned(w: np.ndarray, objective: Objective) -> np.ndarray:
+    """A solver's weights without its rounding: none negative, none negligible, none too many."""
+    w = np.maximum(w, 0.0)
+    w[w < _SOLVER_ROUNDING * w.max(initial=0.0)] = 0.0
+    if isinstance(objective, Constrained) and w.sum() > objective.beta:
+        w *= objective.beta / w.sum()
+    return w

@@ -1,0 +1,86 @@
+r"""What Logo's two convex problems are worth at a point, and what bounds them from below.
+
+With margins :math:`m = Zw`, :math:`p_n = 1/(1 + e^{m_n})`, :math:`c = Z^T p` and the
+binary entropy :math:`H(q) = -q \ln q - (1-q) \ln(1-q)`, both duals maximise
+:math:`\sum_n H(p_n)`:
+
+======== ============================== ======================================
+problem  dual                           gap at w, from p made feasible
+======== ============================== ======================================
+eq. 7    s.t. Z'p <= lam, 0 <= p <= 1   P(w) - sum H(s p), s = min(1, lam / max c)
+eq. 8    - beta max(0, max Z'p)         P(w) - sum H(p) + beta max(0, max c)
+======== ============================== ======================================
+
+c is needed only through its largest entry, so the gap over all features can be
+had without holding Z.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import entr, expit
+
+
+@dataclass(frozen=True)
+class Penalised:
+    """``sum_n log(1 + exp(-z_n'w)) + lam 1'w, w >= 0`` (eq. 7; eq. 6 with lam = 0)."""
+
+    lam: float
+
+    def value(self, margins: np.ndarray, w: np.ndarray) -> float:
+        return logistic_loss(margins) + self.lam * float(w.sum())
+
+    def gap(self, margins: np.ndarray, w: np.ndarray, largest_score: float) -> float:
+        shrink = 1.0 if largest_score <= self.lam else self.lam / largest_score
+        return self.value(margins, w) - entropy(shrink * pull(margins))
+
+    def level(self, scores: np.ndarray) -> float:
+        """The score no feature may exceed at the optimum."""
+        return self.lam
+
+    def violation(self, w: np.ndarray) -> float:
+        return float(np.max(-w, initial=0.0))
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """``sum_n log(1 + exp(-z_n'w)), 1'w <= beta, w >= 0`` (eq. 8)."""
+
+    beta: float
+
+    def value(self, margins: np.ndarray, w: np.ndarray) -> float:
+        return logistic_loss(margins)
+
+    def gap(self, margins: np.ndarray, w: np.ndarray, largest_score: float) -> float:
+        bound = entropy(pull(margins)) - self.beta * max(largest_score, 0.0)
+        return self.value(margins, w) - bound
+
+    def level(self, scores: np.ndarray) -> float:
+        """The largest score in play: the multiplier of ``1'w <= beta``."""
+        return float(np.max(scores, initial=0.0))
+
+    def violation(self, w: np.ndarray) -> float:
+        return float(max(w.sum() / self.beta - 1.0, np.max(-w, initial=0.0), 0.0))
+
+
+Objective = Penalised | Constrained
+
+
+def logistic_loss(margins: np.ndarray) -> float:
+    """``sum_n log(1 + exp(-m_n))``, without overflow."""
+    return float(np.logaddexp(0.0, -margins).sum())
+
+
+def pull(margins: np.ndarray) -> np.ndarray:
+    """``p_n = 1 / (1 + exp(m_n))``: how strongly each sample asks for a larger margin."""
+    return expit(-margins)
+
+
+def entropy(p: np.ndarray) -> float:
+    """``sum_n H(p_n)``."""
+    return float((entr(p) + entr(1.0 - p)).sum())
+
+
+def relative(gap: float, value: float) -> float:
+    """A gap measured by one plus the size of the objective."""
+    return gap / (1.0 + abs(value))

@@ -1,0 +1,237 @@
+"""One visit to every feature of a matrix that may be wider than memory.
+
+A pass is a ``map`` over blocks of columns: threads, processes or a cluster can
+carry it, and the answer is the same. A block of a memory-mapped file travels as
+the file's name and a range of columns, and is read where it is worked on.
+
+Passes compute in float32 on centred columns. Where that matters the error is
+returned too, as a proven bound per feature.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError
+from convexfs.neighbors import feature_kernels as kernels
+
+#: Features read at a time; with a few hundred samples, a few megabytes.
+_READ = 1024
+#: Blocks of a pass at most, each with a result of its own to be added up.
+_MOST_BLOCKS = 64
+#: Unit roundoff of float32.
+_ROUNDOFF = 2.0**-24
+
+
+@dataclass(frozen=True)
+class ArrayBlock:
+    """Columns held in memory."""
+
+    values: np.ndarray
+
+    def open(self) -> np.ndarray:
+        return self.values
+
+
+@dataclass(frozen=True)
+class FileBlock:
+    """Columns of a matrix in a binary file."""
+
+    path: str
+    offset: int
+    dtype: str
+    n_rows: int
+    strides: tuple[int, ...]
+    start: int
+    stop: int
+
+    def open(self) -> np.ndarray:
+        raw = np.memmap(self.path, np.uint8, "r", self.offset)
+        shape = (self.n_rows, self.stop - self.start)
+        return np.ndarray(shape, self.dtype, raw, self.start * self.strides[1], self.strides)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Weighted pairs of samples, those that count.
+
+    Attributes
+    ----------
+    starts, others, weight : arrays
+        The partners of sample n, all after it, are ``others[starts[n]:starts[n + 1]]``.
+    uncertainty : array (N,)
+        R_n with ``|error_j| <= sum_n R_n |x_nj - m|`` for a float32 sum over these
+        pairs instead of an exact one over all, whatever the centre m.
+    """
+
+    starts: np.ndarray
+    others: np.ndarray
+    weight: np.ndarray
+    uncertainty: np.ndarray
+
+
+def feature_blocks(X: np.ndarray) -> list[ArrayBlock | FileBlock]:
+    """Ranges of columns, as many for any number of workers."""
+    n_features = X.shape[1]
+    size = max(_READ, -(-n_features // _MOST_BLOCKS))
+    cuts = [(start, min(start + size, n_features)) for start in range(0, n_features, size)]
+    file = _backing_file(X)
+    if file is None:
+        return [ArrayBlock(X[:, start:stop]) for start, stop in cuts]
+    offset = file.offset + X.ctypes.data - file.ctypes.data
+    place = (str(file.filename), offset, X.dtype.str, len(X), X.strides)
+    return [FileBlock(*place, start, stop) for start, stop in cuts]
+
+
+def all_distances(X: np.ndarray, map: Callable[..., Any] = map) -> np.ndarray:
+    """Manhattan distances between all rows of `X`, every feature counting 1."""
+    total = np.zeros((len(X), len(X)))
+    for part in map(_distances, feature_blocks(X)):
+        total += part
+    return _require_finite(total + total.T)
+
+
+def weighted_distances(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """``d_ni = sum_j w_j |x_nj - x_ij|`` in float64, for few features."""
+    total = np.zeros((len(columns), len(columns)))
+    kernels.add_distances(np.ascontiguousarray(columns * weights, dtype=np.float64), total)
+    return _require_finite(total + total.T)
+
+
+def margin_columns(columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
+    """``z_nj = sum_i A_ni |x_nj - x_ij|`` in float64, for few features."""
+    Z = np.empty(columns.shape)
+    kernels.signed_differences(np.ascontiguousarray(columns, dtype=np.float64), signed, Z)
+    return Z
+
+
+def take_columns(X: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Some columns as a float64 matrix, their means taken off."""
+    return _centred(X[:, index], np.float64)
+
+
+def score_pairs(signed: np.ndarray, p: np.ndarray, budget: float = 0.0) -> Pairs:
+    r"""The pairs that make up ``c = Z'p`` without Z.
+
+    .. math::
+        c_j = \sum_n p_n z_{nj} = \sum_{n<i} S_{ni} |x_{nj} - x_{ij}|,\qquad
+        S = \mathrm{diag}(p) A + A^T \mathrm{diag}(p)
+
+    The lightest pairs are left out up to a total mass `budget`. Since
+    :math:`|x_{nj} - x_{ij}| \le |x_{nj} - m| + |x_{ij} - m|`, what they and the
+    rounding of a sum of k terms (at most k + 8 roundoffs of its mass) can change
+    is bounded by the mass at each sample.
+    """
+    S = p[:, None] * signed
+    S = np.triu(S + S.T, 1)
+    row, other = np.nonzero(S)
+    weight = S[row, other]
+    kept = _heaviest(np.abs(weight), budget)
+    row, other, weight = row[kept], other[kept], weight[kept]
+    starts = np.searchsorted(row, np.arange(len(p) + 1))
+    mass = np.abs(S)
+    S[row, other] = 0.0
+    dropped = np.abs(S)
+    terms = kernels.FEW_TERMS + int(np.diff(starts).max(initial=0)) + 8
+    uncertainty = _at_each_sample(dropped) + _ROUNDOFF * terms * _at_each_sample(mass)
+    return Pairs(starts, other.astype(np.int32), weight, uncertainty)
+
+
+def feature_scores(
+    X: np.ndarray, pairs: Pairs, map: Callable[..., Any] = map
+) -> tuple[np.ndarray, np.ndarray]:
+    """``c_j`` of every feature over the given pairs, and a bound on its error."""
+    parts = list(map(partial(_scores, pairs=pairs), feature_blocks(X)))
+    scores, errors = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _require_finite(scores), errors
+
+
+def exact_scores(X: np.ndarray, index: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """``c_j`` of some features, in float64."""
+    scores = np.empty(len(index))
+    for start in range(0, len(index), _READ):
+        chosen = slice(start, start + _READ)
+        block = take_columns(X, index[chosen])
+        kernels.pair_sums(block, pairs.starts, pairs.others, pairs.weight, scores[chosen])
+    return scores
+
+
+def _distances(block: ArrayBlock | FileBlock) -> np.ndarray:
+    total = None
+    for part in _read(block.open()):
+        total = np.zeros((len(part), len(part))) if total is None else total
+        kernels.add_distances(part, total)
+    return total  # type: ignore[return-value]
+
+
+def _scores(block: ArrayBlock | FileBlock, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+    columns = block.open()
+    scores, errors = np.empty(columns.shape[1]), np.empty(columns.shape[1], np.float32)
+    weight = pairs.weight.astype(np.float32)
+    # A thousandth more covers the rounding of the bound itself.
+    uncertainty = (1.001 * pairs.uncertainty).astype(np.float32)
+    start = 0
+    for part in _read(columns):
+        covered = slice(start, start + part.shape[1])
+        kernels.pair_sums(part, pairs.starts, pairs.others, weight, scores[covered])
+        errors[covered] = uncertainty @ np.abs(part, out=part)
+        start = covered.stop
+    return scores, errors
+
+
+def _read(columns: np.ndarray) -> Iterator[np.ndarray]:
+    for start in range(0, columns.shape[1], _READ):
+        yield _centred(columns[:, start : start + _READ], np.float32)
+
+
+def _centred(columns: np.ndarray, dtype: Any) -> np.ndarray:
+    """C-contiguous copy without the column means.
+
+    Differences stay what they are, but their rounding is then relative to a
+    feature's spread and not to its offset.
+    """
+    exact = np.can_cast(columns.dtype, np.float32)
+    work = np.float32 if dtype == np.float32 and exact else np.float64
+    centred = np.empty(columns.shape, dtype)
+    # Values float32 cannot hold become infinite here and an error after the pass.
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre = columns.mean(axis=0, dtype=work)
+        return np.subtract(columns, centre, out=centred, dtype=work, casting="same_kind")
+
+
+def _require_finite(result: np.ndarray) -> np.ndarray:
+    if not np.isfinite(result).all():
+        raise InputError(
+            "some feature values differ by more than float32 can add up (1e38): "
+            "scale the features first"
+        )
+    return result
+
+
+def _heaviest(mass: np.ndarray, budget: float) -> np.ndarray:
+    """All but the lightest whose masses add up to at most `budget`."""
+    keep = np.ones(len(mass), dtype=bool)
+    if budget > 0:
+        order = np.argsort(mass)
+        keep[order[np.cumsum(mass[order]) <= budget]] = False
+    return keep
+
+
+def _at_each_sample(upper: np.ndarray) -> np.ndarray:
+    return upper.sum(axis=0) + upper.sum(axis=1)
+
+
+def _backing_file(X: np.ndarray) -> np.memmap | None:
+    """The memory map `X` is a view of, if its columns can be found in the file again."""
+    base: Any = X
+    while base is not None and not isinstance(base, np.memmap):
+        base = getattr(base, "base", None)
+    if base is None or base.filename is None or min(X.strides) < 0:
+        return None
+    # A slice of a memory map keeps the offset of the whole: measure from that one.
+    while isinstance(base.base, np.memmap):
+        base = base.base
+    return base

@@ -1,0 +1,83 @@
+"""Soft nearest neighbours: every sample is the nearest hit or miss with some probability."""
+
+import numpy as np
+
+
+def neighbor_probabilities(
+    distances: np.ndarray, codes: np.ndarray, sigma: float
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Probability of sample i to be the nearest hit, and the nearest miss, of sample n.
+
+    .. math::
+        P(x_i = NH(x_n)) = \frac{\exp(-d_{ni}/\sigma)}{\sum_{k \in H_n} \exp(-d_{nk}/\sigma)}
+
+    over the hits H_n of n (its class without itself), and the same over its
+    misses (Sun, Todorovic and Goodison 2010, eq. 4-5; with many classes all
+    others are pooled, eq. 20). Distances are measured from the nearest one
+    first, so that nothing underflows.
+
+    Parameters
+    ----------
+    distances : array (N, N)
+    codes : int array (N,)
+        Classes.
+    sigma : float
+        Kernel width; infinity makes all hits, and all misses, equally probable.
+
+    Returns
+    -------
+    hit, miss : arrays (N, N)
+        Rows sum to 1, or to 0 where a sample has no hit.
+    """
+    same = np.equal.outer(codes, codes)
+    hits = same.copy()
+    np.fill_diagonal(hits, False)
+    return _softmin(distances, hits, sigma), _softmin(distances, ~same, sigma)
+
+
+def signed_probabilities(distances: np.ndarray, codes: np.ndarray, sigma: float) -> np.ndarray:
+    """``A = P_miss - P_hit``, so that ``zbar_n = sum_i A_ni |x_n - x_i|`` (eq. 3).
+
+    The row of a sample without a hit is 0: it has no margin.
+    """
+    hit, miss = neighbor_probabilities(distances, codes, sigma)
+    return (miss - hit) * has_hit(codes)[:, None]
+
+
+def expected_distances(distances: np.ndarray, codes: np.ndarray, sigma: float) -> np.ndarray:
+    """Expected distance of each row's sample to its soft nearest neighbour in each class.
+
+    Parameters
+    ----------
+    distances : array (M, N)
+        Of M new samples to N known ones.
+    codes : int array (N,)
+        Classes of the known samples, 0 to K - 1.
+
+    Returns
+    -------
+    array (M, K)
+    """
+    members = [codes == code for code in range(int(codes.max()) + 1)]
+    shares = (_softmin(distances, np.broadcast_to(own, distances.shape), sigma) for own in members)
+    return np.column_stack([(share * distances).sum(axis=1) for share in shares])
+
+
+def has_hit(codes: np.ndarray) -> np.ndarray:
+    """Which samples share their class with another one."""
+    return np.bincount(codes)[codes] > 1
+
+
+def _softmin(distances: np.ndarray, allowed: np.ndarray, sigma: float) -> np.ndarray:
+    """``exp(-d / sigma)`` over the allowed entries of each row, normalised."""
+    share = np.where(allowed, distances, np.inf)
+    nearest = share.min(axis=1, keepdims=True)
+    np.subtract(share, nearest, out=share, where=np.isfinite(nearest))
+    # A difference beyond what a tiny sigma can divide is infinite: probability 0.
+    with np.errstate(over="ignore", invalid="ignore"):
+        share /= -sigma
+    # Infinity over an infinite sigma is undefined: those entries are not allowed ones.
+    np.exp(share, out=share)
+    share[~allowed] = 0.0
+    total = share.sum(axis=1, keepdims=True)
+    return np.divide(share, total, out=share, where=total > 0)

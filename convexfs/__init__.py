@@ -24,6 +24,7 @@ _HOMES = {
     "load": "convexfs.data",
     "show": "convexfs.inspection",
     "solve": "convexfs.solving.solve",
+    "to_latex": "convexfs.inspection",
 }
 __all__ = [
     "FORMULATIONS",
@@ -37,6 +38,7 @@ __all__ = [
     "load",
     "show",
     "solve",
+    "to_latex",
 ]
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from convexfs.estimators.logo_cv import LogoCV
     from convexfs.estimators.relief import Relief
     from convexfs.formulations import FORMULATIONS
-    from convexfs.inspection import show
+    from convexfs.inspection import show, to_latex
     from convexfs.solution import Certificate, Solution
     from convexfs.solving.certify import certify
     from convexfs.solving.solve import solve

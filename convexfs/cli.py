@@ -21,13 +21,13 @@ from rich.table import Table
 from rich.text import Text
 
 import convexfs
-from convexfs.batch_cli import COMMANDS
+from convexfs import batch_cli, show_cli
 from convexfs.data import BUNDLED, GENERATORS, Dataset, load
 from convexfs.data.dataset import SCALES
 from convexfs.data.writers import WRITERS, check_target, write_file
 from convexfs.errors import ConvexfsError, InputError, did_you_mean
 from convexfs.estimators import ESTIMATORS, estimator
-from convexfs.formulations import FORMULATIONS, formulation
+from convexfs.formulations import FORMULATIONS
 from convexfs.pictures import PICTURE_FORMATS, save, weight_bars
 
 #: Rows of the weights table before the rest is only counted.
@@ -72,20 +72,6 @@ def list_all(_: argparse.Namespace) -> int:
     for name in BUNDLED:
         data.add_row(name, "bundled", "from scikit-learn")
     console.print(data)
-    return 0
-
-
-def show(arguments: argparse.Namespace) -> int:
-    """Print a formulation and the problem it makes of a data set."""
-    row = formulation(arguments.formulation)
-    data = load(arguments.on, arguments.target, arguments.data).scaled()
-    values, hyper = row.numbers(data.X, data.y)
-    problem = row.build(**values, **hyper)
-    console = _console()
-    console.print(Text(f"{row.name}: {row.equation}", style="bold"))
-    console.print(Text(row.reference))
-    console.print(f"\nOn {arguments.on} ({data.n_samples} x {data.n_features}):\n", highlight=False)
-    console.print(Text(str(convexfs.show(problem))))
     return 0
 
 
@@ -254,10 +240,9 @@ def _parser() -> argparse.ArgumentParser:
         return made
 
     command("list", list_all)
-    _show_options(command("show", show))
     command("solvers", solvers)
     _select_options(command("select", select))
-    for name, (run, add_options) in COMMANDS.items():
+    for name, (run, add_options) in (show_cli.COMMANDS | batch_cli.COMMANDS).items():
         add_options(command(name, run))
     return parser
 
@@ -265,12 +250,6 @@ def _parser() -> argparse.ArgumentParser:
 def _data_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", help="name of the class column")
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
-
-
-def _show_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("formulation", help="a name that `convexfs list` prints")
-    parser.add_argument("--on", default="iris", metavar="DATA", help="data to state it on [iris]")
-    _data_option(parser)
 
 
 def _select_options(parser: argparse.ArgumentParser) -> None:

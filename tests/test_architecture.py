@@ -20,11 +20,15 @@ MAY_USE = {
     "solving": {"errors", "solution"},
     "methods": {"errors", "solution", "data", "neighbors", "formulations", "native", "solving"},
 }
+MAY_USE["methods"] |= {"rounding", "hyperspheres"}
 MAY_USE["batch"] = MAY_USE["methods"] | {"methods"}
 MAY_USE["classification"] = MAY_USE["methods"] | {"methods"}
 MAY_USE["rounding"] = MAY_USE["theory"] = {"errors"}
 MAY_USE["estimators"] = MAY_USE["batch"] | {"batch", "classification", "rounding", "theory"}
 MAY_USE["baselines"] = MAY_USE["estimators"] | {"estimators"}
+MAY_USE["hyperspheres"] = {"errors"}
+MAY_USE["theory_llfs"] = {"errors"}
+MAY_USE["pictures_llfs"] = {"errors"}
 MAY_USE["inspection"] = {"errors", "solution", "formulations", "solving"}
 MAY_USE["pictures"] = {"errors", "neighbors"}
 MAY_USE["study"] = MAY_USE["baselines"] | {"baselines", "inspection", "pictures"}
@@ -33,11 +37,11 @@ BELONGS_TO = {
     "cvxpy": {"formulations", "solving", "inspection"},
     "multiprocessing": {"batch"},
     "sklearn": {"data", "classification", "estimators", "baselines", "study"},
-    "matplotlib": {"pictures", "study"},
+    "matplotlib": {"pictures", "pictures_llfs", "study"},
     "rich": {"cli", "batch_cli"},
 }
 #: These may use everything.
-COMMANDS = ("cli", "batch_cli", "__main__")
+COMMANDS = ("cli", "batch_cli", "show_cli", "__main__")
 MODULES = [path for path in PACKAGE.rglob("*.py") if path not in (PACKAGE / "__init__.py",)]
 
 

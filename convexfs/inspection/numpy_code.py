@@ -1,0 +1,272 @@
+"""A formula as numpy code, so that what is shown can be computed and compared."""
+
+import keyword
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from convexfs.errors import InputError
+from convexfs.inspection import nodes
+from convexfs.inspection.depth import deep
+from convexfs.inspection.nodes import Node
+from convexfs.inspection.reading import Formula
+from convexfs.inspection.symbols import CONSTANT, PARAMETER, POSITIONS, VARIABLE
+
+#: How tightly Python reads an expression.
+_SUM, _PRODUCT, _POWER, _UNIT = range(4)
+_SIMPLE = {
+    "exp": "np.exp({})", "log": "np.log({})", "log1p": "np.log1p({})", "abs": "np.abs({})",
+    "logistic": "np.logaddexp(0.0, {})", "entr": "special.entr({})",
+    "kl_div": "special.kl_div({}, {})", "rel_entr": "special.rel_entr({}, {})",
+    "trace": "np.trace({})", "kron": "np.kron({}, {})", "xexp": "(({0}) * np.exp({0}))",
+    "lambda_max": "np.linalg.eigvalsh({})[-1]", "log_det": "np.linalg.slogdet({})[1]",
+    "sin": "np.sin({})", "cos": "np.cos({})", "tan": "np.tan({})", "sinh": "np.sinh({})",
+    "tanh": "np.tanh({})", "asinh": "np.arcsinh({})", "atanh": "np.arctanh({})",
+    "real": "np.real({})", "imag": "np.imag({})", "conj": "np.conj({})",
+    "tr_inv": "np.trace(np.linalg.inv({}))", "matmul": "np.matmul({}, {})",
+    "upper_tri": "({0})[np.triu_indices(len({0}), 1)]",
+}  # fmt: skip
+_REDUCTIONS = {
+    "max": "np.max",
+    "min": "np.min",
+    "prod": "np.prod",
+    "log_sum_exp": "special.logsumexp",
+}
+_FOLDED = {"maximum": "np.maximum", "minimum": "np.minimum"}
+_PREAMBLE = "import numpy as np\nfrom scipy import special\n"
+
+
+@dataclass(frozen=True)
+class NumpyCode:
+    """Two functions as text, and the constants and atoms they use.
+
+    Attributes
+    ----------
+    text : str
+        ``objective`` and ``residuals``, which take the symbols of the formula.
+    data : dict
+        Values of its constants; functions numpy cannot spell are cvxpy's own.
+    variables : dict
+        Name in the code of every variable and parameter, by its shown name.
+    """
+
+    text: str
+    data: Mapping[str, Any]
+    variables: Mapping[str, str]
+
+    def objective(self, values: Mapping[str, Any]) -> Any:
+        """Value of the objective where the variables and parameters have `values`."""
+        return self._run("objective", values)
+
+    def residuals(self, values: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """Values of every constraint's expressions, by label or position."""
+        return self._run("residuals", values)
+
+    def _run(self, function: str, values: Mapping[str, Any]) -> Any:
+        names: dict[str, Any] = {}
+        exec(self.text, names)
+        given = {self.variables[name]: value for name, value in values.items()}
+        dense = {
+            name: value.toarray() if sparse.issparse(value) else value
+            for name, value in self.data.items()
+        }
+        return names[function](**given, **dense)
+
+
+@deep()
+def numpy_code(formula: Formula) -> NumpyCode:
+    """Code of a formula's objective and constraints."""
+    writer = _Writer(formula)
+    objective = writer.write(formula.objective)
+    residuals = [
+        f"        {clause.key!r}: [{', '.join(writer.write(node) for node in clause.residual)}],"
+        for clause in formula.clauses
+    ]
+    arguments = ", ".join([*writer.names.values(), *writer.atoms])
+    lines = [
+        _PREAMBLE,
+        f"\ndef objective({arguments}):",
+        f"    return {objective}",
+        f"\n\ndef residuals({arguments}):",
+        "    return {",
+        *residuals,
+        "    }",
+    ]
+    declared = formula.symbols.declared.values()
+    constants = {
+        writer.names[d.name]: d.stands_for for d in declared if d.kind in (CONSTANT, POSITIONS)
+    }
+    given = {d.name: writer.names[d.name] for d in declared if d.kind in (VARIABLE, PARAMETER)}
+    return NumpyCode("\n".join(lines) + "\n", constants | writer.atoms, given)
+
+
+class _Writer:
+    """Writes nodes as expressions, keeping names apart and atoms at hand."""
+
+    def __init__(self, formula: Formula):
+        self.atoms: dict[str, Callable[..., Any]] = {}
+        self.names: dict[str, str] = {}
+        for declaration in formula.symbols.declared.values():
+            self.names[declaration.name] = self._identifier(declaration.name)
+
+    def write(self, node: Node) -> str:
+        return self._code(node)[0]
+
+    def _identifier(self, name: str) -> str:
+        plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+        if not plain.isidentifier():
+            plain = f"_{plain}"
+        while keyword.iskeyword(plain) or plain in {"np", "special", *self.names.values()}:
+            plain += "_"
+        return plain
+
+    def _held(self, node: Node, level: int) -> str:
+        code, own = self._code(node)
+        return code if own >= level else f"({code})"
+
+    def _code(self, node: Node) -> tuple[str, int]:
+        match node:
+            case nodes.Number():
+                return _literal(node.value)
+            case nodes.Symbol():
+                return self.names[node.name], _UNIT
+            case nodes.Identity():
+                return f"np.eye({node.shape[0]})", _UNIT
+            case nodes.Broadcast():
+                return self._broadcast(node), _UNIT
+            case nodes.Sum():
+                return self._sum(node), _SUM
+            case nodes.Product():
+                return self._product(node), _PRODUCT
+            case nodes.Chain():
+                return " @ ".join(self._held(part, _POWER) for part in node.factors), _PRODUCT
+            case nodes.Entrywise():
+                left, right = self._held(node.left, _PRODUCT), self._held(node.right, _POWER)
+                return f"{left} {node.operator} {right}", _PRODUCT
+            case nodes.Quotient():
+                over = self._held(node.denominator, _POWER)
+                return f"{self._held(node.numerator, _PRODUCT)} / {over}", _PRODUCT
+            case nodes.Power():
+                exponent = self._held(node.exponent, _UNIT)
+                return f"{self._held(node.base, _UNIT)} ** {exponent}", _POWER
+        return self._unit(node), _UNIT
+
+    def _unit(self, node: Node) -> str:
+        match node:
+            case nodes.Transpose():
+                return f"{self._held(node.body, _UNIT)}.T"
+            case nodes.Total():
+                return f"np.sum({self.write(node.body)}{_axis(node.axis, node.keepdims)})"
+            case nodes.Norm():
+                return self._norm(node)
+            case nodes.Reshape():
+                body = self.write(node.body)
+                return f"np.reshape({body}, {node.shape}, order={node.order!r})"
+            case nodes.Index():
+                key = ", ".join(map(self._key, node.key)) + ("," if len(node.key) == 1 else "")
+                return f"{self._held(node.body, _UNIT)}[{key}]"
+            case nodes.Stack():
+                parts = ", ".join(self.write(part) for part in node.parts)
+                return f"np.concatenate([{parts}], axis={node.axis})"
+            case nodes.Call():
+                return self._call(node)
+        raise TypeError(type(node).__name__)
+
+    def _key(self, part: Any) -> str:
+        if isinstance(part, nodes.Symbol):
+            return self.names[part.name]
+        if isinstance(part, slice):
+            bounds = ["" if end is None else str(int(end)) for end in (part.start, part.stop)]
+            step = "" if part.step is None else f":{int(part.step)}"
+            return ":".join(bounds) + step
+        if part is None or part is Ellipsis:
+            return "None" if part is None else "..."
+        return repr(np.asarray(part).tolist())
+
+    def _broadcast(self, node: nodes.Broadcast) -> str:
+        return f"np.broadcast_to({self.write(node.body)}, {node.shape})"
+
+    def _sum(self, node: nodes.Sum) -> str:
+        # numpy repeats a scalar itself, if another term has the shape.
+        shaped = [not isinstance(term, nodes.Broadcast) for _, term in node.terms]
+        full = any(
+            term.shape == node.shape
+            for (_, term), own in zip(node.terms, shaped, strict=True)
+            if own
+        )
+        written = ""
+        for sign, term in node.terms:
+            bare = term.body if full and isinstance(term, nodes.Broadcast) else term
+            code = self._held(bare, _PRODUCT)
+            mark = ("-" if sign < 0 else "") if not written else (" - " if sign < 0 else " + ")
+            written += mark + code
+        return written
+
+    def _product(self, node: nodes.Product) -> str:
+        factors = [self._held(factor, _POWER) for factor in node.factors]
+        if node.number != 1:
+            code, level = _literal(node.number)
+            factors.insert(0, code if level == _UNIT else f"({code})")
+        return " * ".join(factors)
+
+    def _norm(self, node: nodes.Norm) -> str:
+        body = self.write(node.body)
+        if isinstance(node.p, str):
+            order = "'nuc'" if node.p == "nuc" else "2"
+            return f"np.linalg.norm({body}, {order})"
+        axis = _axis(node.axis, node.keepdims)
+        if np.isinf(node.p):
+            return f"np.max(np.abs({body}){axis})"
+        if node.p == 2:
+            return f"np.sqrt(np.sum(np.abs({body}) ** 2{axis}))"
+        if node.p == 1:
+            return f"np.sum(np.abs({body}){axis})"
+        return f"np.sum(np.abs({body}) ** {node.p}{axis}) ** {1 / node.p}"
+
+    def _call(self, node: nodes.Call) -> str:
+        args = [self.write(arg) for arg in node.args]
+        if node.function in _SIMPLE:
+            return _SIMPLE[node.function].format(*args)
+        if node.function in _FOLDED:
+            code = args[0]
+            for arg in args[1:]:
+                code = f"{_FOLDED[node.function]}({code}, {arg})"
+            return code
+        if node.function in _REDUCTIONS:
+            axis = _axis(node.options.get("axis"), node.options.get("keepdims", False))
+            return f"{_REDUCTIONS[node.function]}({args[0]}{axis})"
+        if node.function == "huber" and np.size(node.options["M"]) == 1:
+            return f"(2.0 * special.huber({float(node.options['M'])!r}, {args[0]}))"
+        return self._atom(node, args)
+
+    def _atom(self, node: nodes.Call, args: list[str]) -> str:
+        """A call of cvxpy's own function, for what numpy has no short word for."""
+        taken = {*self.atoms, *self.names.values()}
+        stem = re.sub(r"\W", "_", node.function)
+        name = next(n for k in range(1, 10**6) if (n := f"{stem}_{k}") not in taken)
+        shapes = [arg.shape for arg in node.args]
+        evaluate, shape = node.evaluate, node.shape
+        if evaluate is None:
+            raise InputError(f"{node.function} has no value that code could compute")
+
+        def atom(*values: Any) -> Any:
+            found = evaluate([np.broadcast_to(v, s) for v, s in zip(values, shapes, strict=True)])
+            return np.reshape(found.toarray() if sparse.issparse(found) else found, shape)
+
+        self.atoms[name] = atom
+        return f"{name}({', '.join(args)})"
+
+
+def _literal(value: complex) -> tuple[str, int]:
+    code = repr(value)
+    if "inf" in code or "nan" in code:
+        return f"np.{code}".replace("np.-", "-np."), _SUM
+    return code, _UNIT if isinstance(value, float) and value >= 0 else _SUM
+
+
+def _axis(axis: Any, keepdims: bool) -> str:
+    return ("" if axis is None else f", axis={axis}") + (", keepdims=True" if keepdims else "")

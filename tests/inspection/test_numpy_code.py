@@ -1,0 +1,64 @@
+"""What is shown is what is solved: the code of a formula gives cvxpy's own numbers."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from cvxpy.constraints import Equality, Inequality
+
+from convexfs import FORMULATIONS, show
+from tests.inspection.zoo import ZOO, place, stated
+
+
+def assert_same_numbers(problem, seed=0, names=None):
+    place(problem, seed)
+    seen = show(problem, names)
+    given = {
+        symbol.name: _dense(symbol.stands_for.value)
+        for symbol in seen.formula.symbols.declared.values()
+        if isinstance(symbol.stands_for, cp.Variable | cp.Parameter)
+    }
+    _assert_close(seen.numpy.objective(given), problem.objective.expr.value, ())
+    residuals = seen.numpy.residuals(given)
+    for position, constraint in enumerate(problem.constraints):
+        found = residuals[constraint.label or str(position)]
+        two_sided = isinstance(constraint, Inequality | Equality)
+        wanted = [constraint.expr] if two_sided else constraint.args
+        assert len(found) == len(wanted)
+        for value, expression in zip(found, wanted, strict=True):
+            _assert_close(value, expression.value, expression.shape)
+
+
+def _assert_close(found, wanted, shape):
+    found, wanted = np.broadcast_to(_dense(found), shape), np.reshape(_dense(wanted), shape)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+
+
+def _dense(value):
+    return value.toarray() if hasattr(value, "toarray") else value
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_every_formulation_evaluates_to_cvxpys_numbers(name):
+    problem, values = stated(name)
+    for seed in range(3):
+        assert_same_numbers(problem, seed, values)
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_every_atom_evaluates_to_cvxpys_numbers(name):
+    for seed in range(3):
+        assert_same_numbers(ZOO[name](), seed)
+
+
+def test_the_code_is_readable():
+    w, z = cp.Variable(3, name="w"), np.array([1.0, 2.0, 3.0])
+    problem = cp.Problem(cp.Maximize(w @ z - 0.5 * cp.sum(w)), [w >= 0])
+    assert "    return w @ z - 0.5 * np.sum(w)\n" in show(problem, {"z": z}).numpy.text
+    assert "'0': [-w]," in show(problem).numpy.text
+
+
+def test_an_atom_numpy_cannot_spell_is_cvxpys_own():
+    x = cp.Variable(3, name="x")
+    code = show(cp.Problem(cp.Minimize(cp.sum_largest(x, 2)))).numpy
+    assert "sum_largest_1(x)" in code.text
+    assert code.objective({"x": np.array([1.0, 5.0, 3.0])}) == 8.0

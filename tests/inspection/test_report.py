@@ -1,0 +1,119 @@
+"""The rest of an inspection: sizes, solvers, duals, notebooks."""
+
+import cvxpy as cp
+import pytest
+
+from convexfs import show
+from convexfs.errors import InputError
+from tests.inspection.zoo import ZOO
+from tests.solving import problems
+
+
+def labelled():
+    problem = problems.second_order()
+    problem.constraints[0].set_label("norm")
+    return problem
+
+
+def test_the_text_has_formula_sizes_cones_and_solvers():
+    text = str(show(labelled()))
+    for words in (
+        "maximize    w'c_1",
+        "norm: norm2(w) <= 1",
+        "w (8,)",
+        "constraints  norm (inequality, 1 row, convex <= constant)\n",
+        "             1 (inequality, 8 rows, constant <= affine)\n",
+        "curvature    affine; DCP yes, DPP yes, DQCP yes",
+        "stated       8 columns, 9 rows (1 of <=, 8 of >=), ",
+        "9 second-order cone",
+        "needs        SOC",
+        "CLARABEL, ECOS, SCS",
+        "cannot take SOC",
+        "duals        norm: price of the bound norm2(w) <= 1, one number >= 0",
+        "1: price of the bound w >= 0, 8 numbers >= 0, one a row",
+    ):
+        assert words in text
+    assert repr(show(labelled())) == text
+
+
+def test_every_solver_is_ready_or_told_why_not():
+    verdicts = show(problems.second_order()).solvers
+    assert verdicts["CLARABEL"] == "ready"
+    assert verdicts["HIGHS"] == "cannot take SOC"
+    assert verdicts["MOSEK"] == "pip install mosek"
+
+
+def test_a_problem_that_is_not_convex_is_shown_too():
+    seen = show(cp.Problem(cp.Minimize(cp.sqrt(cp.Variable(name="x")))))
+    text = str(seen)
+    assert "concave; DCP no" in text
+    assert "cone program none" in text
+    assert "needs        bisection (quasiconvex)" in text
+    assert "ready" not in seen.solvers.values()
+
+
+def test_a_parameter_without_a_value_is_no_obstacle():
+    lam = cp.Parameter(nonneg=True, name="lam")
+    text = str(show(cp.Problem(cp.Minimize(lam * cp.norm1(cp.Variable(2, name="x"))))))
+    assert "minimize    lam norm1(x)" in text
+    assert "lam in R_+, parameter" in text
+    assert "not known before parameter lam has a value" in text
+
+
+@pytest.mark.parametrize("name", problems.CONVEX)
+def test_the_cone_program_has_the_size_solvers_see(name):
+    problem = problems.CONVEX[name]()
+    form = show(problem).canonical
+    assert not isinstance(form, str)
+    assert form.A.shape == (form.b.size, form.q.size)
+    assert sum(size for _, size in form.cones) == form.b.size
+    assert sum(size for _, size in form.columns.values()) == form.q.size
+    assert {variable.name() for variable in problem.variables()} <= set(form.columns)
+
+
+def test_multipliers_of_every_kind_have_a_meaning():
+    meanings = list(show(ZOO["constraints"]()).duals.values())
+    assert meanings[3] == "price of C_1 x == c_1, 7 numbers, one a row, of either sign"
+    assert meanings[4] == "price of X >> 0, a psd matrix of side 3"
+    assert meanings[6] == "price of norm2(x) <= t, 4 numbers in the second-order cone"
+    assert meanings[7].endswith("3 numbers in the dual cone")
+    assert "integer variables leave no prices" in str(show(problems.integer()))
+
+
+def test_constraints_of_one_label_are_kept_apart():
+    x = cp.Variable(name="x")
+    rows = [(x >= 0).set_label("bound"), (x <= 1).set_label("bound")]
+    seen = show(cp.Problem(cp.Minimize(x), rows))
+    assert list(seen.duals) == ["bound", "bound 1"]
+    assert seen.numpy.residuals({"x": 3.0}) == {"bound": [-3.0], "bound 1": [2.0]}
+
+
+def test_every_part_has_its_rules():
+    x = cp.Variable(name="x", pos=True)
+    rules = show(cp.Problem(cp.Minimize(cp.sqrt(x)), [x >= 1])).part_rules
+    assert rules["objective"] == {"DCP": False, "DPP": False, "DQCP": True}
+    assert rules["0"] == {"DCP": True, "DPP": True, "DQCP": True}
+
+
+def test_a_notebook_gets_mathematics():
+    seen = show(labelled())
+    bundle = seen._repr_mimebundle_()
+    assert bundle["text/plain"] == str(seen)
+    assert bundle["text/latex"] == seen._repr_latex_() == f"$\\displaystyle {seen.latex}$"
+    assert bundle["text/html"] == seen._repr_html_()
+    assert "<math" in bundle["text/html"]
+    assert "norm2(w) &lt;= 1" in bundle["text/html"]
+
+
+def test_functions_that_need_words_get_them():
+    assert "entr(x) = -x log x" in str(show(ZOO["cp.sum(cp.entr(x))"]()))
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_every_problem_prints(name):
+    assert str(show(ZOO[name]()))
+
+
+def test_what_is_not_a_problem_is_refused():
+    with pytest.raises(InputError, match=r"show takes a cvxpy.Problem, not int"):
+        show(3)  # type: ignore[arg-type]

@@ -16,9 +16,14 @@ _HOMES = {
     "Certificate": "convexfs.solution",
     "Dataset": "convexfs.data",
     "FORMULATIONS": "convexfs.formulations",
+    "LLFS": "convexfs.estimators.llfs",
+    "IRelief": "convexfs.estimators.irelief",
+    "LFE": "convexfs.estimators.lfe",
+    "Lmba": "convexfs.estimators.lmba",
     "Logo": "convexfs.estimators.logo",
     "LogoCV": "convexfs.estimators.logo_cv",
     "Relief": "convexfs.estimators.relief",
+    "Simba": "convexfs.estimators.simba",
     "Solution": "convexfs.solution",
     "certify": "convexfs.solving.certify",
     "load": "convexfs.data",
@@ -28,11 +33,16 @@ _HOMES = {
 }
 __all__ = [
     "FORMULATIONS",
+    "LFE",
+    "LLFS",
     "Certificate",
     "Dataset",
+    "IRelief",
+    "Lmba",
     "Logo",
     "LogoCV",
     "Relief",
+    "Simba",
     "Solution",
     "certify",
     "load",
@@ -43,9 +53,14 @@ __all__ = [
 
 if TYPE_CHECKING:
     from convexfs.data import Dataset, load
+    from convexfs.estimators.irelief import IRelief
+    from convexfs.estimators.lfe import LFE
+    from convexfs.estimators.llfs import LLFS
+    from convexfs.estimators.lmba import Lmba
     from convexfs.estimators.logo import Logo
     from convexfs.estimators.logo_cv import LogoCV
     from convexfs.estimators.relief import Relief
+    from convexfs.estimators.simba import Simba
     from convexfs.formulations import FORMULATIONS
     from convexfs.inspection import show, to_latex
     from convexfs.solution import Certificate, Solution

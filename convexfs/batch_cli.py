@@ -4,6 +4,7 @@ What they use is imported when they run: the other commands start faster without
 """
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -68,7 +69,10 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
     """Options of ``convexfs solve``."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="problem files, or bare names in ./problems")
-    add("--jobs", type=int, default=1, metavar="N", help="worker processes [1]")
+    add(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
+        help="worker processes; 1 runs in this one, which a crashing solver ends [all cores]",
+    )  # fmt: skip
     add("--out", type=Path, metavar="DIR", help="folder of the results [runs/NAME of the first]")
     add("--executor", metavar="E", help="local, dask://host:port or mpi [local]")
     add("--tol", type=float, default=1e-6, metavar="T", help="accuracy of every solver [1e-6]")
@@ -94,7 +98,7 @@ def _bar(console: Console) -> Any:
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=console, transient=True) as bar:
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         shown = bar.add_task("", total=None, failed=0, rate="")
 
         def watch(progress: "Progress") -> None:
@@ -129,6 +133,8 @@ def _report(console: Console, progress: "Progress") -> None:
     for name, value in rows:
         table.add_row(name, Text(str(value)))
     console.print(table)
+    for reason, count in progress.skips.items():
+        console.print(Text(f"skipped {count}: {reason}"), soft_wrap=True)
     for task, reason in progress.failed[:SHOWN_FAILURES]:
         what = f"{task.problem} on {task.data} {task.hyper} with {task.solver}"
         console.print(Text(f"failed: {what}: {reason}"), soft_wrap=True)

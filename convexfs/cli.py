@@ -94,6 +94,8 @@ def select(arguments: argparse.Namespace) -> int:
     """Weigh the features of a data set; print, plot and write what was selected."""
     if arguments.out is not None:
         check_target(arguments.out, WRITERS)
+        if arguments.out.resolve() == Path(arguments.source).resolve():
+            raise InputError(f"--out {arguments.out} would overwrite the data: name another file")
     if arguments.plot is not None:
         check_target(arguments.plot, PICTURE_FORMATS)
     model = _estimator(arguments)

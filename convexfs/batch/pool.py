@@ -170,7 +170,8 @@ def _serve(pipe: Connection, others: tuple, parent: int, work: Callable, setup: 
     _end_with(parent)
     for other in others:
         other.close()
-    with _one_thread(), suppress(EOFError):
+    # A parent that is gone has nobody to tell.
+    with _one_thread(), suppress(EOFError, ConnectionError):
         hello, _ = _try(setup or bool)
         pipe.send(hello.failure)
         while True:

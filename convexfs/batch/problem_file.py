@@ -181,6 +181,8 @@ class _Reader:
 
     def _check_names(self) -> None:
         for name in self.lines:
+            if name != "build" and name.lower() == "build":
+                self._fail(f"{name} is not called: write the function's name as build", name)
             if name in _KINDS or not name.isupper():
                 continue
             # Other constants are the file's own, unless one looks like a slip.

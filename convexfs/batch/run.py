@@ -36,6 +36,8 @@ class Progress:
     ----------
     total, resumed, done : int
         Tasks in all, those found finished at the start, and those finished now.
+    skips : Counter
+        How many could not be tried, by the reason.
     failures : Counter
         How many failed, by kind, those found at the start included.
     failed : list of (Task, str)
@@ -48,7 +50,7 @@ class Progress:
     total: int
     resumed: int = 0
     done: int = 0
-    skipped: int = 0
+    skips: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     failed: list[tuple[Task, str]] = field(default_factory=list)
     wall_seconds: float = 0.0
@@ -59,13 +61,18 @@ class Progress:
         return self.resumed + self.done
 
     @property
+    def skipped(self) -> int:
+        return self.skips.total()
+
+    @property
     def solved(self) -> int:
         return self.finished - self.skipped - len(self.failed)
 
     def count(self, task: Task, status: str, ok: bool | None, failure: str) -> None:
         """Add one finished task."""
         kind = failure_kind(status, ok)
-        self.skipped += status == SKIPPED
+        if status == SKIPPED:
+            self.skips[failure] += 1
         if kind:
             self.failures[kind] += 1
             self.failed.append((task, failure or kind))

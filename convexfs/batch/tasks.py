@@ -22,7 +22,13 @@ import numpy as np
 
 from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
 from convexfs.data import Dataset, load
-from convexfs.errors import RunError, SolverUnavailable, SolverUnsuitable
+from convexfs.errors import (
+    InputError,
+    ProblemFileError,
+    RunError,
+    SolverUnavailable,
+    SolverUnsuitable,
+)
 from convexfs.formulations import FORMULATIONS
 from convexfs.methods.step import solve_step
 from convexfs.solution import OPTIMAL, SKIPPED, TIMEOUT, Certificate, Solution
@@ -37,6 +43,7 @@ _KEPT_NUMBERS = 4
 _WHEREABOUTS = {"problem", "problem_file", "problem_sha256", "data", "data_dir"}
 #: Rooms whose code makes a result.
 _ROOMS = ("data", "neighbors", "formulations", "native", "solving", "methods")
+_FILES = ("rounding.py", "hyperspheres.py")
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ def expand(
     for problem in problems:
         for spec in problem.data:
             if spec not in known:
-                known[spec] = _registered(_loaded(spec, data_dir))
+                known[spec] = _registered(_named_load(problem, spec, data_dir))
         digests = {spec: known[spec] for spec in problem.data}
         combinations = itertools.product(
             digests.items(), _grid_points(problem.grid), range(repeats), problem.solvers
@@ -117,6 +124,13 @@ def _grid_points(grid: Mapping[str, list[Any]]) -> Iterator[str]:
 def _registered(data: Dataset) -> str:
     DATASETS[data.digest] = data
     return data.digest
+
+
+def _named_load(problem: ProblemFile, spec: str, data_dir: str | None) -> Dataset:
+    try:
+        return _loaded(spec, data_dir)
+    except InputError as error:
+        raise ProblemFileError(f"{problem.path}, DATA: {error}") from error
 
 
 def _loaded(spec: str, data_dir: str | None) -> Dataset:
@@ -149,9 +163,9 @@ def _task(problem: ProblemFile, **chosen: Any) -> Task:
 def code_sha256(package: Path) -> str:
     """Hash of all code that states, feeds, solves and judges problems."""
     digest = hashlib.sha256()
-    for room in _ROOMS:
-        for file in sorted((package / room).glob("*.py")):
-            digest.update(file.read_bytes())
+    files = [file for room in _ROOMS for file in sorted((package / room).glob("*.py"))]
+    for file in (*files, *(package / name for name in _FILES)):
+        digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
@@ -213,9 +227,10 @@ def _over_time(solution: Solution, time_limit: float | None) -> Solution:
 
 
 def _result(solution: Solution, certificate: Certificate) -> Result:
+    refused = f"certificate {certificate}" if certificate.ok is False else ""
     row = {
         "status": solution.status,
-        "failure": solution.failure,
+        "failure": solution.failure or refused,
         "solver": solution.solver,
         "solver_version": solution.solver_version,
         "objective": solution.objective,

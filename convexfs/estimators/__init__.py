@@ -7,7 +7,11 @@ from convexfs.errors import InputError, did_you_mean
 
 ESTIMATORS = {
     "relief": "convexfs.estimators.relief:Relief",
+    "irelief": "convexfs.estimators.irelief:IRelief",
+    "simba": "convexfs.estimators.simba:Simba",
+    "lmba": "convexfs.estimators.lmba:Lmba",
     "logo": "convexfs.estimators.logo:Logo",
+    "llfs": "convexfs.estimators.llfs:LLFS",
     "logo-cv": "convexfs.estimators.logo_cv:LogoCV",
 }
 

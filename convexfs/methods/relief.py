@@ -1,5 +1,6 @@
 """RELIEF and RELIEF-F: one convex problem, no outer loop."""
 
+import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -70,6 +71,8 @@ def relief(
     """
     formulation = FORMULATIONS["relief"]
     check_solver(formulation, solver, solver_tol, build)
+    if l1 and build is not None and "lam" not in inspect.signature(build).parameters:
+        raise InputError("l1 has no effect on a changed problem that takes no lam: leave it out")
     values, hyper = relief_problem(
         X, codes, n_neighbors=n_neighbors, miss=miss, metric=metric,
         online=online, n_epochs=n_epochs, l1=l1, seed=seed, map=map,
@@ -78,7 +81,7 @@ def relief(
         formulation, values, hyper, solver=solver, tol=solver_tol,
         solver_options=solver_options, time_limit=time_limit, build=build, verbose=verbose,
     )  # fmt: skip
-    weights = require_answer(solution, formulation.symbol)
+    weights = require_answer(solution, formulation.symbol, X.shape[1])
     if not np.any(values["z"] > hyper["lam"]):
         warnings.warn(
             "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
@@ -108,6 +111,14 @@ def relief_problem(
     if not isinstance(online, bool | np.bool_):
         raise InputError(f"online must be True or False, not {online!r}")
     neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
+    fewest = min(count for count in np.bincount(codes) if count > 1) - 1
+    if fewest < n_neighbors:
+        warnings.warn(
+            f"n_neighbors={n_neighbors}, but a class has only {fewest} other members: "
+            "those there are count for it",
+            ConvexfsWarning,
+            stacklevel=3,
+        )
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
     z = margin_vector(X, neighbors, metric, map)

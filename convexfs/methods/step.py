@@ -131,7 +131,10 @@ def call_by_name(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
 
 
 def require_variable(problem: Any, symbol: str) -> None:
-    """Raise unless a changed problem still has the feature weights."""
+    """Raise unless a changed problem still is one and has the feature weights."""
+    if not hasattr(problem, "variables"):
+        kind = type(problem).__name__
+        raise InputError(f"build must return a cvxpy.Problem, not {kind}: is a return missing?")
     names = [variable.name() for variable in problem.variables()]
     if symbol not in names:
         raise InputError(
@@ -140,7 +143,7 @@ def require_variable(problem: Any, symbol: str) -> None:
         )
 
 
-def require_answer(solution: Solution, symbol: str) -> Any:
+def require_answer(solution: Solution, symbol: str, size: int | None = None) -> Any:
     """The weights of a solved step, or an error that says how the solver ended."""
     if symbol not in solution.primal:
         reason = f" ({solution.failure})" if solution.failure else ""
@@ -148,4 +151,10 @@ def require_answer(solution: Solution, symbol: str) -> Any:
             f"{solution.solver} ended with status {solution.status!r}{reason}: "
             "try another solver, a looser solver_tol or other solver_options"
         )
-    return solution.primal[symbol]
+    weights = solution.primal[symbol]
+    if size is not None and weights.shape != (size,):
+        raise InputError(
+            f"the changed problem's {symbol!r} has shape {weights.shape}: it must have one entry "
+            f"for each of the {size} features"
+        )
+    return weights

@@ -323,6 +323,8 @@ def backend(name: str) -> Backend:
 
 def choose(problem: cp.Problem, solver: str = "auto", time_limit: float | None = None) -> Backend:
     """Row of the solver to use, checked against the problem before any work."""
+    if not isinstance(solver, str):
+        raise InputError(f"solver must be a name such as 'CLARABEL', not {solver!r}")
     needs = needs_of(problem)
     if solver.lower() == "auto":
         return _preferred(needs, time_limit)

@@ -83,6 +83,11 @@ class ConeProgram:
     def reduced_cost(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return self.quadratic(x) + self.q - self.A.T @ y
 
+    def uncarried(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The part of the reduced cost that is no multiplier of a bound."""
+        cost = self.reduced_cost(x, y)
+        return np.where(cost > 0, np.isinf(self.lower), np.isinf(self.upper)) * cost
+
     def violation(self, x: np.ndarray) -> float:
         """Largest distance of ``Ax + b`` from K and of x from its bounds."""
         rows = self.A @ x + self.b
@@ -94,8 +99,7 @@ class ConeProgram:
 
     def dual_residual(self, x: np.ndarray, y: np.ndarray) -> float:
         """Distance of y from K*, and of the reduced cost from what bounds can carry."""
-        cost = self.reduced_cost(x, y)
-        uncarried = np.where(cost > 0, np.isinf(self.lower), np.isinf(self.upper)) * cost
+        uncarried = self.uncarried(x, y)
         terms = np.abs(self.q) + abs(self.A).T @ np.abs(y) + np.abs(self.quadratic(x))
         sizes = np.maximum(terms, self.floor)
         multipliers = np.maximum(np.abs(y), self.floor)
@@ -114,8 +118,20 @@ class ConeProgram:
         return float(self.d - curved - self.b @ y + cost @ (at_lower + at_upper))
 
     def slackness(self, x: np.ndarray, y: np.ndarray) -> float:
-        rows = self.A @ x + self.b
-        return float(sum(abs(rows[cone.rows] @ y[cone.rows]) for cone in self.cones))
+        """``|s'y|`` of each row or cone, added up: terms of opposite sign must not cancel."""
+        products = (self.A @ x + self.b) * y
+        parts = (products[cone.rows] for cone in self.cones if not cone.is_equality)
+        rowwise = [cone.is_rowwise for cone in self.cones if not cone.is_equality]
+        return float(
+            sum(
+                np.abs(part).sum() if alone else abs(part.sum())
+                for part, alone in zip(parts, rowwise, strict=True)
+            )
+        )
+
+    def looseness(self, x: np.ndarray, y: np.ndarray) -> float:
+        """What the dual bound may be off by, since no bound carries all of the reduced cost."""
+        return float(np.abs(self.uncarried(x, y)) @ np.abs(x))
 
     def with_equalities_negated(self, y: np.ndarray) -> np.ndarray:
         negated = y.copy()
@@ -137,6 +153,7 @@ class Cone:
     violation: Distance
     dual_violation: Distance | None
     is_equality: bool = False
+    is_rowwise: bool = False
 
 
 def _cones(constraints: list[Any], context: Any) -> Iterator[Cone]:
@@ -148,7 +165,7 @@ def _cones(constraints: list[Any], context: Any) -> Iterator[Cone]:
             case Zero():
                 yield Cone(rows, _nonzero, lambda y, sizes: 0.0, is_equality=True)
             case NonNeg():
-                yield Cone(rows, _negative, _negative)
+                yield Cone(rows, _negative, _negative, is_rowwise=True)
             case SOC():
                 beyond = _of_whole(_second_order(constraint.cone_sizes()[0]))
                 yield Cone(rows, beyond, beyond)

@@ -89,6 +89,8 @@ def solve(
 
 def _merged(translated: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """The user's options over the translated ones; options that are dicts are joined."""
+    if not isinstance(own, Mapping):
+        raise InputError(f"solver_options must be a dict of options, not {type(own).__name__}")
     if "use_quad_obj" in own:
         raise InputError("use_quad_obj changes the program an answer is judged on: leave it out")
     return {**translated, **own} | {

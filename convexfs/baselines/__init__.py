@@ -1,0 +1,49 @@
+"""Comparators the papers name, and some everybody uses.
+
+A selector is a function ``rank(X, y) -> scores``, one score a feature, more being
+better; a projection has scikit-learn's ``fit`` and ``transform``. Where a
+maintained library has the method, its code is used.
+"""
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from convexfs.errors import InputError, did_you_mean
+
+SELECTORS = {
+    "elastic-net": "convexfs.baselines.models:elastic_net",
+    "fisher-markov": "convexfs.baselines.statistics:fisher_markov",
+    "ks": "convexfs.baselines.statistics:kolmogorov_smirnov",
+    "l1-logistic": "convexfs.baselines.models:l1_logistic",
+    "mitra": "convexfs.baselines.clustering:mitra",
+    "mrmr": "convexfs.baselines.redundancy:mrmr",
+    "mutual-information": "convexfs.baselines.statistics:mutual_information",
+    "qpfs": "convexfs.baselines.redundancy:qpfs",
+    "random-forest": "convexfs.baselines.models:random_forest",
+    "relieff": "convexfs.baselines.models:relieff",
+    "rfe-rbf": "convexfs.baselines.models:rfe_rbf",
+}
+PROJECTIONS = {
+    "dann": "convexfs.baselines.projections:DANN",
+    "mmc": "convexfs.baselines.projections:MMC",
+    "nca": "sklearn.neighbors:NeighborhoodComponentsAnalysis",
+    "pca": "sklearn.decomposition:PCA",
+}
+
+
+def selector(name: str) -> Callable[..., Any]:
+    """The ``rank(X, y)`` of this name, with the nearest name if there is none."""
+    return _resolve("selector", name, SELECTORS)
+
+
+def projection(name: str) -> type[Any]:
+    """The projection class of this name, with the nearest name if there is none."""
+    return _resolve("projection", name, PROJECTIONS)
+
+
+def _resolve(kind: str, name: str, table: dict[str, str]) -> Any:
+    if name not in table:
+        raise InputError(f"unknown {kind} {name!r}: {did_you_mean(name, table)}")
+    module, _, attribute = table[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,30 @@
+"""Samples and classes as every comparator takes them."""
+
+from typing import Any
+
+import numpy as np
+
+from convexfs.data import check_finite
+from convexfs.errors import InputError
+
+
+def checked(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Float matrix and class codes 0 to K - 1, or one clear error."""
+    X, y = np.asarray(X), np.asarray(y)
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
+        raise InputError(f"X must be a matrix of numbers, not of shape {X.shape} and {X.dtype}")
+    if y.shape != (len(X),):
+        raise InputError(f"y must have one class for each of the {len(X)} rows of X")
+    X = X.astype(np.float64)
+    check_finite(X, "X")
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InputError("y has a single class; ranking features needs samples of at least two")
+    return X, codes
+
+
+def standardised(X: np.ndarray) -> np.ndarray:
+    """Columns of mean 0 and deviation 1; constant ones become 0."""
+    centred = X - X.mean(axis=0)
+    spread = centred.std(axis=0)
+    return np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 0)

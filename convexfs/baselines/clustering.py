@@ -1,0 +1,57 @@
+"""Features chosen without the classes, as representatives of clusters."""
+
+from typing import Any
+
+import numpy as np
+
+from convexfs.baselines.checks import checked
+from convexfs.errors import check_number
+
+
+def mitra(X: Any, y: Any, n_neighbors: int = 2) -> np.ndarray:
+    r"""Unsupervised selection by feature similarity (Mitra, Murthy and Pal 2002).
+
+    Features are as far apart as their maximal information compression index, the
+    smaller eigenvalue of their joint covariance,
+
+    .. math::
+        2 \lambda_2 = v_x + v_y - \sqrt{(v_x + v_y)^2 - 4 v_x v_y (1 - \rho^2)}.
+
+    The feature whose k-th nearest is nearest stays and its k nearest go; k
+    shrinks until that distance is no larger than at first; and so on. The score
+    is how early a feature was kept, 0 if it went: the classes play no part.
+    """
+    X, _ = checked(X, y)
+    check_number("n_neighbors", n_neighbors, 1, whole=True)
+    distance = _compression_index(X)
+    left, k, reach = np.arange(X.shape[1]), n_neighbors, None
+    kept: list[int] = []
+    while len(left):
+        k = min(k, len(left) - 1)
+        while k > 0:
+            sorted_distance = np.sort(distance[np.ix_(left, left)], axis=1)[:, k]
+            reach = sorted_distance.min() if reach is None else reach
+            if sorted_distance.min() <= reach:
+                break
+            k -= 1
+        if k == 0:
+            kept.extend(left.tolist())
+            break
+        stays = left[sorted_distance.argmin()]
+        near = left[np.argsort(distance[stays, left], kind="stable")]
+        gone = near[near != stays][:k]
+        kept.append(int(stays))
+        left = np.setdiff1d(left, [stays, *gone])
+    scores = np.zeros(X.shape[1])
+    scores[kept] = np.arange(len(kept), 0, -1)
+    return scores
+
+
+def _compression_index(X: np.ndarray) -> np.ndarray:
+    centred = X - X.mean(axis=0)
+    covariance = centred.T @ centred / len(X)
+    v = covariance.diagonal()
+    total, determinant = np.add.outer(v, v), np.outer(v, v) - covariance**2
+    index = total - np.sqrt(np.maximum(total**2 - 4.0 * determinant, 0.0))
+    np.fill_diagonal(index, -np.inf)
+    return index

@@ -1,0 +1,319 @@
+"""LLFS as a scikit-learn selector and classifier."""
+
+import logging
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from convexfs.data import check_finite
+from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.estimators.base import WeightSelector
+from convexfs.estimators.llfs_tasks import changes_of, points_map
+from convexfs.formulations import FORMULATIONS
+from convexfs.hyperspheres import Hyperspheres
+from convexfs.methods.llfs import llfs
+from convexfs.methods.llfs_numbers import checked_max_features, compactness_problem
+from convexfs.methods.step import call_by_name
+
+log = logging.getLogger(__name__)
+
+
+class LLFS(ClassifierMixin, WeightSelector):
+    r"""Every sample selects the features that matter where it lies, and votes with them.
+
+    For each training sample, with G a sigmoid and U1, U2 its means over the distances
+    :math:`a_j^T f` to the own class and to the others,
+
+    .. math::
+        \min_f U_1(f)\quad\text{s.t.}\quad U_2(f) \ge \beta \max U_2,\;
+        0 \le f \le 1,\; 1 \le 1^T f \le \alpha
+
+    is solved for every beta and rounded; the set of features whose hypersphere tells the
+    classes best apart is kept. A query is classified by the spheres that hold it. The
+    problem is not quasi-convex, so its solutions are *local* optima; ``points_`` says
+    what is known of each. The data are not scaled: put the features on one scale first.
+
+    Parameters
+    ----------
+    max_features : int, optional
+        Features a sample may select, the paper's alpha; by default the square root of
+        their number, rounded up.
+    gamma : float in (0, 1), default=0.2
+        Impurity a sphere may have.
+    betas : int or list, default=21
+        Values in [0, 1], or how many evenly spaced ones.
+    form : {"compactness", "linear", "bisection", "exact"}, default="compactness"
+        The problem above, its linear form, the same by bisection (cvxpy only), or the
+        binary problem searched through (small sizes only).
+    rounding : {"enumerate", "random"}, default="enumerate"
+    n_roundings : int, default=1000
+        Random roundings.
+    swap : bool, default=False
+        Improve each rounding by exchanges.
+    sigma_init : {"feasible", "literal"}, default="feasible"
+        Initial f that sets the sigmoid's width: within the budget, or as printed.
+    impurity, vote : {"normalised", "raw"}, default="normalised"
+        Whether counts in a sphere, and votes, are divided by the sizes of the classes.
+    neighbor_vote : bool, default=True
+        A sphere votes only if the query's nearest sample in its features agrees.
+    support : {"frequent", "union"}, default="frequent"
+        What ``get_support`` means: the `max_features` chosen by most samples, or all
+        chosen by any.
+    prune_to : int, optional
+        Keep at most this many features, by Logo's weights, before anything else.
+    bound : bool, default=False
+        Add a lower bound to every row of ``points_``.
+    run_dir : path, optional
+        Keep finished points here; the same fit goes on where it was stopped.
+    solver : str, default="auto"
+        "auto" and "native" use the built-in solver; a cvxpy name uses that backend.
+    solver_tol : float, default=1e-6
+    solver_options : dict, optional
+    n_features_to_select : int, optional
+        ``get_support`` keeps this many instead.
+    formulation : callable or path, optional
+        A changed step ``build``, or a problem file, which may change ``feasible``.
+    n_jobs : int, optional
+        Processes, one task a sample; the result does not depend on their number.
+    random_state : int, RandomState or None
+        For random roundings.
+    verbose : int, default=0
+        Above 0 progress is logged (logger ``convexfs.estimators.llfs``, level INFO).
+
+    Attributes
+    ----------
+    local_support_ : bool array (n_samples, n_features)
+    weights_ : array (n_features,)
+        Share of the samples that select a feature; also ``feature_importances_``.
+    radii_, betas_ : array (n_samples,)
+        Of each sample's sphere.
+    points_ : structured array (n_samples, n_betas)
+        beta, status, u1, u2, level, residual, bound, rounded_u1, score.
+    pruned_ : bool array (n_features,)
+        Features left out beforehand.
+    certificate_ : Certificate
+        Worst residuals of all points; it proves local optima at most.
+    classes_, n_features_in_, feature_names_in_
+        As usual.
+
+    References
+    ----------
+    Armanfard, Reilly and Komeili, "Logistic Localized Modeling of the Sample Space for
+    Feature Selection and Classification", IEEE TNNLS (2017).
+
+    Examples
+    --------
+    >>> import convexfs
+    >>> data = convexfs.load("subclasses:noise=20").scaled()
+    >>> model = convexfs.LLFS(max_features=2).fit(data.X, data.y)
+    >>> squares, triangles = (model.local_support_[data.groups == g].mean(axis=0) for g in (0, 1))
+    >>> bool(squares[0] > 0.9), bool(triangles[1] > 0.9)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        max_features: int | None = None,
+        gamma: float = 0.2,
+        betas: Any = 21,
+        form: str = "compactness",
+        rounding: str = "enumerate",
+        n_roundings: int = 1000,
+        swap: bool = False,
+        sigma_init: str = "feasible",
+        impurity: str = "normalised",
+        vote: str = "normalised",
+        neighbor_vote: bool = True,
+        support: str = "frequent",
+        prune_to: int | None = None,
+        bound: bool = False,
+        run_dir: str | Path | None = None,
+        solver: str = "auto",
+        solver_tol: float = 1e-6,
+        solver_options: Mapping[str, Any] | None = None,
+        n_features_to_select: int | None = None,
+        formulation: Callable[..., Any] | str | Path | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.max_features = max_features
+        self.gamma = gamma
+        self.betas = betas
+        self.form = form
+        self.rounding = rounding
+        self.n_roundings = n_roundings
+        self.swap = swap
+        self.sigma_init = sigma_init
+        self.impurity = impurity
+        self.vote = vote
+        self.neighbor_vote = neighbor_vote
+        self.support = support
+        self.prune_to = prune_to
+        self.bound = bound
+        self.run_dir = run_dir
+        self.solver = solver
+        self.solver_tol = solver_tol
+        self.solver_options = solver_options
+        self.n_features_to_select = n_features_to_select
+        self.formulation = formulation
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> "LLFS":
+        """Let every sample of `X` select the features that tell its class."""
+        X, codes = self._checked(X, y)
+        check_choice("vote", self.vote, ("normalised", "raw"))
+        check_choice("support", self.support, ("frequent", "union"))
+        kept = self._kept(X, codes)
+        jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+        result = llfs(
+            X[:, kept],
+            codes,
+            max_features=self._budget(len(kept)),
+            gamma=self.gamma,
+            betas=self.betas,
+            form=self.form,
+            rounding=self.rounding,
+            n_roundings=self.n_roundings,
+            swap=self.swap,
+            sigma_init=self.sigma_init,
+            impurity=self.impurity,
+            bound=self.bound,
+            solver=self.solver,
+            solver_tol=self.solver_tol,
+            solver_options=self.solver_options,
+            seed=self._seed(),
+            map=points_map(jobs, self.run_dir, self._log_progress),
+            **changes_of(self.formulation),
+        )
+        self.local_support_ = np.zeros(X.shape, dtype=bool)
+        self.local_support_[:, kept] = result.support
+        self.pruned_ = np.ones(X.shape[1], dtype=bool)
+        self.pruned_[kept] = False
+        self.weights_ = self.local_support_.mean(axis=0)
+        self.radii_ = np.array([point.radius for point in result.points])
+        self.betas_ = np.array([point.beta for point in result.points])
+        self.points_ = np.array([point.table for point in result.points])
+        self.solution_, self.certificate_ = result.solution, result.certificate
+        self._spheres = Hyperspheres(
+            X, codes, self.local_support_, self.radii_, self.neighbor_vote,
+            self.vote == "normalised",
+        )  # fmt: skip
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the most votes."""
+        votes = self._votes(X)
+        return self.classes_[votes.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Share of the votes each class has."""
+        votes = self._votes(X)
+        return votes / votes.sum(axis=1, keepdims=True)
+
+    def explain(self, x: Any) -> list[dict[str, Any]]:
+        """Spheres that vote on one sample, the nearest first.
+
+        Returns
+        -------
+        list of dict
+            sample (row of the training data), class, features (indices), distance of x
+            and radius. Empty if no sphere holds x: then all nearest neighbours vote.
+        """
+        check_is_fitted(self)
+        row = np.asarray(x, dtype=np.float64).ravel()
+        if row.shape != (self.n_features_in_,):
+            raise InputError(f"x must have the {self.n_features_in_} features of the fit")
+        check_finite(row[None], "x", getattr(self, "feature_names_in_", None))
+        spheres = self._spheres
+        found = []
+        for i in spheres.voters(row):
+            features = np.flatnonzero(self.local_support_[i])
+            found.append(
+                {
+                    "sample": int(i),
+                    "class": self.classes_[spheres.codes[i]],
+                    "features": features,
+                    "distance": float(np.linalg.norm(row[features] - spheres.X[i, features])),
+                    "radius": float(self.radii_[i]),
+                }
+            )
+        return sorted(found, key=lambda voter: voter["distance"])
+
+    def problem(self, i: int, beta: float | None = None) -> Any:
+        """The last convex step of sample i as a ``cvxpy.Problem``, to change and solve again.
+
+        It is linearised at the local optimum of `beta` (by default the chosen one), which
+        solves it, over the features that were not pruned.
+        """
+        check_is_fitted(self)
+        kept = np.flatnonzero(~self.pruned_)
+        values, hyper = compactness_problem(
+            self._spheres.X[:, kept],
+            self._spheres.codes,
+            point=i,
+            beta=float(self.betas_[i]) if beta is None else beta,
+            max_features=self._budget(len(kept)),
+            sigma_init=self.sigma_init,
+        )
+        changed = changes_of(self.formulation)
+        build = changed.get("build") or FORMULATIONS["llfs-compactness"].build
+        return call_by_name(build, {**values, **hyper, **changed})
+
+    def _votes(self, X: Any) -> np.ndarray:
+        queries = self._queries(X)
+        return self._spheres.votes(queries)
+
+    def _queries(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        check_finite(X, "Input X", getattr(self, "feature_names_in_", None))
+        return X
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        if self.n_features_to_select is None and self.support == "union":
+            return self.weights_ > 0
+        wanted = self.n_features_to_select or self._budget(int((~self.pruned_).sum()))
+        mask = np.zeros(len(self.weights_), dtype=bool)
+        mask[np.argsort(-self.weights_, kind="stable")[:wanted]] = True
+        return mask & (self.weights_ > 0)
+
+    def _budget(self, n_features: int) -> int:
+        return checked_max_features(self.max_features, n_features)
+
+    def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """As elsewhere, but a class of one sample is an error: it has nothing to be near to."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*of one sample only.*", ConvexfsWarning)
+            X, codes = super()._checked(X, y)
+        alone = np.flatnonzero(np.bincount(codes) == 1)
+        if len(alone):
+            row = int(np.flatnonzero(codes == alone[0])[0]) + 1
+            raise InputError(
+                f"class {str(self.classes_[alone[0]])!r} has one sample only, at data row {row}: "
+                "LLFS needs two of each; leave it out or join classes"
+            )
+        return X, codes
+
+    def _kept(self, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Features left by the pruning, all without it."""
+        if self.prune_to is None:
+            return np.arange(X.shape[1])
+        check_number("prune_to", self.prune_to, 1, X.shape[1], whole=True)
+        from convexfs.methods.logo import logo
+
+        weights = logo(X, codes).weights
+        return np.sort(np.argsort(-weights, kind="stable")[: self.prune_to])
+
+    def _log_progress(self, done: int, total: int) -> None:
+        if self.verbose > 0 and (done == total or done % max(1, total // 20) == 0):
+            log.info("%d of %d points", done, total)

@@ -1,0 +1,198 @@
+"""Hyperspheres: where each representative point's features hold, and how they vote.
+
+A sphere lies in the coordinates its point has selected (Euclidean distance), and grows
+while few enough samples of other classes are in it. A query is voted on by the spheres
+that hold it (Armanfard, Reilly & Komeili 2017, Sec. II-C and eq. 11).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+kernel = njit(nogil=True, cache=True)
+
+
+@kernel
+def squared_distances(X, row, features):
+    """From x to every row of X, in some coordinates."""
+    out = np.zeros(X.shape[0])
+    for j in range(X.shape[0]):
+        for q in features:
+            step = X[j, q] - row[q]
+            out[j] += step * step
+    return out
+
+
+@kernel
+def sphere_radius(distance, same, centre, gamma, normalised):
+    """Radius halfway between the last pure enough distance and the first that is not.
+
+    The centre is not counted. With `normalised` the counts are shares of the own class
+    (without the centre) and of the others: n_o / (N - n) <= gamma n_s / (n - 1).
+    """
+    order = np.argsort(distance)
+    n_same = same.sum() - 1
+    n_other = same.size - n_same - 1
+    per_same = 1.0 / n_same if normalised else 1.0
+    per_other = 1.0 / n_other if normalised else 1.0
+    inside = outside = 0
+    last = 0.0
+    k = 0
+    while k < order.size:
+        here = distance[order[k]]
+        while k < order.size and distance[order[k]] == here:
+            j = order[k]
+            if same[j]:
+                inside += j != centre
+            else:
+                outside += 1
+            k += 1
+        if outside * per_other > gamma * inside * per_same:
+            return 0.5 * (last + here)
+        last = here
+    return last
+
+
+@kernel
+def nearest_agrees(X, j, row, features, same, bound):
+    """Whether most of the nearest samples to `row`, ties included, are in the class `same`.
+
+    Sample j is left out; `bound` is any squared distance known to hold one.
+    """
+    nearest, agree, ties = bound, 0, 0
+    for k in range(X.shape[0]):
+        if k == j:
+            continue
+        d = 0.0
+        for q in features:
+            step = X[k, q] - row[q]
+            d += step * step
+            if d > nearest:
+                break
+        if d < nearest:
+            nearest, agree, ties = d, 0, 0
+        if d == nearest:
+            ties += 1
+            agree += same[k]
+    return 2 * agree > ties
+
+
+@kernel
+def sphere_and_score(X, same, centre, features, gamma, normalised):
+    """Radius, and how well nearest neighbours tell the class inside the sphere.
+
+    Leave-one-out: the share of the own class that is inside and has its nearest neighbour
+    in the class, minus the share of the others that is inside and has so too.
+    """
+    squared = squared_distances(X, X[centre], features)
+    radius = sphere_radius(np.sqrt(squared), same, centre, gamma, normalised)
+    detected = alarms = 0
+    for j in range(X.shape[0]):
+        if squared[j] <= radius * radius:
+            agrees = nearest_agrees(X, j, X[j], features, same, np.inf)
+            if same[j]:
+                detected += agrees
+            else:
+                alarms += agrees
+    n_same = same.sum()
+    return radius, detected / n_same - alarms / (same.size - n_same)
+
+
+@kernel
+def _count_votes(Q, X, codes, start, features, radii, neighbor_vote, fallback, votes):
+    """Add, per query and class, the spheres that vote; all nearest neighbours if `fallback`."""
+    for i in range(radii.size):
+        chosen = features[start[i] : start[i + 1]]
+        same = codes == codes[i]
+        for q in range(Q.shape[0]):
+            if fallback:
+                votes[q, _nearest_class(X, Q[q], chosen, codes, votes.shape[1])] += 1.0
+                continue
+            d = 0.0
+            for m in chosen:
+                step = Q[q, m] - X[i, m]
+                d += step * step
+            if d <= radii[i] * radii[i] and (
+                not neighbor_vote or nearest_agrees(X, -1, Q[q], chosen, same, d)
+            ):
+                votes[q, codes[i]] += 1.0
+
+
+@kernel
+def _nearest_class(X, row, features, codes, n_classes):
+    squared = squared_distances(X, row, features)
+    counts = np.zeros(n_classes)
+    nearest = squared.min()
+    for k in range(squared.size):
+        if squared[k] == nearest:
+            counts[codes[k]] += 1.0
+    return np.argmax(counts)
+
+
+@dataclass(frozen=True)
+class Hyperspheres:
+    """All spheres of a fit, ready to vote.
+
+    Attributes
+    ----------
+    X, codes : array (N, M), (N,)
+        The representative points and their classes, 0 to K - 1.
+    support : bool array (N, M)
+        Coordinates of each sphere.
+    radii : array (N,)
+    neighbor_vote : bool
+        Whether the nearest sample in the sphere's coordinates must agree (footnote 2).
+    normalised : bool
+        Whether votes are divided by the size of their class (eq. 11).
+    """
+
+    X: np.ndarray
+    codes: np.ndarray
+    support: np.ndarray
+    radii: np.ndarray
+    neighbor_vote: bool = True
+    normalised: bool = True
+
+    def votes(self, Q: np.ndarray) -> np.ndarray:
+        """Votes (queries, classes). Queries without any, or tied, ask all neighbours."""
+        votes = self._counted(Q, fallback=False)
+        ordered = np.sort(votes, axis=1)
+        undecided = np.flatnonzero(ordered[:, -1] - ordered[:, -2] <= 1e-12)
+        if len(undecided):
+            asked = self._counted(Q[undecided], fallback=True)
+            silent = ordered[undecided, -1] == 0
+            # A tie is only broken: the spheres' votes keep their weight.
+            votes[undecided] += np.where(silent[:, None], asked, 1e-6 * asked)
+        return votes
+
+    def voters(self, x: np.ndarray) -> np.ndarray:
+        """Numbers of the spheres that vote on one query."""
+        inside = self._inside(x)
+        if not self.neighbor_vote:
+            return inside
+        return np.array(
+            [
+                i
+                for i in inside
+                if nearest_agrees(
+                    self.X, -1, x, np.flatnonzero(self.support[i]), self.codes == self.codes[i],
+                    np.inf,
+                )
+            ],
+            dtype=np.int64,
+        )  # fmt: skip
+
+    def _inside(self, x: np.ndarray) -> np.ndarray:
+        squared = (self.support * (self.X - x) ** 2).sum(axis=1)
+        return np.flatnonzero(squared <= self.radii**2)
+
+    def _counted(self, Q: np.ndarray, fallback: bool) -> np.ndarray:
+        rows, features = np.nonzero(self.support)
+        start = np.searchsorted(rows, np.arange(len(self.support) + 1))
+        sizes = np.bincount(self.codes)
+        votes = np.zeros((len(Q), len(sizes)))
+        _count_votes(
+            Q, self.X, self.codes, start, features, self.radii, self.neighbor_vote, fallback, votes
+        )
+        return votes / sizes if self.normalised else votes

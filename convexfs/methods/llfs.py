@@ -1,0 +1,224 @@
+"""LLFS: every representative point chooses its own features, one task a point."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import check_choice, check_number
+from convexfs.hyperspheres import sphere_and_score
+from convexfs.methods.llfs_numbers import checked_max_features, local_values
+from convexfs.methods.llfs_relaxed import UNCONVERGED, RelaxedSettings, candidates
+from convexfs.native.llfs_path import least_single, local_point
+from convexfs.solution import OPTIMAL, Certificate, Solution
+
+IMPURITIES = ("normalised", "raw")
+INACCURATE = "optimal_inaccurate"
+#: A sphere whose score is higher by less than this is no better: the lowest beta has it.
+SCORE_TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class LlfsSettings:
+    """Everything about an LLFS fit but the data."""
+
+    relaxed: RelaxedSettings
+    gamma: float = 0.2
+    impurity: str = "normalised"
+
+    def __post_init__(self) -> None:
+        check_number("gamma", self.gamma, 0, 1, open_ends=True)
+        check_choice("impurity", self.impurity, IMPURITIES)
+
+
+@dataclass(frozen=True)
+class PointResult:
+    """What one representative point chose.
+
+    ``table`` has a row a beta; see :data:`convexfs.methods.llfs_relaxed.STATUS_ROW`.
+    """
+
+    point: int
+    features: np.ndarray
+    radius: float
+    beta: float
+    score: float
+    table: np.ndarray
+    seconds: float
+
+
+@dataclass(frozen=True)
+class LlfsResult:
+    """All points' choices, in their order, and a summary in the records every method has.
+
+    The certificate has no gap: it shows feasible and stationary points, which is *local*.
+    """
+
+    points: list[PointResult]
+    support: np.ndarray
+    solution: Solution
+    certificate: Certificate
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Share of the points that choose each feature."""
+        return self.support.mean(axis=0)
+
+
+def llfs(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    max_features: int | None = None,
+    gamma: float = 0.2,
+    betas: Any = 21,
+    form: str = "compactness",
+    rounding: str = "enumerate",
+    n_roundings: int = 1000,
+    swap: bool = False,
+    sigma_init: str = "feasible",
+    impurity: str = "normalised",
+    bound: bool = False,
+    solver: str = "auto",
+    solver_tol: float = 1e-6,
+    solver_options: Mapping[str, Any] | None = None,
+    build: Callable[..., Any] | None = None,
+    feasible: Callable[..., Any] | None = None,
+    seed: Any = 0,
+    map: Callable[..., Any] = map,
+) -> LlfsResult:
+    r"""Localized feature selection (Armanfard, Reilly & Komeili 2017, Algorithm 1).
+
+    For every sample: :math:`\epsilon_{max} = \max U_2` (6); for every beta a local optimum
+    of :math:`\min U_1,\ U_2 \ge \beta\epsilon_{max}` (7), rounded to a set of features;
+    the hypersphere of each set; and the set whose sphere tells the classes best apart.
+
+    Parameters
+    ----------
+    X : array (N, M)
+    codes : int array (N,)
+    max_features : int, optional
+        The paper's alpha; by default the square root of M, rounded up.
+    gamma : float in (0, 1)
+        Impurity a sphere may have.
+    betas : int or values in [0, 1]
+        So many evenly spaced ones, or these.
+    form : {"compactness", "linear", "bisection", "exact"}
+    rounding, n_roundings, swap
+        See :mod:`convexfs.rounding`.
+    sigma_init : {"feasible", "literal"}
+        See :func:`convexfs.formulations.llfs_utility.steepness`.
+    impurity : {"normalised", "raw"}
+    bound : bool
+        Compute a lower bound for every point and beta.
+    build : callable, optional
+        A changed step of (7).
+    feasible : callable, optional
+        ``feasible(f, max_features)``: other constraints, for every stage.
+    seed : int or tuple of int
+        For random roundings; each point and beta has draws of its own.
+    map : callable
+        Applied over the points, which do not depend on each other.
+    """
+    relaxed = RelaxedSettings(
+        checked_max_features(max_features, X.shape[1]), beta_values(betas), form, rounding,
+        n_roundings, swap, sigma_init, bound, solver, solver_tol, solver_options, build,
+        feasible, seed,
+    )  # fmt: skip
+    settings = LlfsSettings(relaxed, gamma, impurity)
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    codes = np.ascontiguousarray(codes, dtype=np.int64)
+    work = partial(llfs_point, X=X, codes=codes, settings=settings)
+    return summarise(list(map(work, range(len(X)))), X.shape[1])
+
+
+def beta_values(betas: Any) -> np.ndarray:
+    """Ascending values in [0, 1]: as given, or so many evenly spaced ones."""
+    if np.ndim(betas) == 0:
+        check_number("betas, when it is a count,", betas, 2, whole=True)
+        return np.linspace(0.0, 1.0, int(betas))
+    values = np.unique(np.asarray(betas, dtype=float))
+    for value in values:
+        check_number("each of betas", float(value), 0, 1)
+    return values
+
+
+def llfs_point(point: int, X: np.ndarray, codes: np.ndarray, settings: LlfsSettings) -> PointResult:
+    """Features, radius and beta of one representative point."""
+    start = time.perf_counter()
+    relaxed = settings.relaxed
+    values = local_values(X, codes, point, relaxed.max_features, relaxed.sigma_init)
+    found = candidates(values, relaxed, point)
+    same = codes == codes[point]
+    normalised = settings.impurity == "normalised"
+    spheres: dict[bytes, tuple[float, float]] = {}
+    for mask, row in zip(found.masks, found.table, strict=True):
+        if mask is None:
+            continue
+        key = mask.tobytes()
+        if key not in spheres:
+            features = np.flatnonzero(mask)
+            spheres[key] = sphere_and_score(X, same, point, features, settings.gamma, normalised)
+        row["score"] = spheres[key][1]
+    best = _best(found.table["score"])
+    mask = found.masks[best]
+    if mask is None:
+        mask = _lone_feature(values, relaxed.max_features)
+        features = np.flatnonzero(mask)
+        sphere = sphere_and_score(X, same, point, features, settings.gamma, normalised)
+    else:
+        sphere = spheres[mask.tobytes()]
+    return PointResult(
+        point, np.flatnonzero(mask), sphere[0], float(found.table["beta"][best]), sphere[1],
+        found.table, time.perf_counter() - start,
+    )  # fmt: skip
+
+
+def _best(scores: np.ndarray) -> int:
+    """First of the highest scores, so that ties go to the lowest beta."""
+    best = 0
+    for b in range(1, len(scores)):
+        if scores[b] > scores[best] + SCORE_TIE:
+            best = b
+    return best
+
+
+def _lone_feature(values: Mapping[str, Any], max_features: int) -> np.ndarray:
+    """The feature of beta = 0, for a point none of whose betas has a feasible rounding."""
+    mask = np.zeros(values["a_same"].shape[1], dtype=bool)
+    point = local_point(**values, max_features=max_features)
+    mask[least_single(point.D, point.own, point.s, point.lam)] = True
+    return mask
+
+
+def summarise(points: Sequence[PointResult], n_features: int) -> LlfsResult:
+    """Put the points in order and sum up what is known of them."""
+    points = sorted(points, key=lambda result: result.point)
+    support = np.zeros((len(points), n_features), dtype=bool)
+    for row, result in enumerate(points):
+        support[row, result.features] = True
+    tables = np.array([result.table for result in points])
+    converged = not (tables["status"] == UNCONVERGED).any()
+    finite = np.isfinite(tables["u2"])
+    short = np.where(
+        finite, (tables["level"] - tables["u2"]) / np.maximum(tables["level"], 1e-9), 0
+    )
+    certificate = Certificate(
+        primal_residual=float(max(short.max(), 0.0)),
+        dual_residual=float(tables["residual"].max()),
+        complementarity=None,
+        gap=None,
+        tol=1e-6,
+        basis="local: feasible and stationary, every point and beta",
+    )
+    solution = Solution(
+        status=OPTIMAL if converged else INACCURATE,
+        solver="llfs",
+        primal={"f": support.mean(axis=0)},
+        objective=float(tables["u1"][finite].mean()),
+        solve_seconds=sum(result.seconds for result in points),
+    )
+    return LlfsResult(points, support, solution, certificate)

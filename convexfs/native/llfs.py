@@ -1,0 +1,127 @@
+"""LLFS's problems of one point without cvxpy, and what proves their answers."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from convexfs.formulations.llfs_utility import mean_utility, mean_utility_gradient
+from convexfs.native.llfs_linear import dual_value, largest_sum, priced_minimum
+from convexfs.native.llfs_newton import KKT_TOL
+from convexfs.native.llfs_path import local_path, local_point, maximiser
+from convexfs.solution import OPTIMAL, Solution
+
+NATIVE = "native"
+INACCURATE = "optimal_inaccurate"
+Numbers = Mapping[str, Any]
+
+
+def llfs_separation(
+    a_other: np.ndarray, s: float, lam: float, max_features: int, tangents: np.ndarray
+) -> Solution:
+    """(6) as it is: `tangents`, of use to linear programs, is not looked at."""
+    start = time.perf_counter()
+    # The own class has no part in (6).
+    point = local_point(a_other[:1], a_other, s, lam, max_features)
+    stop, residual = maximiser(point)
+    return _solution(stop.f[:-1], stop.u2, residual <= KKT_TOL, start, stop.iterations)
+
+
+def llfs_compactness(
+    a_same: np.ndarray,
+    a_other: np.ndarray,
+    s: float,
+    lam: float,
+    eps: float,
+    max_features: int,
+    iterate: np.ndarray,
+    tangents: np.ndarray,
+) -> Solution:
+    """(7) from the path along beta; local. `iterate` and `tangents` are not looked at."""
+    start = time.perf_counter()
+    point = local_point(a_same, a_other, s, lam, max_features)
+    eps_max = maximiser(point)[0].u2
+    beta = min(eps / eps_max, 1.0)
+    steps = np.append(np.arange(0.0, beta - 1e-9, 0.05), beta)
+    path = local_path(point, steps)
+    converged = path.residual[-1] <= KKT_TOL
+    dual = {"level": path.mu[-1:]}
+    return _solution(path.f[-1], path.u1[-1], converged, start, int(path.iterations.sum()), dual)
+
+
+def llfs_linear(
+    a_same: np.ndarray, a_other: np.ndarray, beta: float, max_features: int
+) -> Solution:
+    """The linear form, by the price of its one constraint."""
+    start = time.perf_counter()
+    c1, c2 = a_same.mean(axis=0), a_other.mean(axis=0)
+    found = priced_minimum(c1, c2, beta * largest_sum(c2, max_features), max_features)
+    dual = {"level": np.array([found.mu])}
+    return _solution(found.f, float(c1 @ found.f), True, start, 0, dual)
+
+
+def _solution(
+    f: np.ndarray,
+    objective: float,
+    converged: bool,
+    start: float,
+    iterations: int,
+    dual: Numbers | None = None,
+) -> Solution:
+    return Solution(
+        status=OPTIMAL if converged else INACCURATE,
+        solver=NATIVE,
+        primal={"f": f},
+        dual=dual or {},
+        objective=float(objective),
+        solve_seconds=time.perf_counter() - start,
+        iterations=iterations,
+    )
+
+
+def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
+    """How far f is outside its polytope and, where there is a level, U2 below it."""
+    given = {**values, **hyper}
+    f = np.asarray(primal["f"])
+    total = float(f.sum())
+    worst = max(0.0, -f.min(), f.max() - 1.0, 1.0 - total, total - given["max_features"])
+    if "eps" in given:
+        u2 = mean_utility(given["a_other"], f, given["s"], given["lam"])
+        worst = max(worst, (given["eps"] - u2) / max(given["eps"], 1e-300))
+    if "beta" in given:
+        c2 = given["a_other"].mean(axis=0)
+        most = largest_sum(c2, given["max_features"])
+        worst = max(worst, float(given["beta"] - c2 @ f / most))
+    return float(worst)
+
+
+def separation_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
+    """``max_g grad U2(f)'(g - f)``: the concave U2 is nowhere above its tangent at f."""
+    given, f = {**values, **hyper}, np.asarray(primal["f"])
+    gradient = mean_utility_gradient(given["a_other"], f, given["s"], given["lam"])
+    return largest_sum(gradient, given["max_features"]) - float(gradient @ f)
+
+
+def compactness_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
+    """What the convex step at f itself would still gain: 0 where f is stationary.
+
+    It proves a *local* property. The step has U1 and U2 replaced by their tangents at
+    f; its dual bound is taken at the best price.
+    """
+    given, f = {**values, **hyper}, np.asarray(primal["f"])
+    s, lam = given["s"], given["lam"]
+    g1 = mean_utility_gradient(given["a_same"], f, s, lam)
+    g2 = mean_utility_gradient(given["a_other"], f, s, lam)
+    level = given["eps"] - mean_utility(given["a_other"], f, s, lam) + float(g2 @ f)
+    best = priced_minimum(g1, g2, level, given["max_features"])
+    return abs(float(g1 @ f) - best.bound)
+
+
+def linear_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
+    """Distance of ``c1'f`` to the dual bound at the best price."""
+    given, f = {**values, **hyper}, np.asarray(primal["f"])
+    c1, c2 = given["a_same"].mean(axis=0), given["a_other"].mean(axis=0)
+    level = given["beta"] * largest_sum(c2, given["max_features"])
+    mu = priced_minimum(c1, c2, level, given["max_features"]).mu
+    return abs(float(c1 @ f) - dual_value(c1, c2, level, given["max_features"], mu))

@@ -1,0 +1,89 @@
+"""Samples, their target neighbours and their impostors: what Lmba's loss is a sum over.
+
+A triplet (i, j, p) is a sample, one of its target neighbours (nearest hits) and
+one sample of another class. There are about k N^2 of them, so they are never
+listed for a solver of our own: their distances are entries of N x N matrices.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from convexfs.neighbors.hits_misses import signed_neighbors
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Target neighbours and margins, measured in the unweighted space.
+
+    Attributes
+    ----------
+    index : int array (N, k)
+        Nearest hits, closest first; -1 where a class has fewer.
+    theta : array (N,)
+        ``| |x - nearest miss|^2 - |x - nearest hit|^2 |``; 0 without hits.
+    """
+
+    index: np.ndarray
+    theta: np.ndarray
+
+
+def target_neighbors(X: np.ndarray, codes: np.ndarray, n_neighbors: int) -> Targets:
+    """The `n_neighbors` nearest hits of every sample by Euclidean distance."""
+    found = signed_neighbors(X, codes, n_neighbors, "sqeuclidean").index
+    hit, miss = found[:, 0, 0], found[:, 1, 0]
+    rows = np.arange(len(X))
+    near = ((X - X[hit]) ** 2).sum(axis=1)
+    far = ((X - X[miss]) ** 2).sum(axis=1)
+    # Index -1 would be the last sample: without a hit there is no margin either.
+    theta = np.where(found[rows, 0, 0] >= 0, np.abs(far - near), 0.0)
+    return Targets(found[:, 0, :], theta)
+
+
+def pair_distances(X: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """``d_ip = sum_f u_f (x_if - x_pf)^2`` for all pairs; u may have either sign."""
+    weighted = X * u
+    norms = np.einsum("if,if->i", weighted, X)
+    d = norms[:, None] + norms - 2.0 * (weighted @ X.T)
+    np.fill_diagonal(d, 0.0)
+    return d
+
+
+def pair_sums(X: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """``sum_ip C_ip (x_if - x_pf)^2`` for every feature f."""
+    squares = X**2
+    crossed = np.einsum("if,if->f", C @ X, X)
+    return C.sum(axis=1) @ squares + C.sum(axis=0) @ squares - 2.0 * crossed
+
+
+def target_sum(X: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """``A_f``: the squared differences of all samples to their targets, summed."""
+    i, place = np.nonzero(targets >= 0)
+    return ((X[i] - X[targets[i, place]]) ** 2).sum(axis=0)
+
+
+def list_triplets(codes: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All pairs (i, j) of a target and (i, p) of an impostor, for small N.
+
+    Returns
+    -------
+    target_pairs, impostor_pairs : int arrays (P, 2), (Q, 2)
+    """
+    i, place = np.nonzero(targets >= 0)
+    target_pairs = np.column_stack([i, targets[i, place]])
+    impostor_pairs = np.argwhere(np.not_equal.outer(codes, codes))
+    return target_pairs, impostor_pairs
+
+
+def join_triplets(
+    target_pairs: np.ndarray, impostor_pairs: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of both lists that share their sample: one entry a triplet."""
+    counts = np.bincount(impostor_pairs[:, 0], minlength=target_pairs[:, 0].max(initial=0) + 1)
+    first = np.concatenate([[0], np.cumsum(counts)])
+    of_sample = target_pairs[:, 0]
+    target_row = np.repeat(np.arange(len(target_pairs)), counts[of_sample])
+    # Within its target's block, an entry is as far from the start as its impostor is.
+    block_start = np.repeat(np.cumsum(counts[of_sample]) - counts[of_sample], counts[of_sample])
+    impostor_row = first[of_sample][target_row] + np.arange(len(target_row)) - block_start
+    return target_row, impostor_row

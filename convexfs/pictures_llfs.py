@@ -1,0 +1,83 @@
+"""Pictures of what LLFS's points chose, as matplotlib figures."""
+
+from typing import Any
+
+import numpy as np
+
+
+def support_map(support: np.ndarray, codes: np.ndarray, groups: np.ndarray | None = None) -> Any:
+    """Which sample selects which feature; samples ordered by class, and group within it.
+
+    Parameters
+    ----------
+    support : bool array (n_samples, n_features)
+        ``LLFS.local_support_``.
+    codes : int array (n_samples,)
+    groups : int array (n_samples,), optional
+    """
+    order = np.lexsort((codes if groups is None else groups, codes))
+    figure, axes = _axes(8, 5)
+    axes.imshow(support[order], aspect="auto", interpolation="nearest", cmap="Greys")
+    for edge in np.flatnonzero(np.diff(codes[order])) + 0.5:
+        axes.axhline(edge, color="tab:red", linewidth=1)
+    axes.set(xlabel="feature", ylabel="sample, by class")
+    axes.set_title("features each sample selects", loc="left")
+    return figure
+
+
+def selection_shares(support: np.ndarray, groups: np.ndarray, names: list[str]) -> Any:
+    """Percentage of the samples of each group that select each feature (Fig. 6, 7, 9)."""
+    figure, axes = _axes(8, 4)
+    for number, name in enumerate(names):
+        share = 100 * support[groups == number].mean(axis=0)
+        axes.plot(np.arange(1, len(share) + 1), share, ".", label=name)
+    axes.set(xlabel="feature", ylabel="% of samples", ylim=(-3, 103))
+    axes.legend(frameon=False)
+    axes.set_title("how often a feature is selected", loc="left")
+    return figure
+
+
+def distance_histograms(
+    X: np.ndarray, codes: np.ndarray, point: int, features: np.ndarray, radius: float
+) -> Any:
+    """Distances from one sample to its class and to the others, with its radius (Fig. 8)."""
+    distance = np.linalg.norm(X[:, features] - X[point, features], axis=1)
+    same = codes == codes[point]
+    others = ~same
+    same[point] = False
+    figure, axes = _axes(7, 4)
+    bins = np.linspace(0, distance.max(), 30).tolist()
+    axes.hist(distance[same], bins=bins, alpha=0.6, label="same class")
+    axes.hist(distance[others], bins=bins, alpha=0.6, label="other classes")
+    axes.axvline(radius, color="black", linestyle="--", label="radius")
+    axes.set(xlabel="distance in the selected features", ylabel="samples")
+    axes.legend(frameon=False)
+    axes.set_title(f"around sample {point}", loc="left")
+    return figure
+
+
+def pareto_front(table: np.ndarray) -> Any:
+    """U1 against U2 of one sample over beta, relaxed and rounded.
+
+    Parameters
+    ----------
+    table : structured array (n_betas,)
+        A row of ``LLFS.points_``.
+    """
+    figure, axes = _axes(6, 4)
+    axes.plot(table["u2"], table["u1"], ".-", label="relaxed, local optima")
+    kept = np.isfinite(table["rounded_u1"])
+    axes.plot(table["level"][kept], table["rounded_u1"][kept], "x", label="rounded, at its level")
+    axes.set(xlabel="U2, separation", ylabel="U1, compactness")
+    axes.legend(frameon=False)
+    axes.set_title("what separation costs", loc="left")
+    return figure
+
+
+def _axes(width: float, height: float) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes

@@ -1,0 +1,159 @@
+r"""From a relaxed point to a binary one: the best feasible rounding of its fractional entries.
+
+Entries within SNAP of 0 or 1 are taken for it. Of the k others all 2^k roundings are
+tried, or many random ones, each entry up with its own value as probability. What is
+compared are means of :math:`G(z) = 1/(1+e^{-sz}) - 1/2 + \lambda z` over summed distances
+z: least to one set of samples, at least `level` to the other (s = 0 is the linear case).
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from convexfs.errors import check_choice
+
+HOW = ("enumerate", "random")
+SNAP = 1e-4
+#: Up to this many fractional entries all roundings are tried, beyond it random ones.
+MOST_ENUMERATED = 12
+#: A level counts as reached when it is missed by rounding errors only.
+_LEVEL_TOL = 1e-12
+
+kernel = njit(nogil=True, cache=True)
+
+
+def best_rounding(
+    f: np.ndarray,
+    same: np.ndarray,
+    other: np.ndarray,
+    s: float,
+    lam: float,
+    level: float,
+    max_features: int,
+    how: str = "enumerate",
+    n_draws: int = 1000,
+    seed: Any = 0,
+) -> tuple[np.ndarray | None, float]:
+    """Feasible rounding of f with the least mean G of its distances to `same`.
+
+    Parameters
+    ----------
+    f : array (M,)
+    same, other : array (n, M)
+        Distances by feature.
+    s, lam, level : float
+    max_features : int
+    how : {"enumerate", "random"}
+    n_draws, seed
+        Of the random roundings.
+
+    Returns
+    -------
+    mask, value
+        None and infinity if no rounding is feasible.
+    """
+    check_choice("rounding", how, HOW)
+    whole = np.flatnonzero(f >= 1.0 - SNAP)
+    open_ = np.flatnonzero((f > SNAP) & (f < 1.0 - SNAP))
+    if how == "enumerate" and len(open_) <= MOST_ENUMERATED:
+        patterns = _all_patterns(len(open_))
+    else:
+        draws = np.random.default_rng(seed).random((n_draws, len(open_)))
+        patterns = np.unique(draws < f[open_], axis=0)
+    best, value = _best_pattern(same, other, whole, open_, patterns, s, lam, level, max_features)
+    if best < 0:
+        return None, np.inf
+    mask = np.zeros(len(f), dtype=bool)
+    mask[whole] = True
+    mask[open_[patterns[best]]] = True
+    return mask, value
+
+
+def swap_search(
+    mask: np.ndarray,
+    same: np.ndarray,
+    other: np.ndarray,
+    s: float,
+    lam: float,
+    level: float,
+    max_features: int,
+) -> tuple[np.ndarray, float]:
+    """Add, drop or swap features, the best change first, while the value falls."""
+    mask = mask.copy()
+    value = np.inf
+    while True:
+        out, into, lower = _best_change(mask, same, other, s, lam, level, max_features)
+        if lower >= value - _LEVEL_TOL:
+            return mask, float(value)
+        value = lower
+        if out >= 0:
+            mask[out] = False
+        if into >= 0:
+            mask[into] = True
+
+
+@kernel
+def _mean_utility(z, s, lam):
+    total = 0.0
+    for j in range(z.size):
+        total += 1.0 / (1.0 + np.exp(-s * z[j])) - 0.5 + lam * z[j]
+    return total / z.size
+
+
+@kernel
+def _sum_of(a, features):
+    z = np.zeros(a.shape[0])
+    for j in range(a.shape[0]):
+        for m in features:
+            z[j] += a[j, m]
+    return z
+
+
+@kernel
+def _best_pattern(same, other, whole, open_, patterns, s, lam, level, max_features):
+    """Number and value of the best feasible pattern; -1 if there is none."""
+    base_same, base_other = _sum_of(same, whole), _sum_of(other, whole)
+    best, least = -1, np.inf
+    for p in range(patterns.shape[0]):
+        chosen = open_[patterns[p]]
+        if not 1 <= whole.size + chosen.size <= max_features:
+            continue
+        if _mean_utility(base_other + _sum_of(other, chosen), s, lam) < level - _LEVEL_TOL:
+            continue
+        value = _mean_utility(base_same + _sum_of(same, chosen), s, lam)
+        if value < least:
+            best, least = p, value
+    return best, least
+
+
+@kernel
+def _best_change(mask, same, other, s, lam, level, max_features):
+    """Feature to take out, feature to put in (-1: none), and the value after it."""
+    chosen = np.flatnonzero(mask)
+    z_same, z_other = _sum_of(same, chosen), _sum_of(other, chosen)
+    best_out = best_in = -1
+    least = _mean_utility(z_same, s, lam)
+    for o in range(-1, chosen.size):
+        out = -1 if o < 0 else chosen[o]
+        for into in range(-1, mask.size):
+            size = chosen.size - (out >= 0) + (into >= 0)
+            if (into >= 0 and mask[into]) or not 1 <= size <= max_features:
+                continue
+            new_same, new_other = z_same.copy(), z_other.copy()
+            if out >= 0:
+                new_same -= same[:, out]
+                new_other -= other[:, out]
+            if into >= 0:
+                new_same += same[:, into]
+                new_other += other[:, into]
+            value = _mean_utility(new_same, s, lam)
+            if value < least and _mean_utility(new_other, s, lam) >= level - _LEVEL_TOL:
+                best_out, best_in, least = out, into, value
+    return best_out, best_in, least
+
+
+@lru_cache(maxsize=MOST_ENUMERATED + 1)
+def _all_patterns(k: int) -> np.ndarray:
+    return (np.arange(1 << k)[:, None] >> np.arange(k)) & 1 == 1

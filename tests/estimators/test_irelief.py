@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from convexfs import IRelief, load
+
+
+@parametrize_with_checks([IRelief(), IRelief(keep=1, damping=0.0)])
+@pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+def test_what_a_fit_leaves_behind():
+    data = load("wine").scaled()
+    model = IRelief(keep=4).fit(data.X, data.y)
+    assert model.rounds_ == (13, 6, 4)
+    assert model.converged_
+    assert model.n_iter_ > 3
+    assert model.residual_ < 1e-4
+    assert model.margin_.shape == (4,)
+    assert model.certificate_.ok
+    assert model.get_support().sum() <= 4
+
+
+def test_threads_change_nothing():
+    data = load("wdbc").scaled()
+    one, two = (IRelief(n_jobs=n).fit(data.X, data.y).weights_ for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_a_class_of_one_sample_is_left_out():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((21, 3)), np.r_[np.arange(20) % 2, 2]
+    X[:, 0] += 3 * y
+    with pytest.warns(UserWarning, match="of one sample only"):
+        assert np.isfinite(IRelief().fit(X, y).weights_).all()

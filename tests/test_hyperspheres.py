@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convexfs.hyperspheres import (
+    Hyperspheres,
+    nearest_agrees,
+    sphere_and_score,
+    sphere_radius,
+)
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def radius(distances, same, gamma=0.2, normalised=True):
+    return sphere_radius(np.array(distances, float), np.array(same, bool), 0, gamma, normalised)
+
+
+def test_a_sphere_grows_to_halfway_before_the_first_violation():
+    assert radius([0, 1, 2, 3, 5], [1, 1, 1, 0, 0]) == 2.5
+    # Two of ten others inside are .2, still within .2 of all of the own class.
+    assert radius([0, 1, 2, *range(3, 13)], [1, 1, 1, *[0] * 10]) == 4.5
+    # Counted raw, one other against two of the own is too many.
+    assert radius([0, 1, 2, *range(3, 13)], [1, 1, 1, *[0] * 10], normalised=False) == 2.5
+
+
+def test_equal_distances_enter_together():
+    assert radius([0, 1, 1, 1], [1, 1, 0, 1], gamma=0.1) == 0.5
+
+
+def test_a_copy_of_the_centre_with_another_label_leaves_no_room():
+    assert radius([0, 0, 1], [1, 0, 1]) == 0.0
+
+
+def test_without_a_violation_all_samples_are_inside():
+    assert radius([0, 1, 2, 9], [1, 1, 1, 0], gamma=0.999, normalised=False) == 9.0
+
+
+@given(seed=seeds)
+@settings(deadline=None, max_examples=25)
+def test_scores_are_what_their_definition_says(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 4, (20, 5)).astype(float), rng.integers(0, 2, 20)
+    y[:2], y[2:4] = 0, 1
+    features = np.array([0, 3])
+    found, score = sphere_and_score(X, y == y[0], 0, features, 0.2, True)
+    part = X[:, features]
+    squared = ((part[:, None] - part) ** 2).sum(axis=2)
+    detected = alarms = 0
+    for j in np.flatnonzero(np.sqrt(squared[0]) <= found):
+        others = np.arange(20) != j
+        nearest = others & (squared[j] == squared[j][others].min())
+        agrees = (y[nearest] == y[0]).mean() > 0.5
+        detected += agrees and y[j] == y[0]
+        alarms += agrees and y[j] != y[0]
+    expected = detected / (y == y[0]).sum() - alarms / (y != y[0]).sum()
+    assert score == pytest.approx(expected)
+
+
+def spheres(seed, **settings):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], 10)
+    X = rng.standard_normal((30, 4)) + 2.0 * y[:, None]
+    support = rng.random((30, 4)) < 0.5
+    support[:, 0] = True
+    return Hyperspheres(X, y, support, rng.random(30) + 0.5, **settings), rng
+
+
+@pytest.mark.parametrize("neighbor_vote", [True, False])
+@pytest.mark.parametrize("normalised", [True, False])
+def test_votes_are_what_their_definition_says(neighbor_vote, normalised):
+    found, rng = spheres(3, neighbor_vote=neighbor_vote, normalised=normalised)
+    sizes = np.bincount(found.codes) if normalised else np.ones(3)
+    checked = 0
+    for x in rng.standard_normal((40, 4)) + 2:
+        votes = np.zeros(3)
+        for i in range(30):
+            on = found.support[i]
+            squared = ((found.X[:, on] - x[on]) ** 2).sum(axis=1)
+            agrees = found.codes[squared.argmin()] == found.codes[i]
+            if squared[i] <= found.radii[i] ** 2 and (agrees or not neighbor_vote):
+                votes[found.codes[i]] += 1 / sizes[found.codes[i]]
+        ordered = np.sort(votes)
+        if ordered[-1] > ordered[-2]:
+            np.testing.assert_allclose(found.votes(x[None])[0], votes)
+            checked += 1
+        voters = found.voters(x)
+        counted = np.bincount(found.codes[voters], minlength=3) / sizes
+        np.testing.assert_allclose(counted, votes)
+    assert checked > 10
+
+
+def test_a_query_in_no_sphere_asks_the_nearest_sample_of_every_frame():
+    found, _ = spheres(4)
+    votes = found.votes(np.full((1, 4), 100.0))
+    assert votes.sum() == pytest.approx(30 / 10)
+    assert votes.argmax() == 2
+    assert not len(found.voters(np.full(4, 100.0)))
+
+
+def test_tied_nearest_samples_need_a_strict_majority():
+    X, features = np.array([[0.0], [1.0], [-1.0]]), np.array([0])
+    for labels, expected in (([0, 1, 0], False), ([0, 1, 1], True)):
+        same = np.array(labels) == 1
+        assert nearest_agrees(X, 0, X[0], features, same, np.inf) == expected

@@ -27,16 +27,17 @@ import cvxpy as cp
 
 METHOD = "relief"
 DATA = ["wine", "iris"]
-GRID = {"n_neighbors": list(range(1, 101))}
+GRID = {"n_neighbors": list(range(1, 26)), "miss": ["nearest", "prior"], "l1": [0.0, 0.1]}
 SOLVERS = ["CLARABEL", "SCS"]
 
-def build(z):
+def build(z, lam):
     time.sleep(0.1)
     w = cp.Variable(len(z), name="w")
-    return cp.Problem(cp.Maximize(w @ z), [cp.norm(w) <= 1, w >= 0])
+    return cp.Problem(cp.Maximize(w @ (z - lam)), [cp.norm(w) <= 1, w >= 0])
 """
-HANGING = MANY.replace("list(range(1, 101))", "list(range(1, 26))").replace(
-    "def build(z):", "def build(z, n_neighbors):\n    time.sleep(1000 * (n_neighbors == 3))"
+HANGING = MANY.replace(', "miss": ["nearest", "prior"], "l1": [0.0, 0.1]', "").replace(
+    "def build(z, lam):",
+    "def build(z, lam, n_neighbors):\n    time.sleep(1000 * (n_neighbors == 3))",
 )
 
 

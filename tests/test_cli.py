@@ -179,6 +179,13 @@ def test_bad_lines_get_one_line_and_exit_code_2(run, good, monkeypatch, words, m
     assert err.count("\n") == 1
 
 
+def test_the_data_are_not_overwritten(run, good):
+    code, _, err = run("select", good, "--target", "kind", "--out", good)
+    assert code == 2
+    assert "would overwrite the data" in err
+    assert good.read_text() == CSV
+
+
 def test_an_unreadable_file_is_named(run, good, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError

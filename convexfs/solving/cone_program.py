@@ -102,7 +102,9 @@ class ConeProgram:
         uncarried = self.uncarried(x, y)
         terms = np.abs(self.q) + abs(self.A).T @ np.abs(y) + np.abs(self.quadratic(x))
         sizes = np.maximum(terms, self.floor)
-        multipliers = np.maximum(np.abs(y), self.floor)
+        # A multiplier is a cost by an entry of its row: a row in billions has tiny ones.
+        entries = abs(self.A).max(axis=1).toarray().ravel() if y.size else np.empty(0)
+        multipliers = np.maximum(np.abs(y), self.floor / np.where(entries > 0, entries, 1.0))
         parts = [
             cone.dual_violation(y[cone.rows], multipliers[cone.rows])
             for cone in self.cones

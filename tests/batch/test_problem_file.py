@@ -108,6 +108,11 @@ def test_the_whole_method_takes_no_argument_of_the_printed_problem(write):
         load_problem_file(write(text))
 
 
+def test_a_misspelt_build_is_not_ignored(write):
+    with pytest.raises(ProblemFileError, match="line 11: Build is not called"):
+        load_problem_file(write(GOOD.replace("def build", "def Build")))
+
+
 def test_a_file_that_exits_is_an_error(write):
     with pytest.raises(ProblemFileError, match="line 8: SystemExit: 3"):
         load_problem_file(write(GOOD.replace("LIMIT = 7", "raise SystemExit(3)")))

@@ -71,6 +71,13 @@ def test_one_process_two_processes_and_any_executor_agree(plain, tmp_path):
     assert same_results(one, threads) == []
 
 
+def test_what_was_skipped_is_told_with_the_reason(plain, tmp_path):
+    progress = solve_files([plain], tmp_path / "run")
+    ((reason, count),) = progress.skips.items()
+    assert count == 10
+    assert "HIGHS cannot take SOC" in reason
+
+
 def test_a_second_run_has_nothing_to_do(plain, tmp_path):
     solve_files([plain], tmp_path / "run")
     before = (tmp_path / "run" / "results.sqlite").read_bytes()

@@ -158,6 +158,11 @@ def test_a_time_limit_reaches_the_solver_in_a_whole_fit_too(problem, monkeypatch
     assert seen == [7.0]
 
 
+def test_unknown_data_name_the_file_that_asks_for_them(problem):
+    with pytest.raises(ProblemFileError, match=r"plain\.py, DATA: no data set is called 'irisx'"):
+        expand([problem(PLAIN.replace('"iris"', '"irisx"'))])
+
+
 def test_tasks_are_small_and_hold_no_arrays(problem):
     for task in expand([problem()]):
         assert len(pickle.dumps(task)) < 2000

@@ -1,3 +1,4 @@
+import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -59,6 +60,22 @@ def test_squared_euclidean_relief_is_the_diagonal_of_lfe(wine):
     misses = np.where(same, np.inf, D).argmin(axis=1)
     m, h = wine.X - wine.X[misses], wine.X - wine.X[hits]
     np.testing.assert_allclose(z, np.diag(m.T @ m - h.T @ h), rtol=1e-9)
+
+
+def test_a_changed_problem_must_weigh_every_feature(wine):
+    def short(z):
+        w = cp.Variable(2, name="w")
+        return cp.Problem(cp.Maximize(cp.sum(w)), [cp.norm(w) <= 1])
+
+    with pytest.raises(InputError, match=r"'w' has shape \(2,\): it must have one entry"):
+        relief(wine.X, wine.y, build=short)
+    with pytest.raises(InputError, match="l1 has no effect on a changed problem"):
+        relief(wine.X, wine.y, build=short, l1=0.2)
+
+
+def test_more_neighbours_than_a_class_has_are_warned_of(wine):
+    with pytest.warns(ConvexfsWarning, match="a class has only 47 other members"):
+        relief(wine.X, wine.y, n_neighbors=60)
 
 
 def test_an_unsuitable_solver_is_refused_before_the_neighbours_are_sought(wine, monkeypatch):

@@ -66,6 +66,11 @@ def test_a_changed_formulation_must_keep_the_weights():
         solve_step(RELIEF, VALUES, HYPER, build=nameless)
 
 
+def test_a_changed_formulation_must_be_a_problem():
+    with pytest.raises(InputError, match=r"build must return a cvxpy\.Problem, not NoneType"):
+        solve_step(RELIEF, VALUES, HYPER, build=lambda z: None)
+
+
 def test_build_is_called_by_argument_name():
     assert call_by_name(lambda lam, z: (z, lam), {"z": 1, "lam": 2, "more": 3}) == (1, 2)
     with pytest.raises(InputError, match="build asks for 'zz', which is not offered here: did you"):

@@ -139,6 +139,39 @@ def test_a_large_number_elsewhere_hides_no_error(name):
         assert certify(problem, replace(solution, primal=moved), tol=1e-5).ok is False
 
 
+def test_a_small_dual_residual_at_a_large_point_is_no_proof():
+    """CLARABEL stops early on variables in millions: the bound is then off by r'x."""
+    x = cp.Variable(3, name="x")
+    A, c, million = np.array([[1.0, 1, 1], [2, -1, 0]]), np.array([3.0, -1, 2]), 1e6
+    loss = 0.1 * cp.sum_squares(x / million - c)
+    problem = minimum(loss, [A @ x <= million * np.array([2.0, 1.0]), x >= 0])
+    best = 0.75
+    for solver in suitable(needs_of(problem)):
+        solution = solve(problem, solver)
+        if certify(problem, solution).ok:
+            assert solution.objective == pytest.approx(best, rel=1e-3), solver
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e9])
+def test_rows_of_any_size_are_judged(scale):
+    rng = np.random.default_rng(0)
+    A = rng.random((8, 5))
+    b, c = A @ np.ones(5) + 1, -rng.random(5)
+    x = cp.Variable(5, name="x")
+    best = solve(minimum(c @ x, [A @ x <= b, x >= 0]), "HIGHS").objective
+    problem = minimum(c @ x, [scale * A @ x <= scale * b, x >= 0])
+    for solver in installed("HIGHS", "CLARABEL", "ECOS", "SCS"):
+        solution = solve(problem, solver)
+        if certify(problem, solution).ok:
+            assert solution.objective == pytest.approx(best, rel=1e-3), solver
+
+
+def test_the_reported_objective_is_judged_too():
+    problem = problems.second_order()
+    solution = solve(problem, "CLARABEL")
+    assert certify(problem, replace(solution, objective=999.0)).ok is False
+
+
 @pytest.mark.parametrize("solver", ["QOCO", "OSQP", "QPALM", "DAQP", "CLARABEL"])
 def test_an_unbounded_problem_is_never_certified(solver):
     problem = minimum(1e6 * Y - X, [Y >= 1])

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from convexfs.errors import check_choice, check_number
+from convexfs.errors import InputError, check_choice, check_number
 from convexfs.formulations import FORMULATIONS, Formulation
 from convexfs.formulations.llfs_utility import mean_utility
 from convexfs.methods.llfs_convex import ConvexRoad
@@ -57,14 +58,28 @@ class RelaxedSettings:
         check_choice("rounding", self.rounding, HOW)
         check_choice("sigma_init", self.sigma_init, SIGMA_INITS)
         check_number("n_roundings", self.n_roundings, 1, whole=True)
+        if self.swap and self.feasible is not None:
+            raise InputError(
+                "swap=True exchanges features within the paper's constraints only: "
+                "leave it out, or the changed feasible"
+            )
         if not self.native:
             check_solver(self.formulation, self.solver, self.solver_tol, self.build)
+
+    @cached_property
+    def allows(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Which sets a changed `feasible` allows; None for the paper's own constraints."""
+        if self.feasible is None:
+            return None
+        from convexfs.formulations.llfs import allowed_sets
+
+        return partial(allowed_sets, feasible=self.feasible, max_features=self.max_features)
 
     @property
     def formulation(self) -> Formulation:
         return FORMULATIONS[f"llfs-{self.form}"]
 
-    @property
+    @cached_property
     def native(self) -> bool:
         """Whether no cvxpy solver takes part."""
         changed = self.build or self.feasible
@@ -87,11 +102,7 @@ def candidates(values: Mapping[str, Any], settings: RelaxedSettings, point: int)
         return _exact_sets(values, settings)
     path = relaxed_path(values, settings)
     table = _table(path, values, settings)
-    masks = []
-    for b, row in enumerate(table):
-        seed = (*np.atleast_1d(settings.seed), point, b)
-        mask, row["rounded_u1"] = _rounded(path.f[b], row["level"], values, settings, seed)
-        masks.append(mask)
+    masks, table["rounded_u1"] = _roundings(path.f, table["level"], values, settings, point)
     return Candidates(masks, table)
 
 
@@ -151,21 +162,27 @@ def _table(path: LocalPath, values: Mapping[str, Any], settings: RelaxedSettings
     return table
 
 
-def _rounded(
-    f: np.ndarray,
-    level: float,
+def _roundings(
+    F: np.ndarray,
+    levels: np.ndarray,
     values: Mapping[str, Any],
     settings: RelaxedSettings,
-    seed: tuple[int, ...],
-) -> tuple[np.ndarray | None, float]:
-    """The best set near f, or None."""
+    point: int,
+) -> tuple[list[np.ndarray | None], list[float]]:
+    """The best set near each row of F, or None, and its U1."""
     linear = settings.form == "linear"
     s, lam = (0.0, 1.0) if linear else (values["s"], values["lam"])
-    given = (values["a_same"], values["a_other"], s, lam, level, settings.max_features)
-    mask, value = best_rounding(f, *given, settings.rounding, settings.n_roundings, seed)
-    if mask is not None and settings.swap:
-        return swap_search(mask, *given)
-    return mask, value
+    given = (values["a_same"], values["a_other"], s, lam)
+    how = (settings.max_features, settings.rounding, settings.n_roundings)
+    seed = (*np.atleast_1d(settings.seed), point)
+    masks, least = [], []
+    for b, (f, level) in enumerate(zip(F, levels.tolist(), strict=True)):
+        mask, value = best_rounding(f, *given, level, *how, (*seed, b), settings.allows)
+        if mask is not None and settings.swap:
+            mask, value = swap_search(mask, *given, level, settings.max_features)
+        masks.append(mask)
+        least.append(value)
+    return masks, least
 
 
 def _exact_sets(values: Mapping[str, Any], settings: RelaxedSettings) -> Candidates:
@@ -174,7 +191,7 @@ def _exact_sets(values: Mapping[str, Any], settings: RelaxedSettings) -> Candida
     alpha, masks = settings.max_features, []
     road = None if settings.native else convex_road(values, settings)
     if road is None:
-        eps_max = maximiser(local_point(**values, max_features=alpha))[0].u2
+        eps_max = maximiser(local_point(**values, max_features=alpha)).u2
     else:
         eps_max = road.u2(road.separation())
     table = np.zeros(len(settings.betas), dtype=STATUS_ROW)
@@ -185,7 +202,7 @@ def _exact_sets(values: Mapping[str, Any], settings: RelaxedSettings) -> Candida
             mask = best_subset(a_same, a_other, s, lam, row["level"], alpha)[0]
         else:
             found = road.exact(row["level"])
-            mask = None if found is None else found > 0.5
+            mask = None if found is None or not found.any() else found > 0.5
         masks.append(mask)
         if mask is None:
             row["u1"] = row["u2"] = row["rounded_u1"] = np.inf

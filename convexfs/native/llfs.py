@@ -24,8 +24,9 @@ def llfs_separation(
     start = time.perf_counter()
     # The own class has no part in (6).
     point = local_point(a_other[:1], a_other, s, lam, max_features)
-    stop, residual = maximiser(point)
-    return _solution(stop.f[:-1], stop.u2, residual <= KKT_TOL, start, stop.iterations)
+    found = maximiser(point)
+    converged = found.residual <= KKT_TOL
+    return _solution(found.f[:-1], found.u2, converged, start, found.iterations)
 
 
 def llfs_compactness(
@@ -41,7 +42,7 @@ def llfs_compactness(
     """(7) from the path along beta; local. `iterate` and `tangents` are not looked at."""
     start = time.perf_counter()
     point = local_point(a_same, a_other, s, lam, max_features)
-    eps_max = maximiser(point)[0].u2
+    eps_max = maximiser(point).u2
     beta = min(eps / eps_max, 1.0)
     steps = np.append(np.arange(0.0, beta - 1e-9, 0.05), beta)
     path = local_path(point, steps)

@@ -30,21 +30,30 @@ iteration ends: its length is bounded, and what did not converge is said not to 
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
-#: Numbers are finite here, so sums may be reordered; nothing else is assumed.
-kernel = njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "arcp", "nsz"})
+from convexfs.native.llfs_kernels import (
+    add_scaled,
+    dot,
+    kernel,
+    longest_step,
+    solve_linear,
+    steepest_exchange,
+    utilities,
+)
 
 MOST_FREE = 64  #: room for free features; 1 to 10 of them in practice
 #: Share of max |r| an exchange must gain to enter, and that may be left at the end.
 PRICE_TOL, KKT_TOL = 1e-8, 1e-6
+#: How near to stationary, relatively, it is worth looking for a better exchange.
+NEAR = 1e-3
 #: U2 is brought this much, relatively, above what is asked, and at most twice that.
 LEVEL_TOL = 1e-11
-MOST_HALVINGS, MOST_ATTEMPTS = 30, 10
+#: Bounds on iterations: of one attempt at (7), where 5 to 30 are usual, and of (6).
+MOST_HALVINGS, MOST_ATTEMPTS, MAX_ITER, MAX_ITER_SEPARATION = 30, 10, 100, 1000
+#: Columns of the table of a path.
+COLUMNS = ("u1", "u2", "mu", "residual", "iterations")
+U1, U2, MU, RESIDUAL, ITERATIONS = range(5)
 
-#: Distances (feature, sample), the own class first, the slack feature last; number of
-#: samples in the own class; steepness and slope of G; upper bounds.
-Point = namedtuple("Point", "D own s lam upper")
 #: What an iteration writes into, allocated once.
 Work = namedtuple("Work", "z trial dz slope bend v r rise free is_free g1 g2 K x")
 
@@ -61,49 +70,6 @@ def workspace(n_features, n_samples):
 
 
 @kernel
-def utilities(point, z, slope, bend):
-    """U1 and U2 at the distances z; fills dU/dz and -d2U/dz2."""
-    own, s, lam = point.own, point.s, point.lam
-    u1 = u2 = 0.0
-    for j in range(z.size):
-        n = own if j < own else z.size - own
-        p = 1.0 / (1.0 + np.exp(-s * z[j]))
-        slope[j] = (s * p * (1.0 - p) + lam) / n
-        bend[j] = s * s * p * (1.0 - p) * (2.0 * p - 1.0) / n
-        value = (p - 0.5 + lam * z[j]) / n
-        u1, u2 = (u1 + value, u2) if j < own else (u1, u2 + value)
-    return u1, u2
-
-
-@kernel
-def dot(a, b, first, last):
-    """Inner product of two stretches."""
-    total = 0.0
-    for j in range(first, last):
-        total += a[j] * b[j]
-    return total
-
-
-@kernel
-def solve_linear(K, x, n):
-    """Solve K y = x into x by elimination; False if K is singular."""
-    for c in range(n):
-        r = c + np.argmax(np.abs(K[c:n, c]))
-        if abs(K[r, c]) < 1e-200:
-            return False
-        for j in range(c, n):
-            K[c, j], K[r, j] = K[r, j], K[c, j]
-        x[c], x[r] = x[r], x[c]
-        for i in range(c + 1, n):
-            factor = K[i, c] / K[c, c]
-            K[i, c:n] -= factor * K[c, c:n]
-            x[i] -= factor * x[c]
-    for c in range(n - 1, -1, -1):
-        x[c] = (x[c] - dot(K[c], x, c + 1, n)) / K[c, c]
-    return True
-
-
-@kernel
 def start_at(point, f, work):
     """Distances and utilities at f, and its free features; returns U1, U2 and their number."""
     work.z[:] = 0.0
@@ -111,11 +77,9 @@ def start_at(point, f, work):
     for m in range(f.size):
         work.is_free[m] = False
         if f[m] > 0.0:
-            work.z[:] += f[m] * point.D[m]
+            add_scaled(work.z, f[m], point.D[m], work.z)
             if f[m] < point.upper[m] and k < MOST_FREE - 2:
-                work.free[k] = m
-                work.is_free[m] = True
-                k += 1
+                k = admit(work, k, m)
     u1, u2 = utilities(point, work.z, work.slope, work.bend)
     return u1, u2, k
 
@@ -126,8 +90,8 @@ def free_gradients(point, work, k, cost):
     low, high = np.inf, 0.0
     for a in range(k):
         row = point.D[work.free[a]]
-        work.g1[a] = cost * dot(row, work.slope, 0, point.own)
-        work.g2[a] = dot(row, work.slope, point.own, row.size)
+        work.g1[a] = cost * dot(row[: point.own], work.slope[: point.own])
+        work.g2[a] = dot(row[point.own :], work.slope[point.own :])
         low, high = min(low, work.g2[a]), max(high, work.g2[a])
     return high - low > 1e-9 * high, high
 
@@ -139,10 +103,10 @@ def fill_hessian(point, work, k, mu, concave_part):
     ridge = 0.0
     for a in range(k):
         row = point.D[work.free[a]]
-        work.v[:own] = -concave_part * work.bend[:own] * row[:own]
-        work.v[own:] = mu * work.bend[own:] * row[own:]
+        for j in range(n):
+            work.v[j] = (mu if j >= own else -concave_part) * work.bend[j] * row[j]
         for b in range(a + 1):
-            K[a, b] = K[b, a] = dot(work.v, point.D[work.free[b]], 0, n)
+            K[a, b] = K[b, a] = dot(work.v, point.D[work.free[b]])
         reduced = abs(work.g1[a] - mu * work.g2[a])
         ridge = max(ridge, 1e-10 * abs(K[a, a]) + 1e-9 * reduced + 1e-13 * work.g2[a])
     for a in range(k):
@@ -171,31 +135,22 @@ def newton_step(point, work, k, mu, gap, level):
             K[k, k], x[k] = 1.0, mu
         regular = solve_linear(K, x, k + 2)
         # Two features have no room for curvature: both constraints fix the step.
-        if regular and (k == 2 or dot(work.g1, x, 0, k) < x[k] * gap):
+        if regular and (k == 2 or dot(work.g1[:k], x[:k]) < x[k] * gap):
             return True
     return regular
-
-
-@kernel
-def steepest_exchange(r, f, upper):
-    """The feature to raise and the feature to lower that reduce r'f fastest."""
-    up = down = -1
-    for m in range(f.size):
-        if f[m] < upper[m] and (up < 0 or r[m] < r[up]):
-            up = m
-        if f[m] > 0.0 and (down < 0 or r[m] > r[down]):
-            down = m
-    return up, down
 
 
 @kernel
 def reduced_gradient(point, work, cost, mu):
     """Fill r with ``cost * grad U1 - mu grad U2`` over all features; returns max |r|."""
     own = point.own
-    work.v[:own] = cost * work.slope[:own]
-    work.v[own:] = -mu * work.slope[own:]
+    for j in range(work.v.size):
+        work.v[j] = (cost if j < own else -mu) * work.slope[j]
     np.dot(point.D, work.v, work.r)
-    return max(work.r.max(), -work.r.min())
+    largest = 0.0
+    for m in range(work.r.size):
+        largest = max(largest, abs(work.r[m]))
+    return largest
 
 
 @kernel
@@ -256,29 +211,17 @@ def dismiss_at_bounds(point, work, f, k, block):
 
 
 @kernel
-def longest_step(point, work, f, k):
-    """Share of the step x, at most 1, that keeps the bounds, and which feature blocks it."""
-    t, block = 1.0, -1
-    for a in range(k):
-        m, x = work.free[a], work.x[a]
-        room = point.upper[m] - f[m] if x > 0.0 else f[m]
-        if x != 0.0 and t * abs(x) >= room:
-            t, block = room / abs(x), a
-    return t, block
-
-
-@kernel
 def line_search(point, work, k, t, level, weight, rho, mu, eps, u1, u2):
     """Halve t until the exact penalty (the Lagrangian where mu is fixed) falls enough."""
     work.dz[:] = 0.0
     descent = -rho * abs(eps - u2) if level else 0.0
     for a in range(k):
-        work.dz[:] += work.x[a] * point.D[work.free[a]]
+        add_scaled(work.dz, work.x[a], point.D[work.free[a]], work.dz)
         descent += work.x[a] * (weight * work.g1[a] - (0.0 if level else mu * work.g2[a]))
     start = weight * u1 + (rho * abs(eps - u2) if level else -mu * u2)
     halvings = 0
     while True:
-        work.trial[:] = work.z + t * work.dz
+        add_scaled(work.z, t, work.dz, work.trial)
         u1, u2 = utilities(point, work.trial, work.slope, work.bend)
         rounding = 1e-15 * (1.0 + rho)
         reached = weight * u1 + (rho * abs(eps - u2) if level else -mu * u2)
@@ -291,7 +234,7 @@ def line_search(point, work, k, t, level, weight, rho, mu, eps, u1, u2):
 @kernel
 def advance(point, work, f, k, level, weight, mu, rho, eps, u1, u2):
     """Move along x: new U1, U2, free features, whether U2 = eps holds now, and halvings."""
-    t, block = longest_step(point, work, f, k)
+    t, block = longest_step(point.upper, work.free, f, k, work.x)
     halvings = 0
     if t > 0.0:
         gap, old_u2 = eps - u2, u2
@@ -300,7 +243,7 @@ def advance(point, work, f, k, level, weight, mu, rho, eps, u1, u2):
             # The constraint became active on the way. U2 is concave: its chord is below it.
             t *= gap / (u2 - old_u2)
             level, halvings = True, 1
-            work.trial[:] = work.z + t * work.dz
+            add_scaled(work.z, t, work.dz, work.trial)
             u1, u2 = utilities(point, work.trial, work.slope, work.bend)
         work.z[:] = work.trial
         for a in range(k):
@@ -318,25 +261,25 @@ def penalty_for(work, k, gap, mu, new_mu, restore, cautious, previous):
     Just above the multiplier: a heavier one stalls on a curved constraint. A cautious
     one never falls, so that all steps lower one function and none can cycle.
     """
-    rising = 1.2 * dot(work.g1, work.x, 0, k) / max(abs(gap), 1e-300)
+    rising = 1.2 * dot(work.g1[:k], work.x[:k]) / max(abs(gap), 1e-300)
     if cautious:
         return max(previous, 2.0 * abs(mu) if restore else abs(new_mu), rising)
     return 1.0 if restore else max(1.001 * abs(new_mu), rising)
 
 
 @kernel
-def kkt_point(point, work, f, mu, eps, cost, cautious, max_iter):
+def kkt_point(point, work, f, mu, eps, cost, level, cautious, max_iter):
     """From f, in place, to a KKT point of (7) with U2 >= eps (cost 1) or of (6) (cost 0).
 
-    Returns U1, U2, mu, the KKT residual relative to max |r| (infinite if the iteration
-    did not end) and the number of iterations.
+    With `level` the search keeps to U2 = eps; without it mu is kept, until U2 falls to
+    eps. Returns U1, U2, mu, the KKT residual relative to max |r| (infinite if the
+    iteration did not end) and the number of iterations.
     """
     u1, u2, k = start_at(point, f, work)
     tol = LEVEL_TOL * eps
     eps += tol
-    level, stuck, penalty, iteration = cost > 0.0 and u2 < eps, False, 0.0, 0
-    if cost > 0.0 and not level:
-        mu = 0.0  # from inside U1 alone falls, until U2 = eps stops it
+    level = level or (cost > 0.0 and u2 < eps)
+    stuck, looked, penalty, iteration = False, False, 0.0, 0
     for iteration in range(max_iter):
         if k > MOST_FREE - 2:
             break
@@ -354,21 +297,26 @@ def kkt_point(point, work, f, mu, eps, cost, cautious, max_iter):
             if not newton_step(point, work, k, mu, gap, level):
                 break
             new_mu = work.x[k]
-            residual = np.abs(work.g1[:k] - new_mu * work.g2[:k] + work.x[k + 1]).max()
-        settled = residual <= 1e-9 * (1.0 + abs(new_mu)) * high
-        if settled and not restore and (not level or abs(gap) <= tol):
-            mu = new_mu
-            largest = reduced_gradient(point, work, cost, mu)
+            for a in range(k):
+                residual = max(residual, abs(work.g1[a] - new_mu * work.g2[a] + work.x[k + 1]))
+        scale = (1.0 + abs(new_mu)) * high
+        exact = residual <= 1e-9 * scale and (not level or abs(gap) <= tol)
+        near = residual <= NEAR * scale and abs(gap) <= NEAR * eps
+        if not restore and (exact or (near and not looked)):
+            largest = reduced_gradient(point, work, cost, new_mu)
             up, down = steepest_exchange(work.r, f, point.upper)
             # Where U1 and mu U2 cancel everywhere, r is rounding and no scale.
-            left = (work.r[down] - work.r[up]) / max(largest, 1e-2 * abs(mu) * high, 1e-300)
-            if left > PRICE_TOL and not (work.is_free[up] and work.is_free[down]):
-                k = admit(work, admit(work, k, up), down)
-            elif level and mu < 0.0:  # U2 >= eps does not bind: go on without it
+            left = (work.r[down] - work.r[up]) / max(largest, 1e-2 * abs(new_mu) * high, 1e-300)
+            gains = left > (PRICE_TOL if exact else 10.0 * NEAR)
+            looked = not gains
+            if gains and not (work.is_free[up] and work.is_free[down]):
+                k, mu = admit(work, admit(work, k, up), down), new_mu
+                continue
+            if exact and level and new_mu < 0.0:  # U2 >= eps does not bind: go on without it
                 level, mu = False, 0.0
-            else:
-                return u1, u2, mu, max(left, 0.0), iteration
-            continue
+                continue
+            if exact:
+                return u1, u2, new_mu, max(left, 0.0), iteration
         penalty = penalty_for(work, k, gap, mu, new_mu, restore, cautious, penalty)
         weight = 0.0 if restore and not cautious else cost
         u1, u2, k, level, halvings = advance(
@@ -381,19 +329,72 @@ def kkt_point(point, work, f, mu, eps, cost, cautious, max_iter):
 
 
 @kernel
-def least_u1(point, f, mu, eps, max_iter):
-    """(7) from f, in place: U1, U2, mu, KKT residual and iterations.
+def most_u2(point, f):
+    """(6) from f, in place; returns what kkt_point does."""
+    work = workspace(point.D.shape[0], point.D.shape[1])
+    return kkt_point(point, work, f, 1.0, 0.0, 0.0, False, False, MAX_ITER_SEPARATION)
+
+
+@kernel
+def least_u1(point, work, f, mu, eps, row):
+    """(7) from f, in place; fills row with U1, U2, mu, KKT residual and iterations.
 
     By turns bold and cautious until one of them ends: bold steps are fast but can
-    cycle; cautious ones cannot, but creep where the penalty has grown large.
+    cycle; cautious ones cannot, but creep where the penalty has grown large. With
+    mu = 0 the first moves lower U1 alone, until U2 = eps stops them.
     """
-    work = workspace(point.D.shape[0], point.D.shape[1])
-    u1 = u2 = used = 0
-    residual = np.inf
+    level, used = mu > 0.0, 0
     for attempt in range(MOST_ATTEMPTS):
         cautious = attempt % 2 == 1
-        u1, u2, mu, residual, steps = kkt_point(point, work, f, mu, eps, 1.0, cautious, max_iter)
-        used += steps
+        u1, u2, mu, residual, steps = kkt_point(
+            point, work, f, mu, eps, 1.0, level, cautious, MAX_ITER
+        )
+        level, used = True, used + steps
+        row[U1], row[U2], row[MU], row[RESIDUAL], row[ITERATIONS] = u1, u2, mu, residual, used
         if residual <= KKT_TOL and u2 >= eps:
             break
-    return u1, u2, mu, residual, used
+
+
+@kernel
+def serves(row, eps):
+    """Whether a row of the table is a converged answer for this level."""
+    return row[U2] >= eps and np.isfinite(row[RESIDUAL])
+
+
+@kernel
+def follow_up(point, levels, F, table):
+    """(7) for ascending levels of U2, each from the one before; the first is F[0], table[0]."""
+    work = workspace(point.D.shape[0], point.D.shape[1])
+    for b in range(1, levels.size):
+        F[b], table[b] = F[b - 1], table[b - 1]
+        table[b, ITERATIONS] = 0
+        if levels[b] > table[b, U2]:
+            least_u1(point, work, F[b], table[b, MU], levels[b], table[b])
+
+
+@kernel
+def follow_down(point, levels, F, table, only_failed):
+    """(7) again for descending levels, each from the one above; the best answer stays.
+
+    The one above serves here too. If it is still the better one, its U1 is lowered from
+    inside the constraint, so that U1 never falls as the level rises.
+    """
+    work = workspace(point.D.shape[0], point.D.shape[1])
+    row, f = np.empty(table.shape[1]), np.empty(F.shape[1])
+    for b in range(levels.size - 2, 0, -1):
+        eps, used = levels[b], table[b, ITERATIONS]
+        if eps <= table[0, U2]:
+            break
+        served = serves(table[b], eps)
+        for inside in (False, True):
+            if served and (only_failed or inside) and table[b, U1] <= table[b + 1, U1]:
+                break
+            f[:] = F[b + 1]
+            least_u1(point, work, f, 0.0 if inside else table[b + 1, MU], eps, row)
+            used += row[ITERATIONS]
+            if serves(row, eps) and (not served or row[U1] < table[b, U1]):
+                F[b], table[b], served = f, row, True
+        if not served:  # feasible, if not a local optimum of its own
+            F[b], table[b] = F[b + 1], table[b + 1]
+            table[b, RESIDUAL] = np.inf
+        table[b, ITERATIONS] = used

@@ -1,15 +1,13 @@
 """All betas of one representative point: (6), then (7) along beta and back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 from scipy.optimize import linprog
 
-from convexfs.native.llfs_newton import Point, kkt_point, least_u1, utilities, workspace
+from convexfs.native.llfs_kernels import Point, kernel, utilities
+from convexfs.native.llfs_newton import COLUMNS, follow_down, follow_up, most_u2
 
-#: Iterations of one attempt; 5 to 30 are usual.
-MAX_ITER = 100
 #: Gradients of U2 this close, relatively, are tied.
 TIE = 1e-9
 
@@ -46,19 +44,15 @@ class LocalPath:
     max_residual: float
 
 
-@dataclass
-class _Stop:
-    """Where the path stands at one beta."""
+@dataclass(frozen=True)
+class Maximiser:
+    """An answer to (6)."""
 
     f: np.ndarray
     u1: float
     u2: float
-    mu: float = 0.0
-    residual: float = 0.0
-    iterations: int = 0
-
-    def serves(self, eps: float) -> bool:
-        return self.u2 >= eps and np.isfinite(self.residual)
+    residual: float
+    iterations: int
 
 
 def local_point(
@@ -80,57 +74,43 @@ def local_path(point: Point, betas: np.ndarray, both_ways: bool = True) -> Local
     A second pass restarts each beta from its larger neighbour: what serves a larger
     beta serves a smaller one, and often leads to a better local optimum.
     """
-    widest, max_residual = maximiser(point)
-    eps_max = widest.u2
-    first = stop = _single(point)
-    stops = []
-    for beta in betas:
-        eps = beta * eps_max
-        if beta >= 1.0:
-            stop = _among_maximisers(point, widest)
-        elif eps > stop.u2:
-            stop = _solved(point, stop, eps)
-        stops.append(stop)
-    for b in range(len(betas) - 2, -1, -1):
-        eps = betas[b] * eps_max
-        if eps <= first.u2:
-            break
-        old = stops[b]
-        if both_ways or not old.serves(eps):
-            new = _solved(point, stops[b + 1], eps)
-            if new.serves(eps) and (not old.serves(eps) or new.u1 < old.u1):
-                stops[b] = new
-            elif not old.serves(eps):
-                # Feasible, if not a local optimum of its own.
-                larger = stops[b + 1]
-                stops[b] = _Stop(larger.f, larger.u1, larger.u2, larger.mu, np.inf)
-    columns = ("u1", "u2", "mu", "residual", "iterations")
-    table = {name: np.array([getattr(stop, name) for stop in stops]) for name in columns}
-    F = np.array([stop.f[:-1] for stop in stops])
-    return LocalPath(betas, F, **table, eps_max=eps_max, max_residual=max_residual)
+    widest = maximiser(point)
+    inner = betas[betas < 1.0]
+    # Row 0 is the single feature: the answer until U2 asks for more.
+    levels = np.concatenate([[0.0], inner, [1.0]]) * widest.u2
+    F, table = np.empty((len(levels), len(widest.f))), np.zeros((len(levels), len(COLUMNS)))
+    F[0], table[0, :2] = _single(point)
+    follow_up(point, levels[:-1], F[:-1], table[:-1])
+    best = _among_maximisers(point, widest)
+    F[-1], table[-1] = best.f, (best.u1, best.u2, 0.0, best.residual, best.iterations)
+    last = None if len(inner) < len(betas) else -1
+    follow_down(point, levels[:last], F[:last], table[:last], not both_ways)
+    rows = np.append(np.arange(1, len(inner) + 1), [-1] * (len(betas) - len(inner)))
+    columns = dict(zip(COLUMNS, table[rows].T, strict=True))
+    columns["iterations"] = columns["iterations"].astype(int)
+    return LocalPath(
+        betas, F[rows, :-1], **columns, eps_max=widest.u2, max_residual=widest.residual
+    )
 
 
-def _solved(point: Point, start: _Stop, eps: float) -> _Stop:
-    f = start.f.copy()
-    u1, u2, mu, residual, used = least_u1(point, f, start.mu, eps, MAX_ITER)
-    return _Stop(f, u1, u2, mu, residual, used)
-
-
-def maximiser(point: Point) -> tuple[_Stop, float]:
+def maximiser(point: Point) -> Maximiser:
     """(6), started from the features with the largest gradient at uniform f."""
-    n_features, n_samples = len(point.D) - 1, point.D.shape[1]
+    n_features = len(point.D) - 1
     budget = point.upper[-1] + 1.0
-    slope, bend = np.empty(n_samples), np.empty(n_samples)
-    utilities(point, point.D.sum(axis=0) * (budget / n_features), slope, bend)
-    gradient = point.D[:-1, point.own :] @ slope[point.own :]
+    gradient = _separation_gradient(point, point.D.sum(axis=0) * (budget / n_features))[:-1]
     f = np.zeros(n_features + 1)
     f[np.argsort(-gradient, kind="stable")[: int(budget)]] = 1.0
-    work = workspace(*point.D.shape)
-    u1, u2, _, residual, used = kkt_point(point, work, f, 1.0, 0.0, 0.0, False, 10 * MAX_ITER)
-    return _Stop(f, u1, u2, 0.0, residual, used), residual
+    u1, u2, _, residual, used = most_u2(point, f)
+    return Maximiser(f, u1, u2, residual, used)
 
 
-def _single(point: Point) -> _Stop:
+def _separation_gradient(point: Point, z: np.ndarray) -> np.ndarray:
+    slope = np.empty(len(z))
+    utilities(point, z, slope, np.empty(len(z)))
+    return point.D[:, point.own :] @ slope[point.own :]
+
+
+def _single(point: Point) -> tuple[np.ndarray, tuple[float, float]]:
     """The feature of least U1 alone: the global optimum of (7) while U2 allows it.
 
     U1 is concave, so least at a corner; it increases in f, so at a corner with one feature.
@@ -139,11 +119,10 @@ def _single(point: Point) -> _Stop:
     best = least_single(point.D, point.own, point.s, point.lam)
     f[best], f[-1] = 1.0, point.upper[-1]
     n = point.D.shape[1]
-    u1, u2 = utilities(point, point.D[best], np.empty(n), np.empty(n))
-    return _Stop(f, u1, u2)
+    return f, utilities(point, point.D[best], np.empty(n), np.empty(n))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def least_single(D, own, s, lam):
     """Feature of least U1(e_m); most are passed over by the chord G(z) >= z G(top)/top."""
     least, best = np.inf, 0
@@ -160,15 +139,13 @@ def least_single(D, own, s, lam):
     return best
 
 
-def _among_maximisers(point: Point, widest: _Stop) -> _Stop:
+def _among_maximisers(point: Point, widest: Maximiser) -> Maximiser:
     r"""Of all maximisers of (6) one of least U1: the answer at beta = 1.
 
     G is strictly concave, so all maximisers have the same distances to the other
     classes; they differ by exchanges d of tied features with :math:`A_2 d = 0`. U1 is
     minimised over these by majorise-minimise, a small linear program a step.
     """
-    n = point.D.shape[1]
-    slope = np.empty(n)
     best = widest
     tied = _tied(point, widest.f)
     if len(tied) < 2:
@@ -176,28 +153,27 @@ def _among_maximisers(point: Point, widest: _Stop) -> _Stop:
     columns = np.column_stack([point.D[tied, point.own :], np.ones(len(tied))])
     if np.linalg.matrix_rank(columns) == len(tied):
         return best
+    n = point.D.shape[1]
+    slope, bend = np.empty(n), np.empty(n)
     for _ in range(20):
         f = best.f.copy()
-        utilities(point, point.D.T @ f, slope, np.empty(n))
+        utilities(point, f @ point.D, slope, bend)
         cost = point.D[tied, : point.own] @ slope[: point.own]
         bounds = np.column_stack([-f[tied], point.upper[tied] - f[tied]])
         found = linprog(cost, A_eq=columns.T, b_eq=np.zeros(n - point.own + 1), bounds=bounds)
         if not found.success:
             break
         f[tied] = np.clip(f[tied] + found.x, 0.0, point.upper[tied])
-        u1, u2 = utilities(point, point.D.T @ f, slope, np.empty(n))
+        u1, u2 = utilities(point, f @ point.D, slope, bend)
         if u1 >= best.u1 * (1 - 1e-12) or u2 < widest.u2 * (1 - 1e-14):
             break
-        best = _Stop(f, u1, u2, 0.0, widest.residual, widest.iterations)
+        best = replace(widest, f=f, u1=u1, u2=u2)
     return best
 
 
 def _tied(point: Point, f: np.ndarray) -> np.ndarray:
     """Features that an exchange could move without loss of U2, to first order."""
-    n = point.D.shape[1]
-    slope = np.empty(n)
-    utilities(point, point.D.T @ f, slope, np.empty(n))
-    gradient = point.D[:, point.own :] @ slope[point.own :]
+    gradient = _separation_gradient(point, f @ point.D)
     can_rise, can_fall = f < point.upper, f > 0
     if not can_rise.any():
         return np.empty(0, dtype=np.int64)

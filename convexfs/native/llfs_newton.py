@@ -48,14 +48,14 @@ PRICE_TOL, KKT_TOL = 1e-8, 1e-6
 NEAR = 1e-3
 #: U2 is brought this much, relatively, above what is asked, and at most twice that.
 LEVEL_TOL = 1e-11
-#: Bounds on iterations: of one attempt at (7), where 5 to 30 are usual, and of (6).
-MOST_HALVINGS, MOST_ATTEMPTS, MAX_ITER, MAX_ITER_SEPARATION = 30, 10, 100, 1000
+#: Bounds on the work of a step, of a solution, and of an attempt; 5 to 30 are usual.
+MOST_HALVINGS, MOST_ATTEMPTS, MAX_ITER = 30, 10, 100
 #: Columns of the table of a path.
 COLUMNS = ("u1", "u2", "mu", "residual", "iterations")
 U1, U2, MU, RESIDUAL, ITERATIONS = range(5)
 
 #: What an iteration writes into, allocated once.
-Work = namedtuple("Work", "z trial dz slope bend v r rise free is_free g1 g2 K x")
+Work = namedtuple("Work", "z trial dz slope bend v r rise climb free is_free g1 g2 K x")
 
 
 @kernel
@@ -64,7 +64,7 @@ def workspace(n_features, n_samples):
     n, m, k = n_samples, n_features, MOST_FREE
     return Work(
         np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n),
-        np.empty(m), np.empty(m), np.empty(k, np.int64), np.zeros(m, np.bool_),
+        np.empty(m), np.empty(m), np.empty(m), np.empty(k, np.int64), np.zeros(m, np.bool_),
         np.empty(k), np.empty(k), np.empty((k + 2, k + 2)), np.empty(k + 2),
     )  # fmt: skip
 
@@ -141,15 +141,14 @@ def newton_step(point, work, k, mu, gap, level):
 
 
 @kernel
-def reduced_gradient(point, work, cost, mu):
+def reduced_gradient(point, work, cost, mu, r):
     """Fill r with ``cost * grad U1 - mu grad U2`` over all features; returns max |r|."""
-    own = point.own
     for j in range(work.v.size):
-        work.v[j] = (cost if j < own else -mu) * work.slope[j]
-    np.dot(point.D, work.v, work.r)
+        work.v[j] = (cost if j < point.own else -mu) * work.slope[j]
+    np.dot(point.D, work.v, r)
     largest = 0.0
-    for m in range(work.r.size):
-        largest = max(largest, abs(work.r[m]))
+    for m in range(r.size):
+        largest = max(largest, abs(r[m]))
     return largest
 
 
@@ -170,18 +169,18 @@ def restoring_step(point, work, f, k, gap, cost):
     Dinkelbach's iteration on the ratio of the two; exchanges that hardly move U2 are
     ignored. Returns the number of free features, 0 if no exchange moves U2, and the price.
     """
-    reduced_gradient(point, work, 0.0, -1.0 if gap > 0.0 else 1.0)
-    work.rise[:] = work.r
-    reduced_gradient(point, work, cost, 0.0)
-    g1, rise = work.r, work.rise
-    up, down = steepest_exchange(-rise, f, point.upper)
+    r, rise, climb = work.r, work.rise, work.climb
+    reduced_gradient(point, work, cost, 0.0, climb)
+    reduced_gradient(point, work, 0.0, -1.0 if gap > 0.0 else 1.0, rise)
+    add_scaled(rise, -2.0, rise, r)
+    up, down = steepest_exchange(r, f, point.upper)
     least = 0.05 * (rise[up] - rise[down])
     if least <= 0.0:
         return 0, 0.0
     price = 0.0
     for _ in range(20):
-        price = (g1[up] - g1[down]) / (rise[up] - rise[down])
-        r = g1 - price * rise
+        price = (climb[up] - climb[down]) / (rise[up] - rise[down])
+        add_scaled(climb, -price, rise, r)
         i, j = steepest_exchange(r, f, point.upper)
         if r[j] - r[i] <= 1e-12 * abs(r[j]) or rise[i] - rise[j] <= least:
             break
@@ -268,19 +267,19 @@ def penalty_for(work, k, gap, mu, new_mu, restore, cautious, previous):
 
 
 @kernel
-def kkt_point(point, work, f, mu, eps, cost, level, cautious, max_iter):
+def kkt_point(point, work, f, mu, eps, cost, cautious):
     """From f, in place, to a KKT point of (7) with U2 >= eps (cost 1) or of (6) (cost 0).
 
-    With `level` the search keeps to U2 = eps; without it mu is kept, until U2 falls to
-    eps. Returns U1, U2, mu, the KKT residual relative to max |r| (infinite if the
-    iteration did not end) and the number of iterations.
+    The search keeps to U2 = eps; but (6), and (7) started inside with mu = 0, keep mu,
+    (7) until U2 falls to eps. Returns U1, U2, mu, the KKT residual relative to max |r|
+    (infinite if the iteration did not end) and the number of iterations.
     """
     u1, u2, k = start_at(point, f, work)
     tol = LEVEL_TOL * eps
     eps += tol
-    level = level or (cost > 0.0 and u2 < eps)
+    level = cost > 0.0 and (mu > 0.0 or u2 < eps)
     stuck, looked, penalty, iteration = False, False, 0.0, 0
-    for iteration in range(max_iter):
+    for iteration in range(MAX_ITER):
         if k > MOST_FREE - 2:
             break
         gap = eps - u2 if cost > 0.0 else 0.0
@@ -303,7 +302,7 @@ def kkt_point(point, work, f, mu, eps, cost, level, cautious, max_iter):
         exact = residual <= 1e-9 * scale and (not level or abs(gap) <= tol)
         near = residual <= NEAR * scale and abs(gap) <= NEAR * eps
         if not restore and (exact or (near and not looked)):
-            largest = reduced_gradient(point, work, cost, new_mu)
+            largest = reduced_gradient(point, work, cost, new_mu, work.r)
             up, down = steepest_exchange(work.r, f, point.upper)
             # Where U1 and mu U2 cancel everywhere, r is rounding and no scale.
             left = (work.r[down] - work.r[up]) / max(largest, 1e-2 * abs(new_mu) * high, 1e-300)
@@ -329,30 +328,27 @@ def kkt_point(point, work, f, mu, eps, cost, level, cautious, max_iter):
 
 
 @kernel
-def most_u2(point, f):
-    """(6) from f, in place; returns what kkt_point does."""
-    work = workspace(point.D.shape[0], point.D.shape[1])
-    return kkt_point(point, work, f, 1.0, 0.0, 0.0, False, False, MAX_ITER_SEPARATION)
-
-
-@kernel
-def least_u1(point, work, f, mu, eps, row):
-    """(7) from f, in place; fills row with U1, U2, mu, KKT residual and iterations.
+def local_optimum(point, work, f, mu, eps, cost, row):
+    """(6) or (7) from f, in place; fills row with U1, U2, mu, KKT residual and iterations.
 
     By turns bold and cautious until one of them ends: bold steps are fast but can
-    cycle; cautious ones cannot, but creep where the penalty has grown large. With
-    mu = 0 the first moves lower U1 alone, until U2 = eps stops them.
+    cycle; cautious ones cannot, but creep where the penalty has grown large.
     """
-    level, used = mu > 0.0, 0
+    used = 0
     for attempt in range(MOST_ATTEMPTS):
         cautious = attempt % 2 == 1
-        u1, u2, mu, residual, steps = kkt_point(
-            point, work, f, mu, eps, 1.0, level, cautious, MAX_ITER
-        )
-        level, used = True, used + steps
+        u1, u2, mu, residual, steps = kkt_point(point, work, f, mu, eps, cost, cautious)
+        used += steps
         row[U1], row[U2], row[MU], row[RESIDUAL], row[ITERATIONS] = u1, u2, mu, residual, used
         if residual <= KKT_TOL and u2 >= eps:
             break
+
+
+@kernel
+def most_u2(point, f, row):
+    """(6) from f, in place; fills row as local_optimum does."""
+    work = workspace(point.D.shape[0], point.D.shape[1])
+    local_optimum(point, work, f, 1.0, 0.0, 0.0, row)
 
 
 @kernel
@@ -369,7 +365,7 @@ def follow_up(point, levels, F, table):
         F[b], table[b] = F[b - 1], table[b - 1]
         table[b, ITERATIONS] = 0
         if levels[b] > table[b, U2]:
-            least_u1(point, work, F[b], table[b, MU], levels[b], table[b])
+            local_optimum(point, work, F[b], table[b, MU], levels[b], 1.0, table[b])
 
 
 @kernel
@@ -390,7 +386,8 @@ def follow_down(point, levels, F, table, only_failed):
             if served and (only_failed or inside) and table[b, U1] <= table[b + 1, U1]:
                 break
             f[:] = F[b + 1]
-            least_u1(point, work, f, 0.0 if inside else table[b + 1, MU], eps, row)
+            mu = 0.0 if inside else table[b + 1, MU]
+            local_optimum(point, work, f, mu, eps, 1.0, row)
             used += row[ITERATIONS]
             if serves(row, eps) and (not served or row[U1] < table[b, U1]):
                 F[b], table[b], served = f, row, True

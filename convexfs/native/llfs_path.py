@@ -100,8 +100,10 @@ def maximiser(point: Point) -> Maximiser:
     gradient = _separation_gradient(point, point.D.sum(axis=0) * (budget / n_features))[:-1]
     f = np.zeros(n_features + 1)
     f[np.argsort(-gradient, kind="stable")[: int(budget)]] = 1.0
-    u1, u2, _, residual, used = most_u2(point, f)
-    return Maximiser(f, u1, u2, residual, used)
+    row = np.empty(len(COLUMNS))
+    most_u2(point, f, row)
+    u1, u2, _, residual, used = row.tolist()
+    return Maximiser(f, u1, u2, residual, int(used))
 
 
 def _separation_gradient(point: Point, z: np.ndarray) -> np.ndarray:

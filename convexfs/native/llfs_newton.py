@@ -145,9 +145,9 @@ def reduced_gradient(point, work, cost, mu, r):
     """Fill r with ``cost * grad U1 - mu grad U2`` over all features; returns max |r|."""
     for j in range(work.v.size):
         work.v[j] = (cost if j < point.own else -mu) * work.slope[j]
-    np.dot(point.D, work.v, r)
     largest = 0.0
     for m in range(r.size):
+        r[m] = dot(point.D[m], work.v)
         largest = max(largest, abs(r[m]))
     return largest
 

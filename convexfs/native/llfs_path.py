@@ -75,17 +75,15 @@ def local_path(point: Point, betas: np.ndarray, both_ways: bool = True) -> Local
     beta serves a smaller one, and often leads to a better local optimum.
     """
     widest = maximiser(point)
-    inner = betas[betas < 1.0]
-    # Row 0 is the single feature: the answer until U2 asks for more.
-    levels = np.concatenate([[0.0], inner, [1.0]]) * widest.u2
+    # Row 0 is the single feature, the answer until U2 asks for more; the last is beta = 1.
+    levels = np.concatenate([[0.0], betas[betas < 1.0], [1.0]]) * widest.u2
     F, table = np.empty((len(levels), len(widest.f))), np.zeros((len(levels), len(COLUMNS)))
     F[0], table[0, :2] = _single(point)
     follow_up(point, levels[:-1], F[:-1], table[:-1])
     best = _among_maximisers(point, widest)
     F[-1], table[-1] = best.f, (best.u1, best.u2, 0.0, best.residual, best.iterations)
-    last = None if len(inner) < len(betas) else -1
-    follow_down(point, levels[:last], F[:last], table[:last], not both_ways)
-    rows = np.append(np.arange(1, len(inner) + 1), [-1] * (len(betas) - len(inner)))
+    follow_down(point, levels, F, table, not both_ways)
+    rows = np.minimum(np.arange(len(betas)) + 1, len(levels) - 1)
     columns = dict(zip(COLUMNS, table[rows].T, strict=True))
     columns["iterations"] = columns["iterations"].astype(int)
     return LocalPath(

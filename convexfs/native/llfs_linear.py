@@ -40,7 +40,7 @@ def priced_minimum(c: np.ndarray, d: np.ndarray, level: float, max_features: int
         mu = float(c @ dear - c @ cheap) / rise if rise > 0 else mu
         reduced = c - mu * d
         corner = _corner(reduced, max_features)
-        rounding = 1e-15 * (np.abs(reduced) @ np.maximum(cheap, corner))
+        rounding = 1e-15 * ((np.abs(c) + mu * np.abs(d)) @ np.maximum(cheap, corner))
         if rise <= 0 or reduced @ corner >= reduced @ cheap - rounding:
             break
         if d @ corner >= level:

@@ -33,7 +33,7 @@ def solve(arguments: argparse.Namespace) -> int:
     out = arguments.out or Path("runs") / Path(arguments.files[0]).stem
     console = Console(stderr=True)
     try:
-        with open_executor(arguments.executor) as executor, _bar(console) as watch:
+        with open_executor(arguments.executor) as executor, progress_bar(console) as watch:
             progress = solve_files(
                 arguments.files,
                 out,
@@ -47,19 +47,14 @@ def solve(arguments: argparse.Namespace) -> int:
                 watch=watch,
             )
     except KeyboardInterrupt:
-        console.print(
-            f"Stopped; what was finished is in {out}. To go on:\n  {_same_line()}",
-            highlight=False,
-            soft_wrap=True,
-        )
-        return 130
+        return stopped(console, out)
     _report(Console(width=None if sys.stdout.isatty() else 140), progress)
     return 1 if progress.failed else 0
 
 
 def export(arguments: argparse.Namespace) -> int:
     """Write the results of a run as one table (.parquet, .csv or .jsonl)."""
-    from convexfs.batch.store import export as export_run
+    from convexfs.study.outcomes import export as export_run
 
     export_run(arguments.folder, arguments.to)
     return 0
@@ -89,7 +84,7 @@ def add_export_options(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def _bar(console: Console) -> Any:
+def progress_bar(console: Console) -> Any:
     """Yield a function that shows progress on a terminal."""
     columns = (
         BarColumn(),
@@ -112,6 +107,17 @@ def _bar(console: Console) -> Any:
             )
 
         yield watch
+
+
+def stopped(console: Console, out: Path) -> int:
+    """Say how to go on with a run that was interrupted; return the exit code."""
+    line = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    console.print(
+        f"Stopped; what was finished is in {out}. To go on:\n  {line}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return 130
 
 
 def _report(console: Console, progress: "Progress") -> None:
@@ -142,10 +148,6 @@ def _report(console: Console, progress: "Progress") -> None:
         console.print(f"… and {len(progress.failed) - SHOWN_FAILURES} more failed")
     if progress.failed:
         console.print("To try the failed ones again, add --retry-failed to the same line.")
-
-
-def _same_line() -> str:
-    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
 COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+#: Samples a leaf of a tree may have.
+LEAF = 64
+
 kernel = njit(nogil=True, cache=True)
 
 
@@ -87,16 +90,139 @@ def sphere_and_score(X, same, centre, features, gamma, normalised):
     """
     squared = squared_distances(X, X[centre], features)
     radius = sphere_radius(np.sqrt(squared), same, centre, gamma, normalised)
+    tree = _tree(X, features)
+    order = tree[0]
+    labels = same[order]
+    scratch = np.empty(order.size)
     detected = alarms = 0
-    for j in range(X.shape[0]):
-        if squared[j] <= radius * radius:
-            agrees = nearest_agrees(X, j, X[j], features, same, np.inf)
-            if same[j]:
-                detected += agrees
-            else:
-                alarms += agrees
+    for j in range(order.size):
+        if squared[order[j]] <= radius * radius and _others_agree(tree, j, labels, scratch):
+            detected += labels[j]
+            alarms += not labels[j]
     n_same = same.sum()
     return radius, detected / n_same - alarms / (same.size - n_same)
+
+
+@kernel
+def _tree(X, features):
+    """Samples in some coordinates, halved along the widest until few are left together.
+
+    Node i is halved into 2i and 2i + 1; all leaves have the same depth.
+
+    Returns
+    -------
+    order, P, ends, boxes
+        Rows of X in the order of the leaves; their coordinates, one row each; and of
+        every node its samples first:last, and their least and largest coordinates.
+    """
+    n, k = X.shape[0], features.size
+    depth = 0
+    while n >> depth > LEAF:
+        depth += 1
+    columns = np.empty((k, n))
+    for j in range(n):
+        for q in range(k):
+            columns[q, j] = X[j, features[q]]
+    order = np.arange(n)
+    ends = np.zeros((2 << depth, 2), dtype=np.int64)
+    boxes = np.empty((2 << depth, 2, k))
+    ends[1, 1] = n
+    for node in range(1, 2 << depth):
+        first, last = ends[node]
+        widest, width = 0, -1.0
+        for q in range(k):
+            low = high = columns[q, order[first]]
+            for j in range(first + 1, last):
+                value = columns[q, order[j]]
+                low, high = min(low, value), max(high, value)
+            boxes[node, 0, q], boxes[node, 1, q] = low, high
+            if high - low > width:
+                widest, width = q, high - low
+        if node < 1 << depth:
+            middle = (first + last) // 2
+            _halve(order, columns[widest], first, middle, last - 1)
+            ends[2 * node] = first, middle
+            ends[2 * node + 1] = middle, last
+    P = np.empty((k, n))
+    for q in range(k):
+        for j in range(n):
+            P[q, j] = columns[q, order[j]]
+    return order, P, ends, boxes
+
+
+@kernel
+def _halve(order, column, low, middle, high):
+    """Rearrange order[low : high + 1]: no value before `middle` is above one after it."""
+    while low < high:
+        pivot = column[order[(low + high) // 2]]
+        i, j = low, high
+        while i <= j:
+            while column[order[i]] < pivot:
+                i += 1
+            while column[order[j]] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if j < middle:
+            low = i
+        if i > middle:
+            high = j
+
+
+@kernel
+def _others_agree(tree, j, labels, scratch):
+    """:func:`nearest_agrees` for sample j of the tree, which spares most distances."""
+    _, P, ends, boxes = tree
+    nearest, agree, ties = np.inf, 0, 0
+    waiting = np.empty(64, dtype=np.int64)
+    waiting[0], n_waiting = 1, 1
+    while n_waiting:
+        n_waiting -= 1
+        node = waiting[n_waiting]
+        if _to_box(boxes[node], P, j) > nearest:
+            continue
+        if 2 * node < len(ends):
+            # The nearer half waits last, and so is looked at first.
+            right = _to_box(boxes[2 * node], P, j) > _to_box(boxes[2 * node + 1], P, j)
+            waiting[n_waiting] = 2 * node + (not right)
+            waiting[n_waiting + 1] = 2 * node + right
+            n_waiting += 2
+            continue
+        first, last = ends[node]
+        squared, in_class = scratch[first:last], labels[first:last]
+        _squared_to(P[:, first:last], P[:, j], squared)
+        if first <= j < last:
+            squared[j - first] = np.inf
+        for i in range(squared.size):
+            if squared[i] > nearest:
+                continue
+            if squared[i] < nearest:
+                nearest, agree, ties = squared[i], 0, 0
+            ties += 1
+            agree += in_class[i]
+    return 2 * agree > ties
+
+
+@kernel
+def _squared_to(P, row, out):
+    """From `row` to every column of P, coordinate by coordinate, which is quick."""
+    out[:] = 0.0
+    for q in range(row.size):
+        for i in range(out.size):
+            step = P[q, i] - row[q]
+            out[i] += step * step
+
+
+@kernel
+def _to_box(box, P, j):
+    """Squared distance to a box: rounding is monotone, so to no sample in it is it less."""
+    d = 0.0
+    for q in range(P.shape[0]):
+        step = max(box[0, q] - P[q, j], P[q, j] - box[1, q], 0.0)
+        d += step * step
+    return d
 
 
 @kernel

@@ -40,7 +40,7 @@ def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) 
     if len(weights) > MOST_BARS:
         figure = weight_stems(weights, np.flatnonzero(support))
     else:
-        figure, axes = _figure(7, 1.2 + 0.24 * len(weights))
+        figure, axes = new_figure(7, 1.2 + 0.24 * len(weights))
         order = np.argsort(-weights, kind="stable")
         colours = ["tab:blue" if support[j] else "lightgrey" for j in order]
         axes.barh([names[j] for j in order], weights[order], color=colours)
@@ -65,7 +65,7 @@ def weight_stems(weights: np.ndarray, relevant: Sequence[int] | np.ndarray = ())
     -------
     matplotlib.figure.Figure
     """
-    figure, axes = _figure()
+    figure, axes = new_figure()
     # A million zeros would be a million lines on the axis.
     used = np.flatnonzero(weights)
     known = np.isin(used, relevant)
@@ -74,7 +74,8 @@ def weight_stems(weights: np.ndarray, relevant: Sequence[int] | np.ndarray = ())
         axes.vlines(used[chosen] + 1, 0, weights[used[chosen]], colors=colour, linewidth=1)
         if few:
             axes.plot(used[chosen] + 1, weights[used[chosen]], "o", color=colour, markersize=4)
-    axes.set(xlabel="feature index", ylabel="weight", xlim=(0, len(weights) + 1), ylim=(0, None))
+    axes.set(xlabel="feature index", ylabel="weight", xlim=(0, len(weights) + 1))
+    axes.set(ylim=(0 if weights.min(initial=0.0) >= 0 else None, None))
     axes.set_title(f"{len(used)} of {len(weights)} features have weight", loc="left")
     return figure
 
@@ -91,7 +92,7 @@ def convergence_curve(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> A
     -------
     matplotlib.figure.Figure
     """
-    figure, axes = _figure()
+    figure, axes = new_figure()
     for label, history in histories.items():
         residuals = [row["residual"] for row in history]
         axes.plot(range(1, len(residuals) + 1), residuals, ".-", label=label)
@@ -154,7 +155,8 @@ def _feature_name(feature: int, names: Sequence[str] | None) -> str:
     return f"feature {feature + 1}" if names is None else names[feature]
 
 
-def _figure(width: float = 8, height: float = 4) -> tuple[Any, Any]:
+def new_figure(width: float = 8, height: float = 4) -> tuple[Any, Any]:
+    """A figure of this size in inches and its one pair of axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")

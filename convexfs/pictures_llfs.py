@@ -17,21 +17,41 @@ def support_map(support: np.ndarray, codes: np.ndarray, groups: np.ndarray | Non
     """
     order = np.lexsort((codes if groups is None else groups, codes))
     figure, axes = _axes(8, 5)
-    axes.imshow(support[order], aspect="auto", interpolation="nearest", cmap="Greys")
-    for edge in np.flatnonzero(np.diff(codes[order])) + 0.5:
+    n, m = support.shape
+    axes.imshow(
+        support[order], aspect="auto", interpolation="nearest", cmap="Blues",
+        extent=(0.5, m + 0.5, n + 0.5, 0.5),
+    )  # fmt: skip
+    sizes = np.bincount(codes)
+    ends = np.cumsum(sizes)
+    for edge in ends[:-1] + 0.5:
         axes.axhline(edge, color="tab:red", linewidth=1)
-    axes.set(xlabel="feature", ylabel="sample, by class")
+    axes.set_yticks(ends - sizes / 2 + 0.5, [f"class {code}" for code in range(len(sizes))])
+    axes.tick_params(axis="y", length=0)
+    # Without a frame a feature at the edge is not mistaken for it.
+    axes.spines[:].set_visible(False)
+    axes.set(xlabel="feature", ylabel=f"{n} samples")
     axes.set_title("features each sample selects", loc="left")
     return figure
 
 
 def selection_shares(support: np.ndarray, groups: np.ndarray, names: list[str]) -> Any:
-    """Percentage of the samples of each group that select each feature (Fig. 6, 7, 9)."""
+    """Percentage of the samples of each group that select each feature (Fig. 6, 7, 9).
+
+    Features that nobody in a group selects are left out.
+    """
     figure, axes = _axes(8, 4)
     for number, name in enumerate(names):
         share = 100 * support[groups == number].mean(axis=0)
-        axes.plot(np.arange(1, len(share) + 1), share, ".", label=name)
-    axes.set(xlabel="feature", ylabel="% of samples", ylim=(-3, 103))
+        share[share == 0] = np.nan
+        # Hollow and of different sizes, so that equal shares can be told apart.
+        look = {
+            "marker": "so^Dv"[number % 5],
+            "markersize": 5 + 2 * number % 10,
+            "fillstyle": "none",
+        }
+        axes.plot(np.arange(1, len(share) + 1), share, linestyle="", label=name, **look)
+    axes.set(xlabel="feature", ylabel="% of samples", ylim=(0, 106), xlim=(0, support.shape[1] + 1))
     axes.legend(frameon=False)
     axes.set_title("how often a feature is selected", loc="left")
     return figure
@@ -52,12 +72,12 @@ def distance_histograms(
     axes.axvline(radius, color="black", linestyle="--", label="radius")
     axes.set(xlabel="distance in the selected features", ylabel="samples")
     axes.legend(frameon=False)
-    axes.set_title(f"around sample {point}", loc="left")
+    axes.set_title(f"around sample {point}, in {len(features)} features", loc="left")
     return figure
 
 
 def pareto_front(table: np.ndarray) -> Any:
-    """U1 against U2 of one sample over beta, relaxed and rounded.
+    """Least U1 of one sample for each level that U2 must reach, relaxed and rounded.
 
     Parameters
     ----------
@@ -65,10 +85,10 @@ def pareto_front(table: np.ndarray) -> Any:
         A row of ``LLFS.points_``.
     """
     figure, axes = _axes(6, 4)
-    axes.plot(table["u2"], table["u1"], ".-", label="relaxed, local optima")
-    kept = np.isfinite(table["rounded_u1"])
-    axes.plot(table["level"][kept], table["rounded_u1"][kept], "x", label="rounded, at its level")
-    axes.set(xlabel="U2, separation", ylabel="U1, compactness")
+    kept = table[np.isfinite(table["rounded_u1"])]
+    axes.plot(table["level"], table["u1"], ".-", label="relaxed, local optima")
+    axes.plot(kept["level"], kept["rounded_u1"], "x", label="rounded to a set")
+    axes.set(xlabel="separation: U2 at least", ylabel="compactness: U1")
     axes.legend(frameon=False)
     axes.set_title("what separation costs", loc="left")
     return figure

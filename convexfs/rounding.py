@@ -6,6 +6,7 @@ compared are means of :math:`G(z) = 1/(1+e^{-sz}) - 1/2 + \lambda z` over summed
 z: least to one set of samples, at least `level` to the other (s = 0 is the linear case).
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -35,6 +36,7 @@ def best_rounding(
     how: str = "enumerate",
     n_draws: int = 1000,
     seed: Any = 0,
+    allows: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[np.ndarray | None, float]:
     """Feasible rounding of f with the least mean G of its distances to `same`.
 
@@ -48,6 +50,8 @@ def best_rounding(
     how : {"enumerate", "random"}
     n_draws, seed
         Of the random roundings.
+    allows : callable, optional
+        Of an array of sets, one a row, tells which may be taken.
 
     Returns
     -------
@@ -55,20 +59,20 @@ def best_rounding(
         None and infinity if no rounding is feasible.
     """
     check_choice("rounding", how, HOW)
-    whole = np.flatnonzero(f >= 1.0 - SNAP)
-    open_ = np.flatnonzero((f > SNAP) & (f < 1.0 - SNAP))
-    if how == "enumerate" and len(open_) <= MOST_ENUMERATED:
-        patterns = _all_patterns(len(open_))
+    open_ = (f > SNAP) & (f < 1.0 - SNAP)
+    n_open = np.count_nonzero(open_)
+    if how == "enumerate" and n_open <= MOST_ENUMERATED:
+        patterns = _all_patterns(n_open)
     else:
-        draws = np.random.default_rng(seed).random((n_draws, len(open_)))
+        draws = np.random.default_rng(seed).random((n_draws, n_open))
         patterns = np.unique(draws < f[open_], axis=0)
-    best, value = _best_pattern(same, other, whole, open_, patterns, s, lam, level, max_features)
-    if best < 0:
-        return None, np.inf
-    mask = np.zeros(len(f), dtype=bool)
-    mask[whole] = True
-    mask[open_[patterns[best]]] = True
-    return mask, value
+    mask = f >= 1.0 - SNAP
+    if allows is not None:
+        sets = np.repeat(mask[None], len(patterns), axis=0)
+        sets[:, open_] = patterns
+        patterns = patterns[allows(sets)]
+    value = _fill_in(mask, open_, patterns, same, other, s, lam, level, max_features)
+    return (mask, value) if value < np.inf else (None, np.inf)
 
 
 def swap_search(
@@ -112,20 +116,23 @@ def _sum_of(a, features):
 
 
 @kernel
-def _best_pattern(same, other, whole, open_, patterns, s, lam, level, max_features):
-    """Number and value of the best feasible pattern; -1 if there is none."""
+def _fill_in(mask, open_, patterns, same, other, s, lam, level, max_features):
+    """Put the best feasible pattern into the open entries of mask; infinity if none is."""
+    whole, open_ = np.flatnonzero(mask), np.flatnonzero(open_)
     base_same, base_other = _sum_of(same, whole), _sum_of(other, whole)
     best, least = -1, np.inf
     for p in range(patterns.shape[0]):
         chosen = open_[patterns[p]]
         if not 1 <= whole.size + chosen.size <= max_features:
             continue
-        if _mean_utility(base_other + _sum_of(other, chosen), s, lam) < level - _LEVEL_TOL:
-            continue
         value = _mean_utility(base_same + _sum_of(same, chosen), s, lam)
-        if value < least:
+        if value >= least:
+            continue
+        if _mean_utility(base_other + _sum_of(other, chosen), s, lam) >= level - _LEVEL_TOL:
             best, least = p, value
-    return best, least
+    if best >= 0:
+        mask[open_[patterns[best]]] = True
+    return least
 
 
 @kernel

@@ -12,7 +12,7 @@ from convexfs.batch.problem_file import FOLDER, ProblemFile, load_problem_file
 from convexfs.data import Dataset, load
 from convexfs.errors import InputError
 from convexfs.formulations import FORMULATIONS, Formulation, formulation
-from convexfs.methods.step import call_by_name
+from convexfs.methods.step import stated
 
 #: What a formulation is stated on if nothing else is said.
 DATA = "iris"
@@ -71,8 +71,8 @@ class Source:
         taken = inspect.signature(numbers).parameters
         for_numbers = {name: value for name, value in chosen.items() if name in taken}
         values, hyper = numbers(data.X, data.y, **for_numbers)
-        build = (self.file.build if self.file else None) or self.formulation.build
-        return call_by_name(build, {**values, **hyper, **chosen}), values
+        build = self.file.build if self.file else None
+        return stated(self.formulation, {**values, **hyper, **chosen}, build), values
 
 
 def _source(name: str) -> Source:

@@ -13,6 +13,10 @@ has the root bounded by :func:`logo_risk_bound`. The bounds are above 1, and so 
 nothing, at the sizes of the paper's experiments; that for narrow kernels rests on
 a count of cells (Theorem 7) that is not proven beyond two features, and is given as
 stated in the paper.
+
+LLFS (Armanfard, Reilly and Komeili 2017, Sec. III-D) counts the dichotomies its spheres
+make, for raw impurity and without the nearest neighbour's say; its bounds hold as stated
+there.
 """
 
 import math
@@ -103,3 +107,45 @@ def _confidence(n_samples: int, n_features: int, delta: float, kernel: str) -> f
         return 4 * complexity + math.log(2 / delta)
     cells = n_samples * (n_samples / 2 - 1) ** 2 + 1
     return complexity + math.log(8 * cells / delta)
+
+
+def vc_dimension(n_spheres: int, gamma: float) -> int:
+    r"""Vapnik-Chervonenkis dimension :math:`h = L(\lceil 1/\gamma \rceil - 1)` of L spheres.
+
+    >>> vc_dimension(100, 0.2)
+    400
+    """
+    check_number("n_spheres", n_spheres, 1, whole=True)
+    check_number("gamma", gamma, 0, 1, open_ends=True)
+    # 1/(1/49) is a hair above 49, and its ceiling must not be 50.
+    return n_spheres * (math.ceil(1.0 / gamma * (1.0 - 1e-12)) - 1)
+
+
+def llfs_risk_bound(training_error: float, n_samples: int, h: int, xi: float = 0.05) -> float:
+    r"""Risk that is exceeded with probability xi at most (eq. 15).
+
+    .. math::
+        R \le R_N + \sqrt{\frac{h(\ln(2N/h) + 1) - \ln(\xi/4)}{N}}
+
+    It says something only where N is much larger than h.
+    """
+    check_number("training_error", training_error, 0, 1)
+    check_number("n_samples", n_samples, 1, whole=True)
+    check_number("h", h, 1, whole=True)
+    check_number("xi", xi, 0, 1, open_ends=True)
+    inside = h * (math.log(2 * n_samples / h) + 1) - math.log(xi / 4)
+    return training_error + math.sqrt(max(inside, 0.0) / n_samples)
+
+
+def llfs_sample_size(h: int, rho: float, tau: float = 0.05) -> int:
+    r"""Samples after which training and true risk differ by at most rho (eq. 18).
+
+    .. math::
+        N \ge \frac{64}{\rho^2}\left(2h \ln\frac{12}{\rho} + \ln\frac{4}{\tau}\right),
+
+    with probability 1 - tau.
+    """
+    check_number("h", h, 1, whole=True)
+    check_number("rho", rho, 0, 1, open_ends=True)
+    check_number("tau", tau, 0, 1, open_ends=True)
+    return math.ceil(64 / rho**2 * (2 * h * math.log(12 / rho) + math.log(4 / tau)))

@@ -37,6 +37,17 @@ make_venv() {
   "$python" -m venv "$venv"
 }
 
+ensure_browser() {
+  # Chromium opens the report's page in the tests, which are skipped without one.
+  command -v chromium >/dev/null && return
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "Installing chromium" >&2
+    if apt-get -qq update && DEBIAN_FRONTEND=noninteractive \
+      apt-get -qq install --yes --no-install-recommends chromium >/dev/null; then return; fi
+  fi
+  echo "No chromium was found, so no page is opened. Debian: apt install chromium" >&2
+}
+
 ensure_environment() {
   local extras=${1:-} stamp
   stamp="$venv/.installed-${extras:-core}"

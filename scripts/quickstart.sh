@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make a private environment, install convexfs and run its main job on embedded data.
+# Make a private environment, install convexfs, and have a first look: see quickstart.py.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 ensure_environment

@@ -3,6 +3,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 ensure_environment dev,solvers,dask,mpi
+ensure_browser
 cd "$root"
 
 # An empty cache, so that no compiled kernel of an older source is tested.

@@ -27,21 +27,23 @@ MAY_USE["rounding"] = MAY_USE["theory"] = {"errors"}
 MAY_USE["estimators"] = MAY_USE["batch"] | {"batch", "classification", "rounding", "theory"}
 MAY_USE["baselines"] = MAY_USE["estimators"] | {"estimators"}
 MAY_USE["hyperspheres"] = {"errors"}
-MAY_USE["theory_llfs"] = {"errors"}
 MAY_USE["pictures_llfs"] = {"errors"}
 MAY_USE["inspection"] = {"errors", "solution", "formulations", "solving"}
 MAY_USE["pictures"] = {"errors", "neighbors"}
+MAY_USE["pictures_lfe"] = {"errors", "pictures"}
+MAY_USE["selection"] = MAY_USE["baselines"] | {"baselines", "pictures", "pictures_lfe"}
 MAY_USE["study"] = MAY_USE["baselines"] | {"baselines", "inspection", "pictures"}
 #: Outside packages that belong to some rooms only.
 BELONGS_TO = {
     "cvxpy": {"formulations", "solving", "inspection"},
     "multiprocessing": {"batch"},
     "sklearn": {"data", "classification", "estimators", "baselines", "study"},
-    "matplotlib": {"pictures", "pictures_llfs", "study"},
-    "rich": {"cli", "batch_cli"},
+    "matplotlib": {"pictures", "pictures_lfe", "pictures_llfs", "study"},
+    # Estimators draw a progress bar when they are asked to be verbose.
+    "rich": {"cli", "select_cli", "batch_cli", "study_cli", "estimators"},
 }
 #: These may use everything.
-COMMANDS = ("cli", "batch_cli", "show_cli", "__main__")
+COMMANDS = ("cli", "select_cli", "batch_cli", "show_cli", "study_cli", "report_cli", "__main__")
 MODULES = [path for path in PACKAGE.rglob("*.py") if path not in (PACKAGE / "__init__.py",)]
 
 

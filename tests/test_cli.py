@@ -231,12 +231,12 @@ def test_a_picture_that_cannot_be_written_is_one_line(run, tmp_path, monkeypatch
 
 
 def test_ctrl_c_is_exit_code_130(run, monkeypatch):
-    from convexfs import cli
+    from convexfs import select_cli
 
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "load", interrupt)
+    monkeypatch.setattr(select_cli, "load", interrupt)
     code, _, err = run("select", "iris")
     assert code == 130
     assert err == "convexfs: stopped\n"

@@ -4,10 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convexfs.hyperspheres import (
+    LEAF,
     Hyperspheres,
     nearest_agrees,
     sphere_and_score,
     sphere_radius,
+    squared_distances,
 )
 
 seeds = st.integers(0, 2**32 - 1)
@@ -56,6 +58,22 @@ def test_scores_are_what_their_definition_says(seed):
         alarms += agrees and y[j] != y[0]
     expected = detected / (y == y[0]).sum() - alarms / (y != y[0]).sum()
     assert score == pytest.approx(expected)
+
+
+@given(seed=seeds, features=st.integers(1, 4), values=st.sampled_from([3, 50, 10**9]))
+@settings(deadline=None, max_examples=25)
+def test_the_tree_finds_the_neighbours_that_a_scan_finds(seed, features, values):
+    """With many ties, some and none; deep enough to have several leaves."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2 * LEAF, 10 * LEAF))
+    X, same = rng.integers(0, values, (n, 5)) / 7.0, rng.random(n) < 0.5
+    same[:2] = True, False
+    chosen = rng.permutation(5)[:features]
+    radius, score = sphere_and_score(X, same, 0, chosen, 0.9, True)
+    inside = np.flatnonzero(squared_distances(X, X[0], chosen) <= radius**2)
+    agree = np.array([nearest_agrees(X, j, X[j], chosen, same, np.inf) for j in inside])
+    expected = agree[same[inside]].sum() / same.sum() - agree[~same[inside]].sum() / (~same).sum()
+    assert score == pytest.approx(expected, abs=1e-12)
 
 
 def spheres(seed, **settings):

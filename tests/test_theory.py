@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from convexfs.errors import InputError
-from convexfs.theory import logo_risk_bound, logo_sample_size
+from convexfs.theory import (
+    llfs_risk_bound,
+    llfs_sample_size,
+    logo_risk_bound,
+    logo_sample_size,
+    vc_dimension,
+)
 
 
 def root_of_eq_23(n, j, beta, delta, extra=0.0, factor=8.0):
@@ -100,3 +106,28 @@ def test_values_that_cannot_be_used_are_errors(settings):
 def test_a_bound_of_zero_needs_no_end_of_samples():
     with pytest.raises(InputError, match="bound must be a number above 0"):
         logo_sample_size(0.0, 10, 1.0)
+
+
+def test_the_ceiling_is_not_fooled_by_rounding():
+    for parts in range(2, 200):
+        assert vc_dimension(3, 1 / parts) == 3 * (parts - 1)
+    assert vc_dimension(1, 0.3) == 3
+
+
+def test_the_risk_bound_of_llfs_is_eq_15_and_falls_with_samples():
+    h, xi, n = 10, 0.05, 100_000
+    expected = 0.1 + math.sqrt((h * (math.log(2 * n / h) + 1) - math.log(xi / 4)) / n)
+    assert llfs_risk_bound(0.1, n, h, xi) == pytest.approx(expected)
+    bounds = [llfs_risk_bound(0.1, n, h) for n in (10**3, 10**4, 10**5)]
+    assert bounds == sorted(bounds, reverse=True)
+
+
+def test_the_sample_size_of_llfs_is_eq_18():
+    expected = 64 / 0.01 * (2 * 7 * math.log(120) + math.log(80))
+    assert llfs_sample_size(7, 0.1) == math.ceil(expected)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1.0, -1.0, math.nan])
+def test_gamma_outside_its_interval_is_refused(gamma):
+    with pytest.raises(InputError, match="gamma"):
+        vc_dimension(5, gamma)

@@ -14,6 +14,7 @@ from convexfs.errors import InputError, did_you_mean
 SELECTORS = {
     "elastic-net": "convexfs.baselines.models:elastic_net",
     "fisher-markov": "convexfs.baselines.statistics:fisher_markov",
+    "kpls": "convexfs.baselines.kernel_pls:kpls",
     "ks": "convexfs.baselines.statistics:kolmogorov_smirnov",
     "l1-logistic": "convexfs.baselines.models:l1_logistic",
     "mitra": "convexfs.baselines.clustering:mitra",
@@ -26,9 +27,11 @@ SELECTORS = {
 }
 PROJECTIONS = {
     "dann": "convexfs.baselines.projections:DANN",
+    "kernel-pls": "convexfs.baselines.kernel_pls:KernelPLS",
+    "lmnn": "convexfs.baselines.projections:LMNN",
     "mmc": "convexfs.baselines.projections:MMC",
-    "nca": "sklearn.neighbors:NeighborhoodComponentsAnalysis",
-    "pca": "sklearn.decomposition:PCA",
+    "nca": "convexfs.baselines.projections:NCA",
+    "pca": "convexfs.baselines.projections:PCA",
 }
 
 

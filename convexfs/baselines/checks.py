@@ -15,6 +15,8 @@ def checked(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         raise InputError(f"X must be a matrix of numbers, not of shape {X.shape} and {X.dtype}")
     if y.shape != (len(X),):
         raise InputError(f"y must have one class for each of the {len(X)} rows of X")
+    if not X.size:
+        raise InputError(f"X is empty: it has {len(X)} rows and {X.shape[1]} columns")
     X = X.astype(np.float64)
     check_finite(X, "X")
     classes, codes = np.unique(y, return_inverse=True)

@@ -18,14 +18,17 @@ def mitra(X: Any, y: Any, n_neighbors: int = 2) -> np.ndarray:
         2 \lambda_2 = v_x + v_y - \sqrt{(v_x + v_y)^2 - 4 v_x v_y (1 - \rho^2)}.
 
     The feature whose k-th nearest is nearest stays and its k nearest go; k
-    shrinks until that distance is no larger than at first; and so on. The score
-    is how early a feature was kept, 0 if it went: the classes play no part.
+    shrinks until that distance is no larger than at first; and so on. Of two that
+    are each other's nearest the one of larger variance stays. The score is how
+    early a feature was kept, 0 if it went, the same for those that no other is
+    near to at the end: the classes play no part.
     """
     X, _ = checked(X, y)
     check_number("n_neighbors", n_neighbors, 1, whole=True)
     distance = _compression_index(X)
     left, k, reach = np.arange(X.shape[1]), n_neighbors, None
-    kept: list[int] = []
+    variance = X.var(axis=0)
+    kept: list[np.ndarray] = []
     while len(left):
         k = min(k, len(left) - 1)
         while k > 0:
@@ -35,15 +38,17 @@ def mitra(X: Any, y: Any, n_neighbors: int = 2) -> np.ndarray:
                 break
             k -= 1
         if k == 0:
-            kept.extend(left.tolist())
+            kept.append(left)
             break
-        stays = left[sorted_distance.argmin()]
+        tied = left[sorted_distance <= sorted_distance.min() * (1.0 + 1e-12)]
+        stays = tied[variance[tied].argmax()]
         near = left[np.argsort(distance[stays, left], kind="stable")]
         gone = near[near != stays][:k]
-        kept.append(int(stays))
+        kept.append(np.array([stays]))
         left = np.setdiff1d(left, [stays, *gone])
     scores = np.zeros(X.shape[1])
-    scores[kept] = np.arange(len(kept), 0, -1)
+    for early, features in enumerate(reversed(kept), start=1):
+        scores[features] = early
     return scores
 
 

@@ -1,15 +1,21 @@
-"""Linear projections by scatter matrices of the classes."""
+"""Linear projections by the scatter of classes or by a learned metric."""
 
 from typing import Any
 
 import numpy as np
+import sklearn.decomposition
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.baselines.checks import checked
 from convexfs.errors import check_number
-from convexfs.native.lfe import lfe
+from convexfs.methods.lmnn import lmnn
+from convexfs.methods.mmc import mmc
+
+#: Eigenvalues of a metric below this share of the largest are a solver's inaccuracy.
+_NEGLIGIBLE = 1e-5
 
 
 class _Projection(TransformerMixin, BaseEstimator):
@@ -31,12 +37,12 @@ class _Projection(TransformerMixin, BaseEstimator):
 
 
 class MMC(_Projection):
-    r"""Maximum margin criterion (Li, Jiang and Zhang 2006), by LFE's solver.
+    r"""Maximum margin criterion (Li, Jiang and Zhang 2006).
 
-    .. math:: \max_W \mathrm{tr}(W (S_b - S_w)),\quad \|W\|_F \le 1,\; W \succeq 0,
+    .. math:: \max_W \mathrm{tr}(W (S_b - S_w)),\quad 0 \preceq W \preceq I,\; \mathrm{tr}(W) = q,
 
-    the scatter between classes minus that within. At most K - 1 directions have a
-    positive eigenvalue.
+    the scatter between classes minus that within: q orthonormal directions, by
+    default those with a positive eigenvalue, at most K - 1 and at least one.
     """
 
     def __init__(self, n_components: int | None = None):
@@ -45,12 +51,50 @@ class MMC(_Projection):
     def fit(self, X: Any, y: Any) -> "MMC":
         """Learn the directions."""
         X, codes = self._checked(X, y)
-        within = np.concatenate([X[codes == c] - X[codes == c].mean(axis=0) for c in set(codes)])
-        between = _class_means(X, codes)
-        self.solution_ = lfe((between.T @ between - within.T @ within) / len(X))
-        beta, vectors = np.linalg.eigh(self.solution_.primal["W"])
-        used = np.flatnonzero(beta > 1e-12)[::-1][: self.n_components]
-        self.components_ = (vectors[:, used] * np.sqrt(beta[used])).T
+        q = min(codes.max(), X.shape[1]) if self.n_components is None else self.n_components
+        result = mmc(X, codes, q=int(q))
+        rising = max(int((result.eigenvalues > 0).sum()), 1)
+        kept = rising if self.n_components is None else self.n_components
+        self.components_ = result.components[:kept]
+        self.eigenvalues_ = result.eigenvalues[:kept]
+        self.solution_, self.certificate_ = result.solution, result.certificate
+        return self
+
+
+class LMNN(_Projection):
+    r"""Large margin nearest neighbours (Weinberger and Saul 2009), the semidefinite program.
+
+    .. math::
+        \min_{M \succeq 0} \sum_{i,j} d_M(x_i, x_j)
+        + c \sum_{i,j,p} [1 + d_M(x_i, x_j) - d_M(x_i, x_p)]_+
+
+    over samples, their nearest hits j and all samples p of other classes. Samples
+    are projected on the eigenvectors of M, each scaled by the root of its
+    eigenvalue. See :func:`convexfs.methods.lmnn.lmnn`, also for its limits.
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        n_neighbors: int = 3,
+        c: float = 1.0,
+        solver: str = "auto",
+    ):
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.c = c
+        self.solver = solver
+
+    def fit(self, X: Any, y: Any) -> "LMNN":
+        """Learn the metric."""
+        X, codes = self._checked(X, y)
+        result = lmnn(X, codes, c=self.c, n_neighbors=self.n_neighbors, solver=self.solver)
+        eigenvalues, vectors = np.linalg.eigh(result.metric)
+        used = np.flatnonzero(eigenvalues > _NEGLIGIBLE * eigenvalues[-1])[::-1]
+        used = used[: self.n_components]
+        self.eigenvalues_ = eigenvalues[used]
+        self.components_ = (vectors[:, used] * np.sqrt(eigenvalues[used])).T
+        self.solution_, self.certificate_ = result.solution, result.certificate
         return self
 
 
@@ -78,9 +122,26 @@ class DANN(_Projection):
         for rows in near[:, :size]:
             means = _class_means(X[rows], np.unique(codes[rows], return_inverse=True)[1])
             B += means.T @ means / size
-        vectors = np.linalg.eigh(B / len(X))[1][:, ::-1]
-        self.components_ = vectors[:, : self.n_components].T
+        eigenvalues, vectors = np.linalg.eigh(B / len(X))
+        self.components_ = vectors[:, ::-1][:, : self.n_components].T
+        self.eigenvalues_ = eigenvalues[::-1][: self.n_components]
         return self
+
+
+class PCA(sklearn.decomposition.PCA):
+    """Principal components (scikit-learn), the classes not used."""
+
+    def fit(self, X: Any, y: Any) -> "PCA":
+        """Learn the directions."""
+        return super().fit(checked(X, y)[0])
+
+
+class NCA(NeighborhoodComponentsAnalysis):
+    """Neighbourhood components analysis (Goldberger et al. 2005; scikit-learn)."""
+
+    def fit(self, X: Any, y: Any) -> "NCA":
+        """Learn the directions."""
+        return super().fit(*checked(X, y))
 
 
 def _class_means(X: np.ndarray, codes: np.ndarray) -> np.ndarray:

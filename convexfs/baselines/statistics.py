@@ -48,6 +48,6 @@ def fisher_markov(X: Any, y: Any, gamma: float = 0.5) -> np.ndarray:
 
 
 def mutual_information(X: Any, y: Any, random_state: int = 0) -> np.ndarray:
-    r"""Mutual information :math:`I(x_j; y)` by nearest neighbours (scikit-learn)."""
+    """Mutual information of a feature and the class, by nearest neighbours (scikit-learn)."""
     X, codes = checked(X, y)
     return mutual_info_classif(X, codes, random_state=random_state)

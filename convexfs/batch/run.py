@@ -127,21 +127,42 @@ def solve_files(
     tasks = expand(
         problems, tol=tol, time_limit=time_limit, repeats=repeats, seed=seed, data_dir=data_dir
     )
+    return run_tasks(
+        tasks,
+        out,
+        jobs=jobs,
+        executor=executor,
+        time_limit=None if time_limit is None else time_limit + GRACE_SECONDS,
+        retry_failed=retry_failed,
+        watch=watch,
+    )
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    out: str | Path,
+    *,
+    work: Callable[[Task], Result] = do,
+    jobs: int,
+    executor: Executor | None = None,
+    time_limit: float | None,
+    retry_failed: bool,
+    watch: Callable[[Progress], None],
+) -> Progress:
+    """Do those tasks that a folder has no row of, in their order, and record each.
+
+    ``time_limit`` is when a worker is ended; the rest is as in :func:`solve_files`.
+    """
     with Store(out) as store, run_log(Path(out) / LOG) as setup, forgetting(DATASETS):
         progress, todo = _resume(store, tasks, Path(out), retry_failed)
         log.info("%d tasks, %d of them finished earlier", progress.total, progress.resumed)
         watch(progress)
         if todo and executor is None:
-            rehearse(problems)
+            rehearse(task.formulation for task in todo)
         machine = store.environment(describe_environment())
         started = time.perf_counter()
         outcomes = pool.run(
-            todo,
-            do,
-            jobs=jobs,
-            executor=executor,
-            time_limit=None if time_limit is None else time_limit + GRACE_SECONDS,
-            setup=setup,
+            todo, work, jobs=jobs, executor=executor, time_limit=time_limit, setup=setup
         )
         for outcome in outcomes:
             _record(store, outcome, machine, progress)

@@ -29,7 +29,7 @@ import pandas as pd
 from convexfs.errors import InputError, RunError
 
 RESULTS, LOG, LOCK = "results.sqlite", "log.txt", "lock"
-VERSION = 1
+VERSION = 2
 SCHEMA = """
 CREATE TABLE tasks (           -- one row for every task that has come to its end
   key TEXT PRIMARY KEY,        -- sha256 of all that determines the result
@@ -38,13 +38,15 @@ CREATE TABLE tasks (           -- one row for every task that has come to its en
   problem_sha256 TEXT,         -- of its text
   method TEXT,                 -- whose numeric half prepared the values
   formulation TEXT,            -- the convex problem that was solved
+  needs TEXT,                  -- what it asks of a solver, such as LP or EXP + QP
+  sense TEXT,                  -- min or max
   data TEXT,                   -- the dataset as it was named
   data_sha256 TEXT,            -- of its numbers
   hyper TEXT,                  -- hyper-parameters, JSON
   solver TEXT,
   solver_version TEXT,
   options TEXT,                -- tol and time_limit in the solver's own words, JSON
-  tol REAL,                    -- accuracy asked for
+  tol REAL,                    -- accuracy asked for; NULL: the solver's own default
   time_limit REAL,             -- seconds allowed; NULL: no limit
   repeat INTEGER,              -- number of the repetition
   seed INTEGER,
@@ -96,6 +98,10 @@ CREATE TABLE environment (     -- the machines and versions rows were computed w
   record TEXT UNIQUE           -- JSON
 );
 """
+#: What brings tables of an older version to the next one.
+UPGRADES = {
+    1: "ALTER TABLE tasks ADD COLUMN needs TEXT; ALTER TABLE tasks ADD COLUMN sense TEXT;",
+}
 #: Columns in which two equal runs may differ; so may all of attempts and environment.
 VOLATILE = {"n_attempts", "environment", "finished_utc", "wall_seconds", "cpu_seconds"} | {
     f"{stage}_seconds" for stage in ("build", "compile", "solve")
@@ -209,9 +215,9 @@ class Store(AbstractContextManager["Store"]):
         """Return the table of attempts."""
         return self._frame("attempts")
 
-    def solutions(self) -> pd.DataFrame:
-        """Return the table of solutions; see :func:`unpack` for its blobs."""
-        return self._frame("solutions")
+    def solutions(self, blobs: bool = True) -> pd.DataFrame:
+        """Return the table of solutions, with or without blobs; see :func:`unpack` for these."""
+        return self._frame("solutions", blobs=blobs)
 
     def _frame(self, table: str, order: str = "1, 2", blobs: bool = True) -> pd.DataFrame:
         dtypes = {"TEXT": "string", "INTEGER": "Int64", "REAL": "float64", "BLOB": "object"}
@@ -228,17 +234,20 @@ class Store(AbstractContextManager["Store"]):
     def _prepare(self) -> None:
         if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             self._db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
-        self._check_version()
+        for version in range(self._check_version(), VERSION):
+            step = f"{UPGRADES[version]} PRAGMA user_version = {version + 1};"
+            self._db.executescript(f"BEGIN; {step} COMMIT;")
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")
 
-    def _check_version(self) -> None:
+    def _check_version(self) -> int:
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
-        if version != VERSION:
+        if version not in (*UPGRADES, VERSION):
             raise RunError(
                 f"{self.path}: has tables of version {version}, not {VERSION}, so another version "
                 f"of convexfs or another program wrote it; {MOVE}"
             )
+        return version
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> None:
         names = ", ".join(f'"{name}"' for name in row)
@@ -351,7 +360,7 @@ def _differences(table: str, ours: dict[tuple, dict], theirs: dict[tuple, dict])
         yield f"{table} {key}: only in the {'first' if key in ours else 'second'} run"
     for key in sorted(ours.keys() & theirs.keys()):
         for column, value in ours[key].items():
-            other = theirs[key][column]
+            other = theirs[key].get(column)
             if _comparable(value) != _comparable(other):
                 shown = "arrays" if isinstance(value, bytes) else f"{value!r} and {other!r}"
                 yield f"{table} {key} {column}: {shown} differ"
@@ -363,37 +372,3 @@ def _comparable(value: Any) -> Any:
         return value
     arrays = unpack(value).items()
     return {name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays}
-
-
-def export(folder: str | Path, to: str | Path) -> None:
-    """Write the tasks of a run, with the residuals of each one's last step, to one table.
-
-    Parameters
-    ----------
-    folder : path
-        Where the run is; it may be going on.
-    to : path
-        A ``.parquet``, ``.csv`` or ``.jsonl`` file. Hyper-parameters are JSON text.
-    """
-    to = Path(to)
-    writers = {
-        ".parquet": lambda frame: frame.to_parquet(to, index=False),
-        ".csv": lambda frame: frame.to_csv(to, index=False),
-        ".jsonl": lambda frame: to.write_text(_json_lines(frame), encoding="utf-8"),
-    }
-    if to.suffix not in writers:
-        raise InputError(f"{to}: cannot be told its format; end it in {', '.join(writers)}")
-    with Store.read(folder) as store:
-        tasks, solutions = store.tasks(), store._frame("solutions", blobs=False)
-    last = solutions.drop_duplicates("key", keep="last")
-    added = last.drop(columns=[*set(tasks) - {"key"}], errors="ignore")
-    try:
-        writers[to.suffix](tasks.merge(added, on="key", how="left"))
-    except OSError as error:
-        raise InputError(f"{to}: cannot be written ({error.strerror or error})") from error
-
-
-def _json_lines(frame: pd.DataFrame) -> str:
-    # Not pandas' own: it keeps 15 digits, and a double needs 17.
-    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    return "".join(f"{json.dumps(row)}\n" for row in rows)

@@ -12,8 +12,9 @@ import json
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ log = logging.getLogger(__name__)
 
 #: Loaded data by digest. Filled before workers are forked, so that they share it.
 DATASETS: dict[str, Dataset] = {}
+#: Accuracy expected of a solver that is asked for none, at its own default settings.
+DEFAULT_ACCURACY = 1e-5
 #: Numeric halves a process keeps: the solvers of one problem come one after the other.
 _KEPT_NUMBERS = 4
 #: Where a thing lies does not change what it is; nor does what else is in its file.
@@ -51,7 +54,7 @@ class Task:
     """All that determines a result, and its hash ``key``.
 
     ``hyper`` and ``options``, the solver's own words for tol and time limit, are
-    JSON text.
+    JSON text. Without a ``tol`` the solver works at its own default accuracy.
     """
 
     key: str
@@ -68,7 +71,7 @@ class Task:
     solver: str
     solver_version: str
     options: str
-    tol: float
+    tol: float | None
     time_limit: float | None
     repeat: int
     seed: int
@@ -91,7 +94,7 @@ class Result:
 def expand(
     problems: Iterable[ProblemFile],
     *,
-    tol: float = 1e-6,
+    tol: float | None = 1e-6,
     time_limit: float | None = None,
     repeats: int = 1,
     seed: int = 0,
@@ -174,7 +177,7 @@ def _versions() -> dict[str, str]:
     return {name: metadata.version(name) for name in ("convexfs", "cvxpy", "numpy", "scipy")}
 
 
-def _solver_fields(solver: str, tol: float, time_limit: float | None) -> dict[str, str]:
+def _solver_fields(solver: str, tol: float | None, time_limit: float | None) -> dict[str, str]:
     from convexfs.solving.backends import BACKENDS
 
     if solver == "auto":
@@ -185,25 +188,41 @@ def _solver_fields(solver: str, tol: float, time_limit: float | None) -> dict[st
     if row is None:
         return {"solver_version": "", "options": "{}"}
     version = row.version if row.installed else ""
-    return {"solver_version": version, "options": canonical(row.options(tol, time_limit))}
+    with _asking(tol):
+        options = row.options(tol or DEFAULT_ACCURACY, time_limit)
+    return {"solver_version": version, "options": canonical(options)}
 
 
-def rehearse(problems: Iterable[ProblemFile]) -> None:
-    """Load the compiled kernels here, so that no forked worker spends half a second on it."""
+def _asking(tol: float | None) -> AbstractContextManager[None]:
+    from convexfs.solving.backends import own_accuracy
+
+    return own_accuracy() if tol is None else nullcontext()
+
+
+def rehearse(formulations: Iterable[str], solver: str = "auto") -> None:
+    """Solve tiny problems, so that what is loaded or compiled at first use is there.
+
+    Done before workers are forked, none of them spends half a second on kernels.
+    """
     X, codes = np.array([[0.0, 1.0], [1.0, 0.0], [5.0, 7.0], [6.0, 5.0]]), np.array([0, 0, 1, 1])
-    for formulation in {problem.formulation for problem in problems}:
+    for name in sorted(set(formulations)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            solve_step(formulation, *formulation.numbers(X, codes))
+            formulation = FORMULATIONS[name]
+            solve_step(formulation, *formulation.numbers(X, codes), solver=solver)
 
 
 def do(task: Task) -> Result:
     """Solve one task and certify the answer; what cannot be tried is skipped with its reason."""
     problem = load_problem_file(task.problem_file, task.problem_sha256)
+    made: list[Any] = []
+    if problem.build is not None:
+        problem = replace(problem, build=_keeping(problem.build, made))
     try:
-        solution, certificate = (_fit if task.fit else _solve_first)(task, problem)
+        with _asking(task.tol):
+            solution, certificate = (_fit if task.fit else _solve_first)(task, problem)
     except (SolverUnavailable, SolverUnsuitable) as reason:
-        return Result({"status": SKIPPED, "failure": str(reason)}, ())
+        return skipped(reason, **_stated(problem, made))
     solution = _over_time(solution, task.time_limit)
     log.info(
         "%s on %s %s with %s: %s, certificate %s, %.3g s",
@@ -215,7 +234,38 @@ def do(task: Task) -> Result:
         certificate,
         solution.solve_seconds,
     )
-    return _result(solution, certificate)
+    result = _result(solution, certificate)
+    return replace(result, row={**result.row, **_stated(problem, made)})
+
+
+def skipped(reason: object, **known: str) -> Result:
+    """The result of a task that cannot be tried."""
+    return Result({"status": SKIPPED, "failure": str(reason), **known}, ())
+
+
+def _keeping(build: Callable[..., Any], made: list[Any]) -> Callable[..., Any]:
+    """`build`, keeping the problem it made last in a list."""
+
+    @wraps(build)
+    def kept(**offered: Any) -> Any:
+        made[:] = [build(**offered)]
+        return made[0]
+
+    return kept
+
+
+def _stated(problem: ProblemFile, made: list[Any]) -> dict[str, str]:
+    """What the problem asks of a solver and its sense; nothing if it was changed but not made."""
+    from convexfs.solving.backends import Needs, needs_of
+
+    formulation = problem.formulation
+    if made:
+        needs, sense = needs_of(made[0]), made[0].objective.NAME
+    elif problem.build is None:
+        needs, sense = Needs(formulation.cones, formulation.integer), formulation.equation
+    else:
+        return {}
+    return {"needs": str(needs), "sense": sense[:3]}
 
 
 def _over_time(solution: Solution, time_limit: float | None) -> Solution:
@@ -268,7 +318,7 @@ def _solve_first(task: Task, problem: ProblemFile) -> tuple[Solution, Certificat
         values,
         hyper | _named_in(build, chosen),
         solver=task.solver,
-        tol=task.tol,
+        tol=task.tol or DEFAULT_ACCURACY,
         time_limit=task.time_limit,
         build=problem.build,
     )
@@ -288,7 +338,7 @@ def _fit(task: Task, problem: ProblemFile) -> tuple[Solution, Certificate]:
         data.X,
         data.y,
         solver=task.solver,
-        solver_tol=task.tol,
+        solver_tol=task.tol or DEFAULT_ACCURACY,
         **changed,
         **for_method,
     )

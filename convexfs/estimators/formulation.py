@@ -1,23 +1,48 @@
 """A changed problem given to an estimator: a function, or a problem file."""
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from convexfs.errors import InputError
 
+if TYPE_CHECKING:
+    from convexfs.batch.problem_file import ProblemFile
 
-def build_of(formulation: Callable[..., Any] | str | Path | None) -> Callable[..., Any] | None:
-    """The build function behind an estimator's ``formulation`` parameter.
 
-    Of a problem file, arguments that are in its GRID take their first value.
+def build_of(
+    formulation: Callable[..., Any] | str | Path | None, method: str
+) -> Callable[..., Any] | None:
+    """The build function behind the ``formulation`` parameter of a method's estimator.
+
+    Of a problem file, arguments of its own take the first value they have in its GRID;
+    what the method offers, such as ``lam``, the estimator's parameters decide.
     """
     if formulation is None or callable(formulation):
         return formulation
+    from convexfs.batch.problem_file import with_fixed
+
+    file = changed_file(formulation, method)
+    offered = inspect.signature(file.formulation.build).parameters
+    own = {name: values[0] for name, values in file.grid.items() if name not in offered}
+    return with_fixed(file.build, own)
+
+
+def changed_file(formulation: Any, method: str) -> "ProblemFile":
+    """The problem file of this name, if it changes a problem of this method."""
     if not isinstance(formulation, str | Path):
         kind = type(formulation).__name__
         raise InputError(f"formulation must be a build function or a problem file, not {kind}")
-    from convexfs.batch.problem_file import load_problem_file, with_fixed
+    from convexfs.batch.problem_file import load_problem_file
 
     file = load_problem_file(formulation)
-    return with_fixed(file.build, {name: values[0] for name, values in file.grid.items()})
+    theirs = file.formulation.method.__name__
+    if theirs != method:
+        raise InputError(f"{file.path} changes {theirs}: it cannot be the formulation of {method}")
+    if file.build is None:
+        raise InputError(
+            f"{file.path} changes nothing, for it defines no build: leave formulation out, "
+            "and give what its GRID names as parameters"
+        )
+    return file

@@ -127,7 +127,7 @@ class IRelief(WeightSelector):
                 solver=self.solver,
                 solver_tol=self.solver_tol,
                 solver_options=self.solver_options,
-                build=build_of(self.formulation),
+                build=build_of(self.formulation, "irelief"),
                 map=map,
                 verbose=self.verbose > 0,
             )

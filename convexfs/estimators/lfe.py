@@ -141,7 +141,7 @@ class LFE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 solver=self.solver,
                 solver_tol=self.solver_tol,
                 solver_options=self.solver_options,
-                build=build_of(self.formulation),
+                build=build_of(self.formulation, "lfe"),
                 map=map,
                 verbose=self.verbose > 0,
             )

@@ -1,55 +1,102 @@
 """LLFS's points as tasks: over processes, and kept in a folder so that a fit can go on."""
 
 import hashlib
+import inspect
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from convexfs.batch import pool
-from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.problem_file import ProblemFile, canonical
 from convexfs.batch.store import Store, unpack
+from convexfs.batch.tasks import code_sha256
 from convexfs.errors import ConvexfsError, InputError
-from convexfs.estimators.formulation import build_of
+from convexfs.estimators.formulation import build_of, changed_file
 from convexfs.methods.llfs import LlfsSettings, PointResult
 
 log = logging.getLogger(__name__)
 
 
 def changes_of(formulation: Callable[..., Any] | str | Path | None) -> dict[str, Any]:
-    """What an estimator's ``formulation`` changes: ``build``, or ``feasible`` of all stages."""
+    """What an estimator's ``formulation`` changes: ``build``, or ``feasible`` of all stages.
+
+    A function of ``f`` is a ``feasible``: no ``build`` is offered an f.
+    """
+    if callable(formulation) and "f" in inspect.signature(formulation).parameters:
+        return {"feasible": formulation}
     if isinstance(formulation, str | Path):
-        feasible = load_problem_file(formulation).feasible
+        feasible = changed_file(formulation, "llfs").feasible
         if feasible is not None:
             return {"feasible": feasible}
-    return {"build": build_of(formulation)}
+    return {"build": build_of(formulation, "llfs")}
+
+
+@contextmanager
+def progress(shown: bool) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function of finished and all points: a bar on a terminal, and twenty log lines."""
+    if not shown:
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    seen = console.is_terminal or console.is_jupyter
+    columns = ("LLFS", BarColumn(), MofNCompleteColumn(), "points", TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not seen) as bar:
+        row = bar.add_task("", total=None)
+
+        def watch(done: int, total: int) -> None:
+            bar.update(row, completed=done, total=total)
+            if done == total or done % max(1, total // 20) == 0:
+                log.info("%d of %d points", done, total)
+
+        yield watch
 
 
 def points_map(
-    jobs: int, run_dir: str | Path | None, watch: Callable[[int, int], None]
+    jobs: int,
+    watch: Callable[[int, int], None],
+    run_dir: str | Path | None = None,
+    formulation: Callable[..., Any] | str | Path | None = None,
 ) -> Callable[..., list[PointResult]]:
     """A ``map`` over points: `jobs` processes, resumable from `run_dir` if given.
 
-    `watch` is called with the number of finished points and of all points.
+    `watch` is called with the number of finished points and of all points. Results are
+    kept by all that made them, so that a changed `formulation` must be a problem file.
     """
-    return partial(_map_points, jobs=jobs, run_dir=run_dir, watch=watch)
+    if run_dir is None:
+        return partial(_map_points, jobs=jobs, watch=watch)
+    if callable(formulation):
+        raise InputError(
+            "run_dir keeps points by what made them, which cannot be told of a function: "
+            "put it into a problem file"
+        )
+    changed = None if formulation is None else changed_file(formulation, "llfs")
+    return partial(_map_points, jobs=jobs, watch=watch, run_dir=run_dir, changed=changed)
 
 
 def _map_points(
-    work: Any, points: Iterable[int], *, jobs: int, run_dir: str | Path | None, watch: Any
+    work: Any,
+    points: Iterable[int],
+    *,
+    jobs: int,
+    watch: Callable[[int, int], None],
+    run_dir: str | Path | None = None,
+    changed: ProblemFile | None = None,
 ) -> list[PointResult]:
     todo, done = list(points), []
     total = len(todo)
     with ExitStack() as held:
         store = held.enter_context(Store(run_dir)) if run_dir is not None else None
-        keys = _keys(work, todo) if store else {}
+        keys = _keys(work, todo, changed) if store else {}
         if store:
             done = list(_stored(store, keys))
             finished = {result.point for result in done}
@@ -77,11 +124,13 @@ def _computed(work: Any, todo: list[int], jobs: int) -> Iterator[PointResult]:
         yield outcome.value
 
 
-def _keys(work: Any, points: list[int]) -> dict[int, str]:
+def _keys(work: Any, points: list[int], changed: ProblemFile | None) -> dict[int, str]:
     """A hash a point of all that determines its result."""
     X, codes, settings = (work.keywords[name] for name in ("X", "codes", "settings"))
     shared = hashlib.sha256(_described(settings).encode())
-    shared.update(metadata.version("convexfs").encode())
+    shared.update(code_sha256(Path(__file__).parents[1]).encode())
+    if changed is not None:
+        shared.update(f"{changed.code_sha256} {canonical(changed.grid)}".encode())
     for array in (X, codes):
         shared.update(np.ascontiguousarray(array).tobytes())
     return {
@@ -91,12 +140,8 @@ def _keys(work: Any, points: list[int]) -> dict[int, str]:
 
 
 def _described(settings: LlfsSettings) -> str:
-    """JSON text of the settings; a function is told by its code."""
+    """JSON text of the settings but for functions, which their file tells."""
     plain = asdict(replace(settings, relaxed=replace(settings.relaxed, build=None, feasible=None)))
-    plain["functions"] = [
-        None if function is None else repr(getattr(function, "__code__", function))
-        for function in (settings.relaxed.build, settings.relaxed.feasible)
-    ]
     return json.dumps(plain, sort_keys=True, default=lambda part: np.asarray(part).tolist())
 
 

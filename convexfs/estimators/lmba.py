@@ -29,9 +29,10 @@ class Lmba(WeightSelector):
     Parameters
     ----------
     c : float, default=1
-        Price of impostors against distance to targets.
+        Price of impostors against distance to targets. The paper's experiments use
+        1; it advises cross-validation.
     n_neighbors : int, default=3
-        Target neighbours a sample.
+        Target neighbours a sample, as in the paper's experiments.
     form : {"simplex", "box", "gradient"}, default="simplex"
         u of the same sum as all ones; u in [0, 1] as printed, which often is 1
         for many features or all, and then ranks nothing; the paper's stochastic
@@ -116,7 +117,7 @@ class Lmba(WeightSelector):
             solver=self.solver,
             solver_tol=self.solver_tol,
             solver_options=self.solver_options,
-            build=build_of(self.formulation),
+            build=build_of(self.formulation, "lmba"),
             seed=self._seed(),
             verbose=self.verbose > 0,
         )

@@ -185,7 +185,7 @@ class Logo(LocalMarginClassifier):
                 solver=self.solver,
                 solver_tol=self.solver_tol,
                 solver_options=self.solver_options,
-                build=build_of(self.formulation),
+                build=build_of(self.formulation, "logo"),
                 map=map,
                 verbose=self.verbose > 0,
             )

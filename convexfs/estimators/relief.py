@@ -122,7 +122,7 @@ class Relief(WeightSelector):
                 solver=self.solver,
                 solver_tol=self.solver_tol,
                 solver_options=self.solver_options,
-                build=build_of(self.formulation),
+                build=build_of(self.formulation, "relief"),
                 seed=self._seed(),
                 map=map,
                 verbose=self.verbose > 0,

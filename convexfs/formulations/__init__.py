@@ -268,6 +268,31 @@ FORMULATIONS: dict[str, Formulation] = {
         violation_at="convexfs.native.lmba:simplex_violation",
         gap_at="convexfs.native.lmba:simplex_gap",
     ),
+    "lmnn": Formulation(
+        name="lmnn",
+        equation="min sum d_M(i,j) + c sum xi   s.t. d_M(i,p) - d_M(i,j) >= 1 - xi, xi >= 0, M psd",
+        reference="Weinberger & Saul, Distance Metric Learning for Large Margin Nearest "
+        "Neighbor Classification (2009), Sec. 3.2",
+        symbol="M",
+        cones=frozenset({"LP", "SDP"}),
+        build_at="convexfs.formulations.lmnn:lmnn",
+        method_at="convexfs.methods.lmnn:lmnn",
+        numbers_at="convexfs.methods.lmnn:lmnn_problem",
+    ),
+    "mmc": Formulation(
+        name="mmc",
+        equation="max tr(W (Sb - Sw))   s.t. 0 <= W <= I (psd), tr(W) = q",
+        reference="Li, Jiang & Zhang, Efficient and Robust Feature Extraction by Maximum Margin "
+        "Criterion (2006)",
+        symbol="W",
+        cones=frozenset({"LP", "SDP"}),
+        build_at="convexfs.formulations.mmc:mmc",
+        method_at="convexfs.methods.mmc:mmc",
+        numbers_at="convexfs.methods.mmc:mmc_problem",
+        native_at="convexfs.native.mmc:mmc",
+        violation_at="convexfs.native.mmc:violation",
+        gap_at="convexfs.native.mmc:gap",
+    ),
 }
 
 

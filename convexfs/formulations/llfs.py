@@ -26,7 +26,10 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.constraints.nonpos import Inequality
+from cvxpy.constraints.zero import Equality
 
+from convexfs.errors import InputError
 from convexfs.formulations.llfs_utility import (
     mean_utility,
     mean_utility_gradient,
@@ -36,6 +39,8 @@ from convexfs.formulations.llfs_utility import (
 
 Number = float | cp.Parameter
 Feasible = Callable[[cp.Variable, int], list[Any]]
+#: By how much rounding errors may break a constraint at a set of features.
+ALLOWED_SLACK = 1e-9
 
 
 def feasible(f: cp.Variable, max_features: int) -> list[Any]:
@@ -47,6 +52,32 @@ def feasible(f: cp.Variable, max_features: int) -> list[Any]:
         (total >= 1).set_label("some"),
         (total <= max_features).set_label("budget"),
     ]
+
+
+def allowed_sets(sets: np.ndarray, feasible: Feasible, max_features: int) -> np.ndarray:
+    """Which sets of features, one a row of `sets`, keep the constraints of `feasible`.
+
+    Affine constraints are looked at all sets together, others one by one.
+    """
+    f = cp.Variable(sets.shape[1], name="f", value=np.zeros(sets.shape[1]))
+    allowed = np.ones(len(sets), dtype=bool)
+    for constraint in feasible(f, max_features):
+        if any(variable.id != f.id for variable in constraint.variables()):
+            raise InputError(
+                "feasible brings variables of its own, which the rounding knows nothing of: "
+                "write it with f alone, or use form='exact'"
+            )
+        if isinstance(constraint, Inequality | Equality) and constraint.expr.is_affine():
+            f.value = np.zeros(f.size)
+            slope, offset = constraint.expr.grad[f], np.ravel(constraint.expr.value, order="F")
+            left = sets @ slope + offset
+            over = np.abs(left) if isinstance(constraint, Equality) else left
+            allowed &= (over <= ALLOWED_SLACK).all(axis=1)
+            continue
+        for row in np.flatnonzero(allowed):
+            f.value = sets[row].astype(float)
+            allowed[row] = np.max(constraint.violation()) <= ALLOWED_SLACK
+    return allowed
 
 
 def llfs_separation(

@@ -93,7 +93,7 @@ def lfe(
     _check_share(lam_share)
     neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)
     inside = len(X) < X.shape[1] and form != "row-sparse" and build is None
-    samples, basis = _in_their_span(X) if inside else (X, None)
+    samples, basis = in_their_span(X) if inside else (X, None)
     values, hyper = _numbers(signed_scatter(samples, neighbors), form, lam_share)
     solution, certificate = solve_step(
         formulation, values, hyper, solver=solver, tol=solver_tol,
@@ -164,7 +164,7 @@ def _numbers(
     return {"Sigma": Sigma}, {"lam": lam_share * max(float(largest), 0.0)}
 
 
-def _in_their_span(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def in_their_span(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates of the centred rows in an orthonormal basis of their span, and that basis.
 
     From the N x N Gram matrix; its rank is at most N - 1, and what rounding

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import check_choice, check_number
+from convexfs.errors import ConvexfsError, InputError, check_choice, check_number
+from convexfs.formulations.llfs_utility import utility
 from convexfs.hyperspheres import sphere_and_score
 from convexfs.methods.llfs_numbers import checked_max_features, local_values
 from convexfs.methods.llfs_relaxed import UNCONVERGED, RelaxedSettings, candidates
-from convexfs.native.llfs_path import least_single, local_point
 from convexfs.solution import OPTIMAL, Certificate, Solution
 
 IMPURITIES = ("normalised", "raw")
@@ -141,6 +141,8 @@ def beta_values(betas: Any) -> np.ndarray:
         check_number("betas, when it is a count,", betas, 2, whole=True)
         return np.linspace(0.0, 1.0, int(betas))
     values = np.unique(np.asarray(betas, dtype=float))
+    if not len(values):
+        raise InputError("betas is empty: give values between 0 and 1, or how many")
     for value in values:
         check_number("each of betas", float(value), 0, 1)
     return values
@@ -155,29 +157,30 @@ def llfs_point(point: int, X: np.ndarray, codes: np.ndarray, settings: LlfsSetti
     same = codes == codes[point]
     normalised = settings.impurity == "normalised"
     spheres: dict[bytes, tuple[float, float]] = {}
-    for mask, row in zip(found.masks, found.table, strict=True):
+
+    def sphere(mask: np.ndarray | None) -> tuple[float, float]:
         if mask is None:
-            continue
+            return 0.0, -np.inf
         key = mask.tobytes()
         if key not in spheres:
             features = np.flatnonzero(mask)
             spheres[key] = sphere_and_score(X, same, point, features, settings.gamma, normalised)
-        row["score"] = spheres[key][1]
-    best = _best(found.table["score"])
+        return spheres[key]
+
+    scores = [sphere(mask)[1] for mask in found.masks]
+    found.table["score"] = scores
+    best = _best(scores)
     mask = found.masks[best]
     if mask is None:
-        mask = _lone_feature(values, relaxed.max_features)
-        features = np.flatnonzero(mask)
-        sphere = sphere_and_score(X, same, point, features, settings.gamma, normalised)
-    else:
-        sphere = spheres[mask.tobytes()]
+        mask = _lone_feature(values, relaxed, point)
+    radius, score = sphere(mask)
     return PointResult(
-        point, np.flatnonzero(mask), sphere[0], float(found.table["beta"][best]), sphere[1],
+        point, np.flatnonzero(mask), radius, float(found.table["beta"][best]), score,
         found.table, time.perf_counter() - start,
     )  # fmt: skip
 
 
-def _best(scores: np.ndarray) -> int:
+def _best(scores: Sequence[float]) -> int:
     """First of the highest scores, so that ties go to the lowest beta."""
     best = 0
     for b in range(1, len(scores)):
@@ -186,12 +189,18 @@ def _best(scores: np.ndarray) -> int:
     return best
 
 
-def _lone_feature(values: Mapping[str, Any], max_features: int) -> np.ndarray:
-    """The feature of beta = 0, for a point none of whose betas has a feasible rounding."""
-    mask = np.zeros(values["a_same"].shape[1], dtype=bool)
-    point = local_point(**values, max_features=max_features)
-    mask[least_single(point.D, point.own, point.s, point.lam)] = True
-    return mask
+def _lone_feature(values: Mapping[str, Any], relaxed: RelaxedSettings, point: int) -> np.ndarray:
+    """The feature of least U1, for a point none of whose betas has a feasible rounding."""
+    u1 = utility(values["a_same"], values["s"], values["lam"]).mean(axis=0)
+    if relaxed.allows is not None:
+        u1[~relaxed.allows(np.eye(len(u1), dtype=bool))] = np.inf
+    best = int(np.argmin(u1))
+    if np.isinf(u1[best]):
+        raise ConvexfsError(
+            f"sample {point + 1}: at no beta could f be rounded to a set that keeps the changed "
+            "constraints; give more betas, rounding='random', or form='exact'"
+        )
+    return np.arange(len(u1)) == best
 
 
 def summarise(points: Sequence[PointResult], n_features: int) -> LlfsResult:

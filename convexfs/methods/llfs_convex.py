@@ -6,16 +6,17 @@ the true ``U2 >= eps`` on the way to the maximiser of (6), so that U1 only ever 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from convexfs.errors import ConvexfsError
+from convexfs.errors import ConvexfsError, InputError
 from convexfs.formulations import FORMULATIONS
 from convexfs.formulations.llfs_utility import mean_utility, mean_utility_gradient
 from convexfs.methods.llfs_numbers import polymatroid_cut
-from convexfs.methods.step import call_by_name
+from convexfs.methods.step import stated
 from convexfs.native.llfs_path import LocalPath
 
 #: Programs one stage may take.
@@ -195,11 +196,19 @@ class ConvexRoad:
         return LocalPath(betas, F, u1, u2, mu, residual, programs, eps_max, 0.0)
 
     def _linear_path(self, betas: np.ndarray) -> LocalPath:
-        F = np.array([self.linear(beta) for beta in betas])
         c1, c2 = self.a_same.mean(axis=0), self.a_other.mean(axis=0)
-        most = float(np.sort(c2)[-self.max_features :].sum())
+        most, share = float(np.sort(c2)[-self.max_features :].sum()), 1.0
+        if self.feasible is not None:
+            # Changed constraints may allow less; without its sigmoid, (6) says how much.
+            share = float(c2 @ replace(self, s=0.0, lam=1.0).separation()) / most
+        F = np.array([self.linear(share * beta) for beta in betas])
         nothing, programs = np.zeros(len(betas)), np.ones(len(betas), dtype=int)
-        return LocalPath(betas, F, F @ c1, F @ c2, nothing, nothing, programs, most, 0.0)
+        return LocalPath(betas, F, F @ c1, F @ c2, nothing, nothing, programs, share * most, 0.0)
+
+    def last_step(self, beta: float) -> Any:
+        """The convex step at the local optimum of `beta`, which solves it, as a problem."""
+        path = self.path(np.array([beta]))
+        return self._stated("llfs-compactness", eps=beta * path.eps_max, iterate=path.f[0])
 
     def _brought_back(self, f: np.ndarray, widest: np.ndarray, eps: float) -> np.ndarray:
         """The nearest point towards the maximiser of (6) with U2 >= eps, in truth."""
@@ -217,8 +226,8 @@ class ConvexRoad:
     def _solved(self, name: str, **values: Any) -> tuple[np.ndarray, float]:
         found = self._tried(name, **values)
         if found is None:
-            raise ConvexfsError(
-                f"the constraints of {name} cannot all hold: check max_features and feasible"
+            raise InputError(
+                f"the constraints of {name} cannot all hold: check max_features and the change"
             )
         return found
 
@@ -226,15 +235,7 @@ class ConvexRoad:
         """Point and value of one program; None if it is infeasible."""
         from convexfs.solving.solve import solve
 
-        offered = {
-            "a_same": self.a_same, "a_other": self.a_other, "s": self.s, "lam": self.lam,
-            "max_features": self.max_features, "tangents": np.array(self.tangents), **values,
-        }  # fmt: skip
-        if self.feasible is not None:
-            offered["feasible"] = self.feasible
-        changed = self.build if name == "llfs-compactness" else None
-        problem = call_by_name(changed or FORMULATIONS[name].build, offered)
-        solution = solve(problem, self.solver, self.tol, None, self.options)
+        solution = solve(self._stated(name, **values), self.solver, self.tol, None, self.options)
         self.programs += 1
         if solution.status in ("infeasible", "infeasible_inaccurate"):
             return None
@@ -244,3 +245,24 @@ class ConvexRoad:
                 f"{solution.failure}: try another solver or a looser solver_tol"
             )
         return np.clip(solution.primal["f"], 0.0, 1.0), solution.objective
+
+    def _stated(self, name: str, **values: Any) -> Any:
+        """The program of a stage, as printed or as changed."""
+        offered = {
+            "a_same": self.a_same, "a_other": self.a_other, "s": self.s, "lam": self.lam,
+            "max_features": self.max_features, "tangents": np.array(self.tangents), **values,
+        }  # fmt: skip
+        row = FORMULATIONS[name]
+        changed = self.build if name == "llfs-compactness" else None
+        if self.feasible is not None:
+            changed = partial(row.build, feasible=self._changed_constraints)
+        return stated(row, offered, changed)
+
+    def _changed_constraints(self, f: Any, max_features: int) -> Any:
+        constraints = self.feasible(f, max_features)  # type: ignore[misc]
+        if not isinstance(constraints, list | tuple):
+            kind = type(constraints).__name__
+            raise InputError(
+                f"feasible must return a list of constraints, not {kind}: is a return missing?"
+            )
+        return constraints

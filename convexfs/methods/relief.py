@@ -81,7 +81,7 @@ def relief(
         formulation, values, hyper, solver=solver, tol=solver_tol,
         solver_options=solver_options, time_limit=time_limit, build=build, verbose=verbose,
     )  # fmt: skip
-    weights = require_answer(solution, formulation.symbol, X.shape[1])
+    weights = require_answer(solution, formulation.symbol)
     if not np.any(values["z"] > hyper["lam"]):
         warnings.warn(
             "no feature has a positive margin, so all weights are 0: hits are as far as misses; "

@@ -2,6 +2,7 @@
 
 import inspect
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -47,9 +48,8 @@ def solve_step(
     from convexfs.solving.solve import solve
 
     start = time.perf_counter()
-    problem = call_by_name(build or formulation.build, {**values, **hyper})
+    problem = stated(formulation, {**values, **hyper}, build)
     built = time.perf_counter() - start
-    require_variable(problem, formulation.symbol)
     solution = solve(problem, solver, tol, time_limit, solver_options, verbose)
     certificate = certify(problem, solution)
     if solution.primal and certificate.ok is False:
@@ -130,31 +130,66 @@ def call_by_name(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
     return build(**wanted)
 
 
-def require_variable(problem: Any, symbol: str) -> None:
-    """Raise unless a changed problem still is one and has the feature weights."""
+def stated(
+    formulation: Formulation, offered: Mapping[str, Any], build: Callable[..., Any] | None
+) -> Any:
+    """The problem as printed or, if a changed `build` is given, by it, and then checked.
+
+    The first of the offered values has a column a feature.
+    """
+    if build is None:
+        return call_by_name(formulation.build, offered)
+    try:
+        problem = call_by_name(build, offered)
+    except ConvexfsError:
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        # Where the formula went wrong, not where a library noticed.
+        place = [frame for frame in frames if "site-packages" not in frame.filename][-1]
+        raise InputError(
+            f"the changed problem cannot be built: {type(error).__name__}: {error} "
+            f"({place.filename}, line {place.lineno})"
+        ) from error
+    require_variable(problem, formulation.symbol, next(iter(offered.values())).shape[-1])
+    return problem
+
+
+def require_variable(problem: Any, symbol: str, n_features: int) -> None:
+    """Raise unless a changed problem still is one and has the feature weights.
+
+    A capital letter is a matrix over pairs of features.
+    """
     if not hasattr(problem, "variables"):
         kind = type(problem).__name__
         raise InputError(f"build must return a cvxpy.Problem, not {kind}: is a return missing?")
-    names = [variable.name() for variable in problem.variables()]
-    if symbol not in names:
+    shapes = {variable.name(): variable.shape for variable in problem.variables()}
+    if symbol not in shapes:
         raise InputError(
-            f"the changed problem has no variable named {symbol!r} (it has {', '.join(names)}): "
+            f"the changed problem has no variable named {symbol!r} (it has {', '.join(shapes)}): "
             f"name the feature weights with cp.Variable(..., name={symbol!r})"
         )
-
-
-def require_answer(solution: Solution, symbol: str, size: int | None = None) -> Any:
-    """The weights of a solved step, or an error that says how the solver ended."""
-    if symbol not in solution.primal:
-        reason = f" ({solution.failure})" if solution.failure else ""
-        raise ConvexfsError(
-            f"{solution.solver} ended with status {solution.status!r}{reason}: "
-            "try another solver, a looser solver_tol or other solver_options"
-        )
-    weights = solution.primal[symbol]
-    if size is not None and weights.shape != (size,):
+    wanted, per = (n_features,), ""
+    if symbol.isupper():
+        wanted, per = (n_features, n_features), "pair "
+    if shapes[symbol] != wanted:
         raise InputError(
-            f"the changed problem's {symbol!r} has shape {weights.shape}: it must have one entry "
-            f"for each of the {size} features"
+            f"the changed problem's {symbol!r} has shape {shapes[symbol]}: it must have one entry "
+            f"for each {per}of the {n_features} features"
         )
-    return weights
+
+
+def require_answer(solution: Solution, symbol: str) -> Any:
+    """The weights of a solved step, or an error that says how the solver ended."""
+    if symbol in solution.primal:
+        return solution.primal[symbol]
+    if solution.status in ("infeasible", "unbounded"):
+        cure = "its constraints cannot all hold"
+        if solution.status == "unbounded":
+            cure = "nothing keeps its objective from getting better for ever"
+        raise InputError(f"the changed problem is {solution.status}: {cure}")
+    reason = f" ({solution.failure})" if solution.failure else ""
+    raise ConvexfsError(
+        f"{solution.solver} ended with status {solution.status!r}{reason}: "
+        "try another solver, a looser solver_tol or other solver_options"
+    )

@@ -9,7 +9,9 @@ Each measured fault is stated for the version named in its row; ``tested`` rows 
 exercised by the test-suite, the others are carried as documented by cvxpy.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
@@ -105,10 +107,23 @@ class Backend:
 
     def options(self, tol: float, time_limit: float | None = None) -> Options:
         """One accuracy and one time limit in this solver's own words."""
-        translated = self.always | self.accuracy(tol)
+        translated = self.always | ({} if _own_accuracy.get() else self.accuracy(tol))
         if time_limit is not None and self.limit is not None:
             translated |= self.limit(time_limit)
         return translated
+
+
+_own_accuracy: ContextVar[bool] = ContextVar("own_accuracy", default=False)
+
+
+@contextmanager
+def own_accuracy() -> Iterator[None]:
+    """Meanwhile solvers are told no accuracy and work at their own default."""
+    token = _own_accuracy.set(True)
+    try:
+        yield
+    finally:
+        _own_accuracy.reset(token)
 
 
 @cache

@@ -121,7 +121,7 @@ def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
     assert die.status == "error"
     assert "SIGKILL" in die.failure
     assert attempts[die.key] >= 2
-    assert error.failure == "ArithmeticError: as asked"
+    assert "ArithmeticError: as asked" in error.failure
     assert "ArithmeticError: as asked" in (out / "log.txt").read_text()
 
 

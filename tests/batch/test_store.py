@@ -8,7 +8,6 @@ import sys
 import textwrap
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from convexfs.batch.store import (
@@ -16,12 +15,11 @@ from convexfs.batch.store import (
     SCHEMA,
     VOLATILE,
     Store,
-    export,
     pack,
     same_results,
     unpack,
 )
-from convexfs.errors import InputError, RunError
+from convexfs.errors import RunError
 
 
 def task(key, **changes):
@@ -302,36 +300,3 @@ def test_runs_that_differ(tmp_path):
 
 def test_volatile_columns_exist():
     assert all(f"\n  {column} " in SCHEMA for column in VOLATILE)
-
-
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
-def test_export(folder, tmp_path, suffix):
-    fill(folder)
-    with Store(folder) as store:
-        store.record(task("d", objective=math.inf, ok=None, status="unbounded"), [ATTEMPT], [])
-    to = tmp_path / f"results{suffix}"
-    export(folder, to)
-    read = {
-        ".parquet": pd.read_parquet,
-        ".csv": pd.read_csv,
-        ".jsonl": lambda path: pd.DataFrame(map(json.loads, path.read_text().splitlines())),
-    }
-    frame = read[suffix](to)
-    assert frame["key"].tolist() == ["a", "b", "c", "d"]
-    assert frame["objective"].tolist() == [0.1 + 0.2] * 3 + [math.inf]
-    assert frame["primal_residual"].tolist()[:3] == [1e-9 / 3] * 3
-    assert frame["label"].tolist()[:3] == ["beta=1"] * 3
-    assert frame["ok"].tolist()[:3] == [True] * 3
-    assert pd.isna(frame["ok"].iloc[3])
-    assert json.loads(frame["hyper"].iloc[0])["lam"] == 0.5
-    assert not {"primal", "dual"} & set(frame)
-
-
-def test_export_says_what_is_wrong(folder, tmp_path):
-    with pytest.raises(InputError, match=r"holds no results\.sqlite"):
-        export(tmp_path / "nowhere", tmp_path / "x.csv")
-    fill(folder)
-    with pytest.raises(InputError, match=r"\.parquet, \.csv, \.jsonl"):
-        export(folder, tmp_path / "x.xlsx")
-    with pytest.raises(InputError, match="cannot be written"):
-        export(folder, tmp_path / "missing" / "x.csv")

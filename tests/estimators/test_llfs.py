@@ -4,7 +4,9 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from convexfs import LLFS, certify, load, solve
-from convexfs.errors import ConvexfsWarning, InputError
+from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError
+from convexfs.formulations.llfs_utility import utility
+from convexfs.methods.llfs_numbers import local_values
 
 
 @parametrize_with_checks([LLFS(betas=5)])
@@ -145,6 +147,11 @@ Y = np.arange(12) % 2
         (Y, {"solver": "CLARABLE"}, "did you mean CLARABEL"),
         (np.r_[Y[:-1], 7], {}, "class '7' has one sample only, at data row 12"),
         (np.zeros(12), {}, "only one class"),
+        (Y, {"betas": []}, "betas is empty"),
+        (Y, {"betas": [0.5, 1.5]}, "each of betas must be a number of at least 0 and at most 1"),
+        (Y, {"swap": True, "formulation": lambda f, m: []}, "swap=True exchanges features"),
+        (Y, {"formulation": lambda f, m: None, "max_features": 2}, "must return a list of"),
+        (Y, {"formulation": lambda f, m: [], "run_dir": "runs"}, "cannot be told of a function"),
     ],
 )
 def test_bad_input_gets_one_clear_sentence(labels, settings, message):
@@ -157,8 +164,104 @@ def test_constant_features_only_is_an_error_that_names_a_sample():
         LLFS(max_features=2).fit(np.ones((12, 4)), Y)
 
 
-def test_copies_with_other_labels_are_survived():
+def test_copies_with_other_labels_are_named_and_survived():
     doubled = np.vstack([X, X])
-    model = LLFS(max_features=2).fit(doubled, np.r_[Y, 1 - Y])
+    with pytest.warns(ConvexfsWarning, match=r"rows 1 and 13 are equal .* \(and 11 more such"):
+        model = LLFS(max_features=2).fit(doubled, np.r_[Y, 1 - Y])
     assert np.isfinite(model.radii_).all()
     assert set(model.predict(doubled)) <= {0, 1}
+    # Copies of the same label are nothing to warn of; a negative zero is a zero.
+    LLFS(max_features=2).fit(doubled, np.r_[Y, Y])
+    zeros = X.copy()
+    zeros[0], zeros[1] = 0.0, -0.0
+    with pytest.warns(ConvexfsWarning, match="rows 1 and 2 are equal but of different classes:"):
+        LLFS(max_features=2).fit(zeros, Y)
+
+
+def test_verbose_shows_a_bar_on_a_terminal_and_logs(toy, capsys, caplog, monkeypatch):
+    rows = slice(None, None, 3)
+    LLFS(max_features=2, betas=3).fit(toy.X[rows], toy.y[rows])
+    with caplog.at_level("INFO", "convexfs.estimators.llfs_tasks"):
+        LLFS(max_features=2, betas=3, verbose=1).fit(toy.X[rows], toy.y[rows])
+    assert "15 of 15 points" in caplog.text
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    LLFS(max_features=2, betas=3, verbose=1, n_jobs=2).fit(toy.X[rows], toy.y[rows])
+    out, err = capsys.readouterr()
+    assert not out
+    assert "15/15" in err
+
+
+def test_changed_code_or_a_changed_file_begins_anew(toy, tmp_path, monkeypatch):
+    from convexfs.estimators import llfs_tasks
+
+    def fit(**changes):
+        rows = np.r_[0:4, 15:19, 30:34]
+        done: list[int] = []
+        original = llfs_tasks._computed
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                llfs_tasks, "_computed",
+                lambda work, todo, jobs: done.extend(todo) or original(work, todo, jobs),
+            )  # fmt: skip
+            settings = {"max_features": 2, "betas": [0.5], "form": "linear", **changes}
+            LLFS(**settings, run_dir=tmp_path / "run", random_state=0).fit(
+                toy.X[rows][:, :4], toy.y[rows]
+            )
+        return len(done)
+
+    assert (fit(), fit()) == (12, 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(llfs_tasks, "code_sha256", lambda package: "other code")
+        assert (fit(), fit()) == (12, 0)
+    file = tmp_path / "without.py"
+    text = (
+        '"""LLFS without a feature."""\nimport cvxpy as cp\nMETHOD = "llfs"\nDATA = ["iris"]\n'
+        "OUT = 0\ndef feasible(f, max_features):\n"
+        "    return [f >= 0, f <= 1, cp.sum(f) >= 1, cp.sum(f) <= max_features, f[OUT] == 0]\n"
+    )
+    file.write_text(text)
+    assert (fit(formulation=file), fit(formulation=file)) == (12, 0)
+    file.write_text(text.replace("OUT = 0", "OUT = 1"))
+    assert fit(formulation=file) == 12
+
+
+def test_changed_constraints_hold_for_what_is_selected(toy):
+    import cvxpy as cp
+
+    def first_is_dear(f, max_features):
+        price = np.r_[5.0, np.ones(f.size - 1)]
+        return [f >= 0, f <= 1, cp.sum(f) >= 1, cp.sum(f) <= max_features, price @ f <= 3]
+
+    rows = np.r_[0:4, 15:19, 30:34]
+    given = toy.X[rows][:, :4], toy.y[rows]
+    free = LLFS(max_features=2, betas=[0.3, 0.9]).fit(*given)
+    model = LLFS(max_features=2, betas=[0.3, 0.9], formulation=first_is_dear).fit(*given)
+    assert free.local_support_[:, 0].any()
+    assert not model.local_support_[:, 0].any()
+    problem = model.problem(0)
+    assert certify(problem, solve(problem)).ok
+    f = problem.var_dict["f"].value
+    assert 5 * f[0] + f[1:].sum() <= 3 + 1e-6
+
+
+def test_a_sample_without_an_allowed_rounding_falls_back_on_one_feature_or_says_so():
+    import cvxpy as cp
+
+    def at_most(limit, least=0):
+        price = np.array([3.0, 2.0, 2.0, 2.0])
+        return lambda f, _: [f >= 0, f <= 1, cp.sum(f) >= 1, price @ f <= limit, f[0] >= least]
+
+    # At beta = 1 the relaxed f is spread over features that together cost too much.
+    model = LLFS(max_features=4, betas=[1.0], formulation=at_most(2.9)).fit(X, Y)
+    assert (model.local_support_ @ [3, 2, 2, 2] <= 2.9).all()
+    fallback = np.isinf(model.points_["rounded_u1"][:, 0])
+    assert fallback.any()
+    for i in np.flatnonzero(fallback):
+        own = local_values(X, Y, int(i), 4)
+        u1 = utility(own["a_same"], own["s"], own["lam"]).mean(axis=0)
+        np.testing.assert_array_equal(
+            np.flatnonzero(model.local_support_[i]), [1 + np.argmin(u1[1:])]
+        )
+    with pytest.raises(ConvexfsError, match="sample 1: at no beta could f be rounded"):
+        LLFS(max_features=4, betas=[1.0], formulation=at_most(2.9, least=0.5)).fit(X, Y)

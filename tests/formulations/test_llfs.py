@@ -3,7 +3,9 @@ import numpy as np
 import pytest
 
 from convexfs import certify, solve
+from convexfs.errors import InputError
 from convexfs.formulations.llfs import (
+    allowed_sets,
     llfs_linear,
     llfs_ratio,
     llfs_separation,
@@ -161,10 +163,61 @@ def test_other_constraints_hold_in_every_stage():
     np.testing.assert_allclose(path.f[:, 2], 0, atol=1e-9)
 
 
-def test_the_smooth_problem_agrees_with_native():
+def cost_limit(price, limit):
+    """The paper's constraints and a linear one."""
+    return lambda f, alpha: [f >= 0, f <= 1, cp.sum(f) >= 1, cp.sum(f) <= alpha, price @ f <= limit]
+
+
+def test_allowed_sets_are_those_that_keep_every_constraint():
+    rng = np.random.default_rng(0)
+    sets, price = rng.random((40, 6)) < 0.4, np.arange(1.0, 7.0)
+
+    def mixed(f, max_features):
+        return [*cost_limit(price, 9)(f, max_features), f[0] + f[5] == 1, cp.norm(f, 2) <= 1.5]
+
+    by_hand = (
+        (sets.sum(axis=1) >= 1) & (sets.sum(axis=1) <= 3) & (sets @ price <= 9)
+        & (sets[:, 0] ^ sets[:, 5]) & (sets.sum(axis=1) <= 2)
+    )  # fmt: skip
+    assert 0 < by_hand.sum() < 40
+    np.testing.assert_array_equal(allowed_sets(sets, mixed, 3), by_hand)
+    with pytest.raises(InputError, match="variables of its own"):
+        allowed_sets(sets, lambda f, _: [f <= cp.Variable(6)], 3)
+
+
+def test_the_linear_form_reaches_what_changed_constraints_allow():
+    values, price = point_values(0), np.arange(1.0, 13.0)
+    found = ConvexRoad(
+        **values, max_features=ALPHA, feasible=cost_limit(price, 4.0), solver="HIGHS"
+    )
+    path = found.path(np.array([0.5, 1.0]), "linear")
+    c2 = values["a_other"].mean(axis=0)
+    f = cp.Variable(12)
+    most = cp.Problem(cp.Maximize(c2 @ f), cost_limit(price, 4.0)(f, ALPHA)).solve("HIGHS")
+    assert path.u2[-1] == pytest.approx(most, rel=1e-6)
+    assert path.u2[0] >= 0.5 * most * (1 - 1e-6)
+    assert (path.f @ price <= 4 + 1e-6).all()
+
+
+def test_the_last_step_under_changed_constraints_is_solved_by_its_own_iterate():
+    found = road(0, feasible=cost_limit(np.arange(1.0, 13.0), 4.0))
+    problem = found.last_step(0.5)
+    iterate = found.path(np.array([0.5]))
+    solution = solve(problem, "HIGHS")
+    assert certify(problem, solution).ok
+    assert solution.objective == pytest.approx(iterate.u1[0], rel=1e-5)
+
+
+@pytest.mark.parametrize("beta", [0.2, 0.5, 0.8])
+def test_a_general_solver_of_the_smooth_problem_agrees_with_native(beta):
     pytest.importorskip("unopy", reason="needs the extra nlp")
-    values = point_values(0)
-    path = local_path(local_point(**values, max_features=ALPHA), np.array([0.5, 1.0]))
-    problem = llfs_smooth(**values, eps=0.5 * path.eps_max, max_features=ALPHA)
-    problem.solve(nlp=True, solver="UNO")
-    assert path.u1[0] <= problem.value * (1 + 1e-5)
+    for seed in range(3):
+        values = point_values(seed)
+        path = local_path(local_point(**values, max_features=ALPHA), np.array([0.0, beta, 1.0]))
+        problem = llfs_smooth(**values, eps=beta * path.eps_max, max_features=ALPHA)
+        problem.solve(nlp=True, solver="UNO")
+        assert path.u1[1] <= problem.value * (1 + 1e-6)
+        # Started at native's answer it finds nothing better nearby.
+        problem.var_dict["f"].value = path.f[1]
+        problem.solve(nlp=True, solver="UNO")
+        assert problem.value == pytest.approx(path.u1[1], rel=1e-6)

@@ -1,0 +1,300 @@
+"""The figures of a report: what is drawn, told once for the page and for picture files."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from convexfs.study.outcomes import SOLVED, WRONG, Frame
+from convexfs.study.page.columns import Table
+from convexfs.study.profiles import accuracy_time, agreement, performance_profile
+
+#: More points than these are thinned: those that would cover each other are left out.
+MOST_POINTS = 1500
+#: Corners of one step curve.
+MOST_STEPS = 300
+#: Rows and columns of a heat map.
+MOST_SAMPLES, MOST_FEATURES = 400, 120
+#: Drawings one figure may switch between.
+MOST_PANELS = 40
+ALL_PROBLEMS = "all problems"
+PARTS = {"build_seconds": "build", "compile_seconds": "compile", "solve_seconds": "solve"}
+REST = "rest"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing of the columns of a table.
+
+    Attributes
+    ----------
+    kind : str
+        steps, lines, points, bars (stacked, lying) or heat.
+    frame : DataFrame
+        With the columns named by ``x, y``, and perhaps ``series`` (colours), ``panel`` (one
+        drawing for each value), ``hover`` (what a point is), ``mark`` (True: ringed) and
+        ``value`` (of a heat map).
+    note : str
+        How it is to be read.
+    """
+
+    name: str
+    title: str
+    kind: str
+    frame: Frame
+    x: str
+    y: str
+    x_label: str
+    y_label: str
+    series: str = ""
+    panel: str = ""
+    log_x: bool = False
+    log_y: bool = False
+    hover: str = ""
+    mark: str = ""
+    mark_label: str = ""
+    value: str = ""
+    value_label: str = ""
+    note: str = ""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that are drawn."""
+        named = [self.panel, self.series, self.y, self.x, self.value, self.hover, self.mark]
+        return [name for name in named if name]
+
+    @property
+    def panels(self) -> list[str]:
+        """Drawings to switch between; one without a name if there are none."""
+        return self.frame[self.panel].drop_duplicates().tolist() if self.panel else [""]
+
+    def names(self, solvers: list[str]) -> list[str]:
+        """Series in the order of their colours: a solver has one in all figures."""
+        if self.series in ("", "solver"):
+            return solvers
+        return self.frame[self.series].drop_duplicates().tolist()
+
+    def ordered(self, solvers: list[str]) -> Frame:
+        """The columns that are drawn, solvers in the given order."""
+        frame = self.frame[self.columns]
+        for name in ("other", "solver"):
+            if name in frame:
+                frame = frame.sort_values(
+                    name, key=lambda own: own.map(solvers.index), kind="stable"
+                )
+        return frame
+
+    def as_dict(self, solvers: list[str]) -> dict[str, Any]:
+        """For JSON."""
+        told = {name: value for name, value in vars(self).items() if name != "frame"}
+        table = Table.of(self.ordered(solvers)).as_dict()
+        return told | {"table": table, "names": self.names(solvers), "panels": self.panels}
+
+
+def profile(outcomes: Frame) -> Figure | None:
+    """Performance profiles, a panel for each settings and class of problems."""
+    frame: Frame = performance_profile(outcomes)
+    if frame["solver"].nunique() < 2:
+        return None
+    frame = frame.assign(panel=_panels(frame, "settings", "problem_class"))
+    groups = frame.groupby(["panel", "solver"], sort=False, group_keys=False)
+    thinned = pd.concat([_thinned(group, MOST_STEPS) for _, group in groups], ignore_index=True)
+    return Figure(
+        "performance-profile", "Performance profile", "steps", thinned, "ratio", "share",
+        "times the fastest", "share of problems solved",
+        series="solver", panel="panel", log_x=True,
+        note="Higher is better: at 1 the share won, at the right the share solved at all.",
+    )  # fmt: skip
+
+
+def accuracy(outcomes: Frame) -> Figure | None:
+    """Error against time of every instance and solver, wrong claims ringed."""
+    frame = accuracy_time(outcomes)
+    # A logarithm has no place for an exact answer or a time below the clock.
+    frame = frame.assign(
+        error=frame["error"].clip(lower=1e-17),
+        solve_seconds=frame["solve_seconds"].clip(lower=1e-7),
+    )
+    where = ["settings", "instance", "solver"]
+    wrong = outcomes.loc[outcomes["outcome"] == WRONG, where].drop_duplicates().assign(wrong=True)
+    frame = frame.merge(wrong, on=where, how="left")
+    frame["wrong"] = frame["wrong"].notna()
+    if frame.empty:
+        return None
+    drawn = _uncovered(frame)
+    left_out = f" {len(drawn):,} of {len(frame):,} points are drawn, the others lie under them."
+    return Figure(
+        "accuracy-time", "Accuracy and time", "points", drawn, "solve_seconds", "error",
+        "solver's own seconds", "largest residual", series="solver",
+        panel="settings", log_x=True, log_y=True, hover="instance", mark="wrong",
+        mark_label="wrong claim",
+        note="Lower left is better: one point for a problem and a solver, median of repeats."
+        + (left_out if len(drawn) < len(frame) else ""),
+    )  # fmt: skip
+
+
+def time_split(outcomes: Frame) -> Figure | None:
+    """Mean seconds of a task by what they went into."""
+    timed = outcomes[(outcomes["outcome"] == SOLVED) & outcomes["wall_seconds"].notna()]
+    if timed.empty:
+        return None
+    parts: Frame = timed[list(PARTS)].fillna(0.0).rename(columns=PARTS)
+    parts[REST] = (timed["wall_seconds"] - parts.sum(axis=1)).clip(lower=0.0)
+    parts[["problem", "solver"]] = timed[["problem", "solver"]]
+    if parts["problem"].nunique() > 1:
+        parts = pd.concat([parts.assign(problem=ALL_PROBLEMS), parts])
+    means: Frame = parts.groupby(["problem", "solver"], sort=False).mean().reset_index()
+    long = means.melt(["problem", "solver"], var_name="part", value_name="seconds")
+    return Figure(
+        "time-split", "Where the time goes", "bars", long, "seconds", "solver",
+        "mean seconds a solved task", "", series="part", panel="problem",
+        note="The rest is preparing the numbers and judging the answer. Solvers that took other "
+        "problems are compared best within one problem.",
+    )  # fmt: skip
+
+
+def convergence(steps: Frame) -> Figure | None:
+    """Residuals step by step, of the tasks that have several steps.
+
+    `steps` has the columns ``instance, solver, step, error``.
+    """
+    if steps.empty:
+        return None
+    return Figure(
+        "convergence", "Convergence", "lines", steps, "step", "error", "step",
+        "largest residual", series="solver", panel="instance", log_y=True,
+        note="One line a solver, one point a step of the method.",
+    )  # fmt: skip
+
+
+def feature_agreement(selected: Frame) -> Figure | None:
+    """How far two solvers select the same features."""
+    frame: Frame = agreement(selected)
+    if frame["solver"].nunique() < 2:
+        return None
+    return Figure(
+        "feature-agreement", "Agreement on features", "heat", frame, "other", "solver", "", "",
+        panel="settings", value="jaccard", value_label="Jaccard index",
+        note="Mean share of features two solvers have in common where both solved the problem; "
+        "1: the same features everywhere.",
+    )  # fmt: skip
+
+
+def selected_features(selected: Frame) -> Figure | None:
+    """Which features each solver selects, a panel for each instance they differ on most."""
+    solved = selected[selected["outcome"] == SOLVED]
+    many = solved.groupby("instance")["solver"].transform("nunique") > 1
+    solved = solved[many]
+    if solved.empty:
+        return None
+    disagreed = solved.groupby("instance")["features"].nunique().sort_values(ascending=False)
+    parts = [_shares(solved[solved["instance"] == name]) for name in disagreed.index[:MOST_PANELS]]
+    return Figure(
+        "selected-features", "Selected features", "heat", pd.concat(parts, ignore_index=True),
+        "feature", "solver", "feature, from 1", "", panel="instance", value="share",
+        value_label="share of answers",
+        note="Features at least one solver selects; problems with the most differences first.",
+    )  # fmt: skip
+
+
+def _shares(solved: Frame) -> Frame:
+    """Share of a solver's answers to one instance that select each feature."""
+    answers = solved.groupby("solver").size()
+    long = solved[["instance", "solver", "features"]].explode("features").dropna()
+    counts = long.groupby(["solver", "features"]).size()
+    often = counts.groupby("features").sum().nlargest(MOST_FEATURES).index
+    table = counts.unstack(fill_value=0).reindex(index=answers.index, fill_value=0)
+    table = table[sorted(often)].div(answers, axis=0)
+    table.columns = [str(feature + 1) for feature in table.columns]
+    long = table.rename_axis(columns="feature").stack().rename("share").reset_index()
+    return long.assign(instance=solved["instance"].iloc[0])
+
+
+def local_features(points: Frame) -> Figure | None:
+    """Which sample selects which feature, of LLFS's points.
+
+    `points` has ``point`` and ``features``, a tuple of positions.
+    """
+    if points.empty:
+        return None
+    long = points[["point", "features"]].explode("features").dropna()
+    often = long["features"].value_counts().nlargest(MOST_FEATURES).index.sort_values()
+    shown = _spread(points["point"].sort_values().to_numpy(), MOST_SAMPLES)
+    chosen: Frame = pd.crosstab(long["point"], long["features"]).reindex(
+        index=shown, columns=often, fill_value=0
+    )
+    chosen.columns = [str(feature + 1) for feature in chosen.columns]
+    frame = chosen.rename_axis(index="sample", columns="feature").stack().rename("chosen")
+    return Figure(
+        "local-features", "Local features", "heat", frame.reset_index().astype({"sample": str}),
+        "feature", "sample", "feature, from 1", "sample, from 0", value="chosen",
+        value_label="selected",
+        note=f"{len(shown)} of {len(points)} samples, {len(often)} features selected most.",
+    )  # fmt: skip
+
+
+def pareto(betas: Frame) -> Figure | None:
+    """U1 against U2 of some samples along beta, relaxed and rounded.
+
+    `betas` has the columns of LLFS's ``points_``, and ``point``.
+    """
+    if betas.empty:
+        return None
+    some = _some_samples(betas)
+    rounded = some[np.isfinite(some["rounded_u1"])]
+    rounded = rounded.assign(u1=rounded["rounded_u1"], u2=rounded["level"], what="rounded")
+    return Figure(
+        "pareto", "What separation costs", "lines",
+        pd.concat([some.assign(what="relaxed"), rounded], ignore_index=True), "u2", "u1",
+        "U2, separation", "U1, compactness", series="what", panel="sample",
+        note="Relaxed local optima of one sample, one for each beta, and the sets they round to, "
+        "each at the level of U2 it had to keep.",
+    )  # fmt: skip
+
+
+def along_beta(betas: Frame) -> Figure | None:
+    """Residuals of the relaxed optima of some samples; columns as in :func:`pareto`."""
+    some = _some_samples(betas) if len(betas) else betas
+    # What is proven by a closed form has no residual, and a logarithm no place for it.
+    solved = some[some["residual"] > 0] if len(some) else some
+    if solved.empty:
+        return None
+    return Figure(
+        "convergence-along-beta", "Convergence", "lines", solved, "beta", "residual", "beta",
+        "residual", series="status", panel="sample", log_y=True,
+        note="How well the relaxed optimum of a sample was solved at each beta, by what is known "
+        "of it.",
+    )  # fmt: skip
+
+
+def _some_samples(betas: Frame) -> Frame:
+    kept = betas[betas["point"].isin(_spread(np.unique(betas["point"]), MOST_PANELS))]
+    return kept.assign(sample="sample " + kept["point"].astype(str))
+
+
+def _panels(frame: Frame, *columns: str) -> Frame:
+    """Label of each row by the columns that have more than one value, else the first."""
+    varied = [name for name in columns if frame[name].nunique() > 1] or list(columns[:1])
+    return frame[varied].astype(str).agg(", ".join, axis=1)
+
+
+def _thinned(rows: Frame, most: int) -> Frame:
+    """Some of many rows, evenly, the first and last always."""
+    return rows.iloc[_spread(np.arange(len(rows)), most)]
+
+
+def _spread(values: np.ndarray, most: int) -> np.ndarray:
+    if len(values) <= most:
+        return values
+    return values[np.linspace(0, len(values) - 1, most).round().astype(int)]
+
+
+def _uncovered(frame: Frame) -> Frame:
+    """Points that do not lie near another of their solver, few enough to be drawn."""
+    kept, fineness = frame, 20
+    while kept["settings"].value_counts().max() > MOST_POINTS and fineness:
+        cells = (np.log10(frame[["solve_seconds", "error"]]) * fineness).round()
+        cells[["settings", "solver", "wrong"]] = frame[["settings", "solver", "wrong"]]
+        kept, fineness = frame[~cells.duplicated()], fineness - 1
+    return kept.reset_index(drop=True)

@@ -1,0 +1,125 @@
+"""The figures of a report as picture files, drawn with matplotlib from the same tables."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from convexfs.errors import InputError
+from convexfs.pictures import save
+from convexfs.study.figures import Figure
+from convexfs.study.outcomes import Frame
+
+#: Those of the page: Okabe and Ito's, told apart with any colour vision.
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#7f7f7f"]
+MARKERS = "osD^vp*h"
+LINES = ["-", "--", ":", "-."]
+SHADES = ["#08519c", "#4292c6", "#9ecae1", "#bdbdbd"]
+WRONG_COLOUR = "#b3261e"
+#: Panels of one figure that get a file.
+MOST_FILES = 12
+#: Letters that fit under one picture.
+ROOM = 70
+
+
+def write_figures(figures: list[Figure], solvers: list[str], folder: str | Path) -> list[Path]:
+    """Write every panel of every figure as a PNG file; return where they are."""
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from error
+    written = []
+    for figure in figures:
+        for panel in figure.panels[:MOST_FILES]:
+            path = folder / f"{_file_name(figure, panel)}.png"
+            save(draw(figure, solvers, panel), path)
+            written.append(path)
+    return written
+
+
+def draw(figure: Figure, solvers: list[str], panel: str) -> Any:
+    """One panel as a matplotlib figure."""
+    from matplotlib.figure import Figure as Canvas
+
+    frame = figure.ordered(solvers)
+    rows = frame[frame[figure.panel] == panel] if figure.panel else frame
+    canvas = Canvas(figsize=(8, 4.5), layout="constrained", dpi=150)
+    axes = canvas.subplots()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set(xlabel=figure.x_label, ylabel=figure.y_label)
+    axes.set_xscale("log" if figure.log_x else "linear")
+    axes.set_yscale("log" if figure.log_y else "linear")
+    _KINDS[figure.kind](axes, figure, rows, figure.names(solvers))
+    alone = len(figure.panels) == 1
+    axes.set_title(figure.title if alone else f"{figure.title}: {panel}", loc="left")
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    return canvas
+
+
+def _series(figure: Figure, rows: Frame, names: list[str]) -> list[tuple[int, str, Any]]:
+    """Number, name and rows of each series, in the order of the colours."""
+    found = dict(iter(rows.groupby(figure.series, sort=False)))
+    return [(k, name, found[name]) for k, name in enumerate(names) if name in found]
+
+
+def _draw_lines(axes: Any, figure: Figure, rows: Frame, names: list[str]) -> None:
+    steps = figure.kind == "steps"
+    for k, name, own in _series(figure, rows, names):
+        axes.plot(
+            own[figure.x], own[figure.y], LINES[k // len(COLOURS) % len(LINES)], label=name,
+            color=COLOURS[k % len(COLOURS)], marker="" if steps else MARKERS[k % len(MARKERS)],
+            drawstyle="steps-post" if steps else "default",
+        )  # fmt: skip
+
+
+def _draw_points(axes: Any, figure: Figure, rows: Frame, names: list[str]) -> None:
+    for k, name, own in _series(figure, rows, names):
+        axes.scatter(
+            own[figure.x], own[figure.y], s=16, alpha=0.75, label=name, linewidths=0,
+            color=COLOURS[k % len(COLOURS)], marker=MARKERS[k % len(MARKERS)],
+        )  # fmt: skip
+    marked = rows[rows[figure.mark]] if figure.mark else rows.iloc[:0]
+    if len(marked):
+        axes.scatter(
+            marked[figure.x], marked[figure.y], s=80, facecolors="none", edgecolors=WRONG_COLOUR,
+            label=figure.mark_label,
+        )  # fmt: skip
+
+
+def _draw_bars(axes: Any, figure: Figure, rows: Frame, names: list[str]) -> None:
+    table = rows.pivot_table(figure.x, figure.y, figure.series, sort=False, fill_value=0.0)
+    ends = table[names].cumsum(axis=1)
+    for k, name in enumerate(names):
+        left = ends[name] - table[name]
+        axes.barh(table.index, table[name], left=left, label=name, color=SHADES[k % len(SHADES)])
+    axes.invert_yaxis()
+
+
+def _draw_heat(axes: Any, figure: Figure, rows: Frame, names: list[str]) -> None:
+    table = rows.pivot_table(figure.value, figure.y, figure.x, sort=False)
+    if set(table.columns) <= set(names):
+        table = table[[name for name in names if name in table]]
+    shades = axes.imshow(
+        table.to_numpy(), aspect="auto", interpolation="nearest", cmap="Blues", vmin=0, vmax=1
+    )
+    for axis, ticks in ((axes.xaxis, table.columns), (axes.yaxis, table.index)):
+        every = len(ticks) // 25 + 1
+        axis.set_ticks(range(0, len(ticks), every), ticks[::every])
+    if max(map(len, table.columns)) * len(table.columns) > ROOM:
+        axes.tick_params(axis="x", rotation=90)
+    axes.figure.colorbar(shades, label=figure.value_label)
+
+
+_KINDS = {
+    "steps": _draw_lines,
+    "lines": _draw_lines,
+    "points": _draw_points,
+    "bars": _draw_bars,
+    "heat": _draw_heat,
+}
+
+
+def _file_name(figure: Figure, panel: str) -> str:
+    own = re.sub(r"[^A-Za-z0-9.=-]+", "-", panel).strip("-")
+    return f"{figure.name}-{own}"[:120] if len(figure.panels) > 1 else figure.name

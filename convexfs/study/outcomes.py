@@ -1,0 +1,316 @@
+"""What became of every task of a run, judged alike for all solvers.
+
+Table, page and export all read :func:`outcomes`, so they cannot show different numbers.
+
+An answer is judged by its residuals, not by its solver's word: it is *solved* if the
+solver says ``optimal``, every residual is at most ten times the accuracy asked for, and
+the solver kept its time limit. With a solver's own default accuracy the bound is
+``SLACK * DEFAULT_ACCURACY`` = 1e-4 for all: ten times the 1e-5 that most first-order
+solvers default to, and a hundredth of the 1 % of the largest weight at which features
+are selected.
+
+A *wrong claim* is an ``optimal`` about a point that is not feasible or not optimal (primal
+residual beyond the bound; gap beyond it, and the objective as far from a proven one of the
+same problem), or an ``infeasible`` or ``unbounded`` about a problem that has a proven
+optimum. Solvers that say they are unsure (``optimal_inaccurate``, ``user_limit``) have
+*failed*, and so have those whose point is good but whose multipliers do not prove it:
+unproven is not wrong.
+
+Answers without multipliers (integer problems, solvers that return none) cannot be proven
+by themselves. Their gap is the distance of their objective from a proven one of the same
+problem or, where nobody has proven any, from the best feasible one.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from convexfs.batch.store import Store, unpack
+from convexfs.batch.tasks import DEFAULT_ACCURACY
+from convexfs.errors import InputError
+from convexfs.formulations import FORMULATIONS
+from convexfs.solution import OPTIMAL, SKIPPED, TIMEOUT
+
+#: A DataFrame or Series inside: pandas' own hints mislead a type checker.
+Frame = Any
+SOLVED, WRONG, FAILED = "solved", "wrong claim", "failed"
+#: Every outcome there is, best first; a task that could not be tried is ``skipped``.
+OUTCOMES = (SOLVED, WRONG, FAILED, TIMEOUT, SKIPPED)
+DEFAULT = "default"
+#: An answer may be this many times less accurate than was asked for.
+SLACK = 10.0
+#: Claims about a problem that has a proven optimum, hence false.
+DENIALS = ("infeasible", "unbounded")
+RESIDUALS = ["primal_residual", "dual_residual", "complementarity", "gap"]
+#: Bases of answers that nothing but another answer can prove.
+BY_PROOF, BY_BEST = "objective of a proven answer", "best objective known"
+#: Objectives are compared relative to themselves, or to this: an optimum may be zero.
+SMALL_OBJECTIVE = 0.01
+#: A feature counts as selected above this share of the largest weight ...
+RELEVANT_SHARE = 0.01
+#: ... and an LLFS indicator above this value.
+INDICATED = 0.5
+_CLASSES = {"SDP": "SDP", "POW": "POW", "EXP": "EXP", "SOC": "SOCP", "QP": "QP"}
+#: Tasks equal in these are the same task; done again after a change of code, the last counts.
+_SAME = ["instance", "solver", "solver_version", "options", "settings", "repeat"]
+#: Told apart in the instance's label where problem, data and hyper-parameters do not suffice.
+_APART = ["formulation", "problem_file", "data_sha256", "seed", "time_limit"]
+
+
+def outcomes(folder: str | Path) -> pd.DataFrame:
+    """Every task of a run, one row each, with the verdict on it.
+
+    Parameters
+    ----------
+    folder : path
+        The ``--out`` of ``convexfs solve`` or ``convexfs compare``; it may be going on.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the store's table of tasks, and
+
+        instance : problem, data and hyper-parameters in a few words
+        problem_class : LP, QP, SOCP, EXP, POW, SDP, or MI and one of these
+        settings : ``default``, or the accuracy asked for
+        primal_residual, dual_residual, complementarity, gap : the worst over its steps
+        label, basis, iterations : of the last step; basis is what residuals stand on
+        error : the largest of them
+        objective_error : distance from the objective of the most accurate proven answer
+        ok : True proven, False refused, NA feasible but not proven optimal
+        outcome : one of OUTCOMES
+        charged_seconds : the solver's own seconds; if it has not solved the task the time
+            limit, or, without one, the longest any task of the run took; NaN if skipped
+    """
+    with Store.read(folder) as store:
+        tasks, solutions = store.tasks(), store.solutions(blobs=False)
+    frame: Frame = tasks.drop(columns="ok").merge(_worst(solutions), on="key", how="left")
+    frame["settings"] = frame["tol"].map(_settings).astype("string")
+    frame["instance"] = _instances(frame)
+    frame["problem_class"] = _problem_classes(frame)
+    frame = frame.sort_values("finished_utc").drop_duplicates(_SAME, keep="last").sort_index()
+    frame = _judged(frame.reset_index(drop=True))
+    frame["charged_seconds"] = _charged(frame)
+    return frame
+
+
+def selected(folder: str | Path) -> pd.DataFrame:
+    """The features each answer of a run selects.
+
+    A feature is selected above 1 % of the largest weight, as the estimators do; of a
+    matrix the diagonal counts, of LLFS's indicators those above one half.
+
+    Returns
+    -------
+    DataFrame
+        ``key, instance, problem_class, settings, solver, repeat, outcome`` of every task
+        that has an answer, and ``features``, a tuple of positions.
+    """
+    told = ["key", "instance", "problem_class", "settings", "solver", "repeat", "outcome"]
+    frame: Frame = outcomes(folder)[[*told, "formulation"]]
+    with Store.read(folder) as store:
+        points: Frame = store.solutions().drop_duplicates("key", keep="last")[["key", "primal"]]
+    frame = frame.merge(points[points["primal"].notna()], on="key")
+    chosen = [
+        _features(unpack(blob), str(name))
+        for blob, name in zip(frame["primal"], frame["formulation"], strict=True)
+    ]
+    frame["features"] = pd.Series(chosen, index=frame.index, dtype=object)
+    return frame.loc[frame["features"].notna(), [*told, "features"]].reset_index(drop=True)
+
+
+def export(folder: str | Path, to: str | Path) -> None:
+    """Write the outcomes of a run to one table.
+
+    Parameters
+    ----------
+    folder : path
+        Where the run is; it may be going on.
+    to : path
+        A ``.parquet``, ``.csv`` or ``.jsonl`` file. Hyper-parameters are JSON text.
+    """
+    to = Path(to)
+    writers = {
+        ".parquet": lambda frame: frame.to_parquet(to, index=False),
+        ".csv": lambda frame: frame.to_csv(to, index=False),
+        ".jsonl": lambda frame: to.write_text(_json_lines(frame), encoding="utf-8"),
+    }
+    if to.suffix not in writers:
+        raise InputError(f"{to}: cannot be told its format; end it in {', '.join(writers)}")
+    frame = outcomes(folder)
+    try:
+        writers[to.suffix](frame)
+    except OSError as error:
+        raise InputError(f"{to}: cannot be written ({error.strerror or error})") from error
+
+
+def _json_lines(frame: pd.DataFrame) -> str:
+    # Not pandas' own: it keeps 15 digits, and a double needs 17.
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+def _features(primal: dict[str, np.ndarray], formulation: str) -> tuple[int, ...] | None:
+    symbol = FORMULATIONS[formulation].symbol
+    if symbol not in primal:
+        return None
+    weights = np.asarray(primal[symbol], dtype=float)
+    weights = np.diag(weights) if weights.ndim == 2 else np.ravel(weights)
+    bound = INDICATED if formulation.startswith("llfs") else RELEVANT_SHARE * np.max(weights)
+    return tuple(np.flatnonzero(weights > bound).tolist())
+
+
+def _worst(solutions: Frame) -> Frame:
+    """The largest of each residual over the steps of a task; what it stands on from the last."""
+    steps = solutions.groupby("key", sort=False)
+    worst = steps[RESIDUALS].max()
+    # The store holds an undefined residual as none; the certificate's verdict tells them apart.
+    small = solutions[RESIDUALS].max(axis=1) <= solutions["certificate_tol"]
+    undefined = (small & ~solutions["ok"].fillna(True)).groupby(solutions["key"]).any()
+    worst.loc[undefined | worst["primal_residual"].isna(), "primal_residual"] = np.inf
+    last = solutions.drop_duplicates("key", keep="last").set_index("key")
+    return worst.join(last[["label", "basis", "iterations"]]).reset_index()
+
+
+def _settings(tol: float) -> str:
+    return DEFAULT if pd.isna(tol) else f"{tol:g}"
+
+
+def _problem_classes(frame: Frame) -> Frame:
+    """The largest cone of each problem.
+
+    Tasks that were cut short have no note of it: another task of the instance has, or else
+    the formulation as printed.
+    """
+    needs = frame.get("needs", pd.Series(pd.NA, index=frame.index, dtype="string"))
+    needs = needs.fillna(needs.groupby(frame["instance"]).transform("first"))
+    classes = [
+        _class(str(formulation) if pd.isna(need) else None, str(need))
+        for need, formulation in zip(needs, frame["formulation"], strict=True)
+    ]
+    return pd.Series(classes, index=frame.index, dtype="string")
+
+
+@cache
+def _class(formulation: str | None, needs: str) -> str:
+    if formulation is None:
+        parts = set(needs.split(" + "))
+        integer = "integer" in parts
+    else:
+        parts = FORMULATIONS[formulation].cones
+        integer = FORMULATIONS[formulation].integer
+    largest = next((name for cone, name in _CLASSES.items() if cone in parts), "LP")
+    return f"MI{largest}" if integer else largest
+
+
+def _instances(frame: Frame) -> Frame:
+    """Labels that differ where anything but solver, settings and repeat differs."""
+    labels = pd.Series(
+        [
+            " ".join([str(problem), Path(str(data)).name, *_hyper_words(str(hyper))])
+            for problem, data, hyper in zip(
+                frame["problem"], frame["data"], frame["hyper"], strict=True
+            )
+        ],
+        index=frame.index,
+        dtype="string",
+    )
+    for name in _APART:
+        values = frame[name].map(lambda value, name=name: f" {name}={_short(value)}")
+        labels = labels.where(values.groupby(labels).transform("nunique") == 1, labels + values)
+    return labels
+
+
+@cache
+def _hyper_words(hyper: str) -> tuple[str, ...]:
+    return tuple(f"{name}={_short(value)}" for name, value in json.loads(hyper).items())
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    text = str(value)
+    return text[:8] if len(text) == 64 else text
+
+
+def allowed(frame: Frame) -> Frame:
+    """The largest residual with which each answer counts as solved."""
+    return SLACK * frame["tol"].fillna(DEFAULT_ACCURACY)
+
+
+def _judged(frame: Frame) -> Frame:
+    """Add error, ok and outcome; answers without multipliers get a gap first."""
+    frame["error"] = frame[RESIDUALS].max(axis=1)
+    frame["ok"] = _within(frame)
+    reference = _references(frame)
+    frame["objective_error"] = reference["distance"].where(reference["proven"])
+    alone = frame["gap"].isna() & frame["basis"].eq("cone program").fillna(False).astype(bool)
+    alone = alone & reference["distance"].notna()
+    frame.loc[alone, "gap"] = reference["distance"]
+    frame.loc[alone, "basis"] = np.where(reference["proven"], BY_PROOF, BY_BEST)[alone]
+    frame["error"] = frame[RESIDUALS].max(axis=1)
+    unknown = frame["gap"].isna() | (alone & ~reference["proven"])
+    within = _within(frame)
+    frame["ok"] = within.mask(unknown & within.fillna(False))
+    frame["outcome"] = _outcome(frame)
+    return frame
+
+
+def _within(frame: Frame) -> Frame:
+    return (frame["error"] <= allowed(frame)).astype("boolean").mask(frame["error"].isna())
+
+
+def _references(frame: Frame) -> Frame:
+    """How far each objective is from the reference of its problem, and whether that is proven.
+
+    The reference is the most accurate proven answer or, without any, the best feasible one.
+    """
+    problem = ["instance", "repeat"]
+    claimed = frame[(frame["status"] == OPTIMAL) & frame["ok"].fillna(False)]
+    proven = claimed["gap"].notna()
+    worse = claimed["objective"]
+    if "sense" in claimed:
+        worse = worse.where(claimed["sense"].ne("max").fillna(True), -worse)
+    ranked = claimed.assign(proven=proven, place=claimed["error"].where(proven, worse))
+    first = ranked.sort_values(["proven", "place"], ascending=[False, True])
+    first = first.drop_duplicates(problem)[[*problem, "objective", "error", "proven"]]
+    best = frame[problem].merge(first, on=problem, how="left").set_index(frame.index)
+    best["proven"] = best["proven"].eq(True).astype(bool)
+    sizes = np.maximum(frame["objective"].abs(), best["objective"].abs().clip(SMALL_OBJECTIVE))
+    distance = (frame["objective"] - best["objective"]).abs() / sizes
+    # What is proven to 1e-4 is no measure of 1e-5.
+    best["distance"] = distance.where(~best["proven"] | (best["error"] <= allowed(frame)))
+    return best
+
+
+def _outcome(frame: Frame) -> Frame:
+    claims = frame["status"] == OPTIMAL
+    denies = frame["status"].isin(DENIALS)
+    proven = (claims & frame["ok"].fillna(False)).groupby(
+        [frame["instance"], frame["repeat"]]
+    ).transform("any")  # fmt: skip
+    bound = allowed(frame)
+    off = frame[["gap", "objective_error"]].min(axis=1)
+    good = (frame["primal_residual"] <= bound) & (off <= bound)
+    refused = claims & ~frame["ok"].fillna(True)
+    late = frame["solve_seconds"] > frame["time_limit"]
+    chosen = [
+        (frame["status"] == SKIPPED, SKIPPED),
+        ((refused & ~good) | (denies & proven), WRONG),
+        ((frame["status"] == TIMEOUT) | late, TIMEOUT),
+        (claims & ~refused, SOLVED),
+    ]
+    cases = [np.asarray(case, dtype=bool) for case, _ in chosen]
+    found = np.select(cases, [name for _, name in chosen], FAILED)
+    return pd.Series(found, index=frame.index, dtype="string")
+
+
+def _charged(frame: Frame) -> Frame:
+    longest = frame[["solve_seconds", "wall_seconds"]].max(axis=None)
+    price = frame["time_limit"].fillna(longest)
+    charged = frame["solve_seconds"].where(frame["outcome"] == SOLVED, price)
+    return charged.mask(frame["outcome"] == SKIPPED)

@@ -1,0 +1,114 @@
+// Columns of numbers and words, how they are written, and how they leave the page.
+
+/** Numbers from the bytes of doubles in base 64. */
+function doubles(text) {
+  const bytes = atob(text);
+  const made = new Uint8Array(bytes.length);
+  for (let k = 0; k < bytes.length; k += 1) made[k] = bytes.charCodeAt(k);
+  return new Float64Array(made.buffer);
+}
+
+/** Value of a column at a row: a word, a number, true, false or null. */
+function at(column, row) {
+  if (column.codes) {
+    const code = column.codes[row];
+    return code < 0 ? null : column.levels[code];
+  }
+  if (column.doubles && !column.values) column.values = doubles(column.doubles);
+  const value = column.values[row];
+  return Number.isNaN(value) ? null : value;
+}
+
+function columnOf(table, name) {
+  return table.columns.find((column) => column.name === name);
+}
+
+const digits = (value) => {
+  const size = Math.abs(value);
+  if (value === 0 || !Number.isFinite(value)) return String(value).replace("Infinity", "∞");
+  if (size >= 1e5 || size < 1e-3) return value.toExponential(2).replace("e+", "e");
+  return size >= 1000 ? Math.round(value).toLocaleString("en-GB") : String(Number(value.toPrecision(3)));
+};
+
+const duration = (seconds) => {
+  const size = Math.abs(seconds);
+  if (size === 0) return "0 s";
+  if (size < 1e-3) return `${Number((seconds * 1e6).toPrecision(3))} µs`;
+  if (size < 1) return `${Number((seconds * 1e3).toPrecision(3))} ms`;
+  return size < 1000 ? `${Number(seconds.toPrecision(3))} s` : `${digits(seconds)} s`;
+};
+
+/** How each kind of column is written for reading. */
+const WRITTEN = {
+  text: String,
+  code: String,
+  long: String,
+  flag: (value) => (value ? "yes" : "no"),
+  outcome: String,
+  count: (value) => value.toLocaleString("en-GB"),
+  bad: (value) => value.toLocaleString("en-GB"),
+  number: digits,
+  seconds: duration,
+  residual: (value) => (value > 0 && value < Infinity ? value.toExponential(0).replace("e+", "e") : digits(value)),
+  share: (value) => `${(100 * value).toFixed(value === 1 || value === 0 ? 0 : 1)} %`,
+};
+const NUMERIC = new Set(["count", "bad", "number", "seconds", "residual", "share"]);
+
+function written(column, row) {
+  const value = at(column, row);
+  return value === null ? "" : WRITTEN[column.kind](value);
+}
+
+function asCsv(table, rows) {
+  const cell = (value) => {
+    const word = value === null ? "" : String(value);
+    return /[",\n\r]/.test(word) ? `"${word.replaceAll('"', '""')}"` : word;
+  };
+  const lines = [table.columns.map((column) => cell(column.name)).join(",")];
+  for (const row of rows) lines.push(table.columns.map((column) => cell(at(column, row))).join(","));
+  return `${lines.join("\n")}\n`;
+}
+
+function asRecords(table, rows) {
+  const plain = (value) => (typeof value === "number" && !Number.isFinite(value) ? String(value) : value);
+  return Array.from(rows, (row) =>
+    Object.fromEntries(table.columns.map((column) => [column.name, plain(at(column, row))])),
+  );
+}
+
+const allRows = (table) => Array.from({ length: table.rows }, (_, row) => row);
+
+function download(name, content, type) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([content], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+/** An element with properties and children; text always goes in as text. */
+function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in made) made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+function button(label, action, title = "") {
+  return element("button", { type: "button", title, onclick: action }, label);
+}
+
+/** Buttons that hand out a table, or the part of it that `rows` returns. */
+function exportButtons(name, table, rows) {
+  return [
+    button("CSV", () => download(`${name}.csv`, asCsv(table, rows()), "text/csv"), "Download these rows as CSV"),
+    button(
+      "JSON",
+      () => download(`${name}.json`, JSON.stringify(asRecords(table, rows())), "application/json"),
+      "Download these rows as JSON",
+    ),
+  ];
+}

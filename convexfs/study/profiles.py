@@ -1,0 +1,333 @@
+"""From the outcomes of a study to its tables; pure functions of DataFrames.
+
+Every table is computed per settings from what :func:`convexfs.study.outcomes.outcomes`
+returns, and ranks on the seconds *charged*: the solver's own, or the time limit.
+
+**Whom to compare on what.** A solver that cannot take a problem has no row for it in any
+mean. A mean over different problems would then flatter those that take only easy ones, so
+
+- ``seconds`` of :func:`summary` stand beside ``instances`` of ``of``, and beside
+  ``times_best``: how many times slower than the best solver of the same instance, which
+  can be compared between solvers of different reach;
+- :func:`ranking` and :func:`leaders` compare within a problem class, only solvers that
+  take every instance of the ``scope``: all of the class, and those of it that have a
+  native twin;
+- a :func:`performance_profile` counts the share of the instances a solver can take.
+
+**Means.** The shifted geometric mean of seconds t with shift s = 10 ms,
+
+    exp(mean log(t + s)) - s,
+
+is not ruled by the longest problem, nor by the shortest, whose times are noise. One mean
+is taken per repeat, and the interval over repeats is Student's at CONFIDENCE: what slowed
+the machine during one repeat counts once, not once for every problem. Leads are paired by
+repeat for the same reason. Fewer than two repeats give no interval, and no clear lead.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from convexfs.methods.step import NATIVE
+from convexfs.solution import OPTIMAL, SKIPPED
+from convexfs.study.outcomes import FAILED, OUTCOMES, RESIDUALS, SOLVED, WRONG, Frame
+
+#: Seconds added before the logarithm.
+SHIFT = 0.01
+CONFIDENCE = 0.99
+#: Times the limit that a task not solved is charged in ``par10``.
+PENALTY = 10.0
+ALL = "all"
+#: Errors below are rounding errors.
+EXACT = 1e-16
+#: Names of the counts of OUTCOMES.
+COUNTS = ("solved", "wrong_claims", "failed", "timeouts", "skipped")
+SECONDS = ["seconds", "seconds_low", "seconds_high"]
+SCOPE = ["settings", "problem_class", "scope", "instances"]
+SUMMARY = [
+    "settings", "solver", "instances", "of", "tried", *COUNTS, "unproven", "success_rate", *SECONDS,
+    "times_best", "par10", "compile_seconds", "error",
+]  # fmt: skip
+RANKING = [*SCOPE, "rank", "solver", "solved", "success_rate", *SECONDS, "error"]
+LEADERS = [
+    *SCOPE, "fastest", "seconds", "second", "lead", "lead_low", "lead_high", "clear",
+    "most_accurate", "error",
+]  # fmt: skip
+
+
+def summary(outcomes: Frame) -> pd.DataFrame:
+    """Success and speed of every solver.
+
+    Returns
+    -------
+    DataFrame
+        One row for each ``settings, solver``, the best ``success_rate`` first, then the
+        least ``times_best``:
+
+        instances, of : instances it can take, of all in the study
+        tried, solved, wrong_claims, failed, timeouts, skipped : numbers of tasks
+        unproven : of those failed, the ones called optimal whose multipliers do not prove it
+        success_rate : solved / tried
+        seconds, seconds_low, seconds_high : shifted geometric mean and its interval
+        times_best : shifted geometric mean of the ratio to the fastest at the same instance
+        par10 : mean seconds with ten times the charge for what is not solved
+        compile_seconds, error : medians over the tasks it tried, and solved
+    """
+    rows = [
+        {"settings": settings, "solver": solver, **_counts(own), **_speed(own)}
+        for settings, group in _with_best(outcomes).groupby("settings")
+        for solver, own in group.groupby("solver")
+    ]
+    table = pd.DataFrame(rows, columns=SUMMARY)
+    table["of"] = table["settings"].map(outcomes.groupby("settings")["instance"].nunique())
+    by = ["settings", "success_rate", "times_best"]
+    return table.sort_values(by, ascending=[True, False, True], ignore_index=True)
+
+
+def _counts(own: Frame) -> dict[str, Any]:
+    counts = {
+        name: int((own["outcome"] == outcome).sum())
+        for name, outcome in zip(COUNTS, OUTCOMES, strict=True)
+    }
+    tried = len(own) - counts["skipped"]
+    return {
+        **counts,
+        "instances": own.loc[own["outcome"] != SKIPPED, "instance"].nunique(),
+        "tried": tried,
+        "unproven": int(((own["outcome"] == FAILED) & (own["status"] == OPTIMAL)).sum()),
+        "success_rate": counts["solved"] / tried if tried else np.nan,
+    }
+
+
+def _speed(own: Frame) -> dict[str, Any]:
+    tried, solved = own[own["outcome"] != SKIPPED], own["outcome"] == SOLVED
+    logs = _logs(tried)
+    return {
+        **_seconds(logs),
+        "times_best": np.exp(_interval(logs - _logs(tried, "best"))[1]),
+        "par10": tried["charged_seconds"].where(solved, PENALTY * tried["charged_seconds"]).mean(),
+        "compile_seconds": tried["compile_seconds"].median(),
+        "error": own.loc[solved, "error"].median(),
+    }
+
+
+def performance_profile(outcomes: Frame) -> pd.DataFrame:
+    """Dolan and Moré's profile: share of instances solved within a ratio of the fastest.
+
+    An instance of one repeat is one problem; its ratio is to the fastest solver of that
+    repeat, and infinite where the solver has not solved it.
+
+    Returns
+    -------
+    DataFrame
+        ``settings, problem_class, solver, ratio, share``: from each row's ratio on the
+        share holds until the next row's. Every solver has rows at ratio 1 and at the
+        largest of all. ``problem_class`` is each class, and ``all``.
+    """
+    parts = [
+        _profile(group).assign(settings=settings, problem_class=name)
+        for settings, of_settings in _with_best(outcomes).groupby("settings")
+        for name, group in [(ALL, of_settings), *of_settings.groupby("problem_class")]
+    ]
+    columns = ["settings", "problem_class", "solver", "ratio", "share"]
+    table: Frame = pd.concat(parts or [pd.DataFrame(columns=columns)], ignore_index=True)
+    return table[columns]
+
+
+def _profile(group: Frame) -> Frame:
+    tried = group[group["outcome"] != SKIPPED]
+    # Two zeros of a coarse clock are equally fast.
+    ratios = (tried["charged_seconds"] / tried["best"]).fillna(1.0)
+    ratios = ratios.where(tried["outcome"] == SOLVED, np.inf)
+    largest = ratios[np.isfinite(ratios)].max()
+    steps = [pd.DataFrame(columns=["solver", "ratio", "share"])]
+    for solver, own in ratios.groupby(tried["solver"]):
+        finite = own[np.isfinite(own)]
+        jumps = np.unique([1.0, *finite, *([largest] if np.isfinite(largest) else [])])
+        shares = np.searchsorted(np.sort(own), jumps, side="right") / len(own)
+        steps.append(pd.DataFrame({"solver": solver, "ratio": jumps, "share": shares}))
+    return pd.concat(steps[1:] or steps)
+
+
+def wrong_claims(outcomes: Frame) -> pd.DataFrame:
+    """Who said what of which problem though it is not so, and how far from it.
+
+    Returns
+    -------
+    DataFrame
+        ``solver, settings, status, instance``; ``claims``, in how many repeats; the largest
+        ``primal_residual, dual_residual, complementarity, gap``, infinite without a point,
+        and ``objective_error``.
+    """
+    groups = outcomes[outcomes["outcome"] == WRONG].groupby(
+        ["solver", "settings", "status", "instance"]
+    )
+    table: Frame = groups[[*RESIDUALS, "objective_error"]].max()
+    table.insert(0, "claims", groups.size())
+    return table.reset_index()
+
+
+def accuracy_time(outcomes: Frame) -> pd.DataFrame:
+    """Error against time, for every instance and solver that has an answer.
+
+    Returns
+    -------
+    DataFrame
+        ``settings, problem_class, instance, solver``; ``answers`` and how many of them are
+        ``solved``; medians of ``error, solve_seconds, compile_seconds, build_seconds``.
+    """
+    answered = outcomes[np.isfinite(outcomes["error"]) & outcomes["solve_seconds"].notna()]
+    groups = answered.groupby(["settings", "problem_class", "instance", "solver"])
+    medians = ["error", "solve_seconds", "compile_seconds", "build_seconds"]
+    table = groups[medians].median()
+    table.insert(0, "answers", groups.size())
+    table.insert(1, "solved", groups["outcome"].agg(lambda told: (told == SOLVED).sum()))
+    return table.reset_index()
+
+
+def agreement(selected: Frame) -> pd.DataFrame:
+    """How far two solvers select the same features, where both have solved the problem.
+
+    Returns
+    -------
+    DataFrame
+        ``settings, solver, other, jaccard, instances`` for every ordered pair, a solver
+        with itself included: the mean over instances of |both| / |either|, which is 1 for
+        two empty selections.
+    """
+    solved = selected[selected["outcome"] == SOLVED]
+    where = ["settings", "instance", "repeat"]
+    columns = [*where, "solver", "features"]
+    pairs = solved[columns].merge(solved[columns], on=where, suffixes=("", "_other"))
+    pairs["jaccard"] = [
+        _jaccard(set(one), set(other))
+        for one, other in zip(pairs["features"], pairs["features_other"], strict=True)
+    ]
+    groups = pairs.rename(columns={"solver_other": "other"}).groupby(
+        ["settings", "solver", "other"]
+    )
+    table = groups["jaccard"].mean().to_frame()
+    return table.assign(instances=groups["instance"].nunique()).reset_index()
+
+
+def _jaccard(one: set, other: set) -> float:
+    return len(one & other) / len(one | other) if one | other else 1.0
+
+
+def ranking(outcomes: Frame) -> pd.DataFrame:
+    """Solvers by seconds charged within each problem class, all on the same instances.
+
+    Returns
+    -------
+    DataFrame
+        ``settings, problem_class, scope, instances, rank, solver, solved, success_rate,
+        seconds, seconds_low, seconds_high, error``. ``scope`` is ``all``, or ``native``:
+        only the instances that have a native twin, where these are not all. ``error`` is
+        the geometric mean over what the solver solved.
+    """
+    rows = [
+        {**scope, "solver": solver, **_success(own), **_seconds(_logs(own))}
+        for scope, group in _scopes(outcomes)
+        for solver, own in group.groupby("solver")
+    ]
+    table: Frame = pd.DataFrame(rows, columns=RANKING).sort_values([*SCOPE, "seconds"])
+    table["rank"] = table.groupby(SCOPE).cumcount() + 1
+    return table.reset_index(drop=True)
+
+
+def _success(own: Frame) -> dict[str, float]:
+    solved = own[own["outcome"] == SOLVED]
+    error = np.exp(np.log(solved["error"].clip(lower=EXACT)).mean())
+    return {"solved": len(solved), "success_rate": len(solved) / len(own), "error": error}
+
+
+def leaders(outcomes: Frame) -> pd.DataFrame:
+    """The fastest and the most accurate solver of each problem class.
+
+    The most accurate is sought among those that solved the most.
+
+    Returns
+    -------
+    DataFrame
+        ``settings, problem_class, scope, instances`` as in :func:`ranking`; ``fastest`` and
+        its ``seconds``; the ``second``; ``lead``, the second's shifted seconds over the
+        first's, with its interval ``lead_low, lead_high``; ``clear``, whether that is all
+        above 1; ``most_accurate`` and its ``error``.
+    """
+    ranked: Frame = ranking(outcomes)
+    groups = {tuple(scope.values()): group for scope, group in _scopes(outcomes)}
+    rows = []
+    for where, table in ranked[ranked["solved"] > 0].groupby(SCOPE, sort=False):
+        most = table[table["solved"] == table["solved"].max()]
+        best = most.loc[most["error"].idxmin()]
+        rows.append(
+            {
+                **dict(zip(SCOPE, where, strict=True)),
+                "fastest": table["solver"].iloc[0],
+                "seconds": table["seconds"].iloc[0],
+                **_lead(groups[where], *table["solver"].iloc[:2]),
+                "most_accurate": best["solver"],
+                "error": best["error"],
+            }
+        )
+    return pd.DataFrame(rows, columns=LEADERS)
+
+
+def _lead(group: Frame, first: str, second: str | None = None) -> dict[str, Any]:
+    """How many times as long the second takes, paired by instance and repeat."""
+    if second is None:
+        return {"second": None, "clear": False}
+    ahead, behind = (_logs(group[group["solver"] == solver]) for solver in (first, second))
+    low, lead, high = (float(np.exp(end)) for end in _interval(behind - ahead))
+    return {
+        "second": second,
+        "lead": lead,
+        "lead_low": low,
+        "lead_high": high,
+        "clear": bool(low > 1),
+    }
+
+
+def _scopes(outcomes: Frame) -> Iterator[tuple[dict[str, Any], Frame]]:
+    """Sets of instances of one class, with the solvers that take every one of them."""
+    tried = outcomes[outcomes["outcome"] != SKIPPED]
+    for (settings, name), group in tried.groupby(["settings", "problem_class"]):
+        sets = group.groupby("solver")["instance"].agg(frozenset)
+        scopes = {frozenset(group["instance"]): ALL}
+        if NATIVE in sets:
+            scopes.setdefault(sets[NATIVE], NATIVE)
+        for instances, scope in scopes.items():
+            takers = sets.index[[instances <= own for own in sets]]
+            kept = group["solver"].isin(takers) & group["instance"].isin(instances)
+            values = (settings, name, scope, len(instances))
+            yield dict(zip(SCOPE, values, strict=True)), group[kept]
+
+
+def _with_best(outcomes: Frame) -> Frame:
+    """Outcomes with the least seconds charged to anyone for the same problem."""
+    problem = ["settings", "instance", "repeat"]
+    return outcomes.assign(best=outcomes.groupby(problem)["charged_seconds"].transform("min"))
+
+
+def _logs(own: Frame, column: str = "charged_seconds") -> Frame:
+    """Logarithms of shifted seconds of one solver, instances by repeats."""
+    logs = np.log(own[column] + SHIFT)
+    return logs.groupby([own["instance"], own["repeat"]]).mean().unstack()
+
+
+def _interval(logs: Frame) -> tuple[float, float, float]:
+    """Low end, mean and high end over repeats; a repeat that is not complete has no say."""
+    mean, repeats = logs.mean(axis=1).mean(), logs.dropna(axis=1).mean()
+    if len(repeats) < 2:
+        return np.nan, mean, np.nan
+    width = student.ppf((1 + CONFIDENCE) / 2, len(repeats) - 1)
+    half = width * repeats.std(ddof=1) / np.sqrt(len(repeats))
+    return mean - half, mean, mean + half
+
+
+def _seconds(logs: Frame) -> dict[str, float]:
+    low, middle, high = (np.exp(end) - SHIFT for end in _interval(logs))
+    return {"seconds": middle, "seconds_low": np.maximum(low, 0.0), "seconds_high": high}

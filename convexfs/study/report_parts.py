@@ -1,0 +1,208 @@
+"""The parts of a report: a section of the page with the tables and figures in it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from convexfs.solution import SKIPPED, TIMEOUT
+from convexfs.study import figures, report_data
+from convexfs.study.figures import Figure
+from convexfs.study.outcomes import FAILED, OUTCOMES, SOLVED, WRONG, Frame
+from convexfs.study.page.assemble import Section, escape, facts, figure_place, table_place, tiles
+from convexfs.study.page.columns import Table
+from convexfs.study.profiles import CONFIDENCE, leaders, summary, wrong_claims
+
+#: Columns shown at first; the others are a click away.
+SHOWN_ROWS = [
+    "problem", "data", "hyper", "problem_class", "settings", "solver", "repeat", "outcome",
+    "objective", "error", "solve_seconds", "wall_seconds", "failure",
+]  # fmt: skip
+SHOWN_SUMMARY = [
+    "settings", "solver", "success_rate", "wrong_claims", "failed", "unproven", "timeouts",
+    "skipped", "instances", "seconds", "seconds_low", "seconds_high", "times_best", "error",
+]  # fmt: skip
+#: Names listed before the rest is counted.
+LISTED = 12
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section, and what the page needs to fill it."""
+
+    section: Section
+    tables: dict[str, Table] = field(default_factory=dict)
+    figures: list[Figure] = field(default_factory=list)
+
+
+def drawn(figure: Figure | None) -> Part | None:
+    """A section of one figure."""
+    if figure is None:
+        return None
+    place = figure_place(figure.name)
+    return Part(Section(figure.name, figure.title, "", place), figures=[figure])
+
+
+def overview(folder: Path, frame: Frame) -> Part:
+    """What was run, and how it ended."""
+    counts = frame["outcome"].value_counts()
+    words = {SOLVED: "solved", WRONG: "wrong claims", FAILED: "failed", TIMEOUT: "timeouts"}
+    words[SKIPPED] = "skipped"
+    numbers = [("tasks", f"{len(frame):,}", False)]
+    for outcome, word in words.items():
+        count = int(counts.get(outcome, 0))
+        numbers.append((word, f"{count:,}", outcome == WRONG and count > 0))
+    first, last = report_data.times(folder)
+    told = [
+        ("problem files", _listed(frame["problem"])),
+        ("data", _listed(frame["data"].map(lambda name: Path(str(name)).name))),
+        ("solvers", _listed(frame["solver"])),
+        ("settings", _listed(frame["settings"])),
+        ("repeats", int(frame["repeat"].max()) + 1),
+        ("time limit", _limit(frame["time_limit"])),
+        ("when", f"{first} to {last} UTC" if first else last),
+        ("folder", folder),
+    ]
+    lead = (
+        "A task is solved when its solver calls it optimal in time and the certificate, computed "
+        "from the problem and not taken from the solver, proves it. A wrong claim is an answer "
+        "called optimal that is not feasible or not optimal, or a solvable problem called "
+        "infeasible or unbounded. What is only unproven has failed."
+    )
+    return Part(Section("overview", "What was run", lead, tiles(numbers) + facts(told)))
+
+
+def verdicts(frame: Frame) -> Part:
+    """Success and speed of each solver."""
+    lead = (
+        "Seconds are the shifted geometric mean of what each solver was charged, with its "
+        f"{CONFIDENCE:.0%} interval over repeats; only × best compares solvers that took "
+        "different problems."
+    )
+    table = Table.of(summary(frame), _varied(frame, SHOWN_SUMMARY))
+    place = table_place("summary", "Verdict")
+    return Part(Section("verdict", "Verdict", lead, place), {"summary": table})
+
+
+def best(frame: Frame) -> Part | None:
+    """The leaders of each class of problems."""
+    table: Frame = leaders(frame)
+    if table["second"].isna().all():
+        return None
+    lead = (
+        "Among the solvers that take every problem of a class. A lead is how many times as "
+        "long the second takes; it is clear when its whole interval is above 1."
+    )
+    place = table_place("leaders", "Leaders")
+    return Part(Section("leaders", "Leaders", lead, place), {"leaders": Table.of(table)})
+
+
+def failures(frame: Frame) -> Part | None:
+    """What went wrong, grouped by message."""
+    lost = frame[frame["outcome"] != SOLVED]
+    if lost.empty:
+        return None
+    said = lost["failure"].fillna("").where(lost["failure"].fillna("") != "", lost["status"])
+    alike = [
+        re.sub(r"\d[\d.e+-]*", "#", text.replace(solver, "#"))
+        for text, solver in zip(said, lost["solver"], strict=True)
+    ]
+    groups = lost.assign(message=said, alike=alike).groupby(["outcome", "alike"], sort=False)
+    table = groups.agg(
+        solvers=("solver", lambda own: ", ".join(sorted(set(own)))),
+        tasks=("key", "size"),
+        message=("message", "first"),
+        example=("instance", "first"),
+    )
+    table = table.reset_index().drop(columns="alike").sort_values("tasks", ascending=False)
+    # The worst first.
+    table = table.sort_values("outcome", key=lambda own: own.map(OUTCOMES.index), kind="stable")
+    lead = "Messages that differ only in numbers and solver are one row, with the first of them."
+    tables, places = {"failures": Table.of(table)}, [table_place("failures", "Failures")]
+    wrong = wrong_claims(frame)
+    if len(wrong):
+        tables["wrong-claims"] = Table.of(wrong)
+        places.append(f"<h3>Wrong claims</h3>{table_place('wrong-claims', 'Wrong claims')}")
+    section = Section("failures", "Failures and skips", lead, "".join(places))
+    return Part(section, tables)
+
+
+def all_rows(frame: Frame) -> Part:
+    """Every task."""
+    lead = (
+        "Click a heading to sort. Filters take a part of the text or, for numbers, conditions "
+        "such as >0.1 or 1e-8..1e-4; times are in seconds there."
+    )
+    place = table_place("rows", "All tasks")
+    table = Table.of(frame, _varied(frame, SHOWN_ROWS))
+    return Part(Section("rows", "All tasks", lead, place), {"rows": table})
+
+
+def environment(folder: Path) -> Part | None:
+    """The machines and versions the results were computed with."""
+    found = report_data.environments(folder)
+    if not found:
+        return None
+    several = len(found) > 1
+    body, packages = [], {}
+    for number, record in enumerate(found, start=1):
+        packages[f"environment {number}" if several else "version"] = record.pop("packages", {})
+        heading = f"<h3>Environment {number}</h3>" if several else ""
+        body.append(heading + facts((name, _brief(value)) for name, value in record.items()))
+    table = pd.DataFrame(packages).astype("string").rename_axis("package").reset_index()
+    place = table_place("packages", "Packages")
+    body.append(f"<details><summary>{len(table)} packages</summary>{place}</details>")
+    section = Section("environment", "Environment", "", "".join(body))
+    return Part(section, {"packages": Table.of(table)})
+
+
+def downloads(frame: Frame) -> Part:
+    """The numbers themselves, from the page."""
+    names = [("rows.csv", "all tasks, CSV"), ("rows.json", "all tasks, JSON")]
+    names += [("summary.csv", "verdict, CSV"), ("everything.json", "all tables, JSON")]
+    buttons = "".join(
+        f'<button type="button" data-download="{name}">{escape(label)}</button>'
+        for name, label in names
+    )
+    lead = f"All {len(frame):,} tasks with every digit, out of this file; nothing is fetched."
+    body = f'<div class="controls">{buttons}</div>'
+    return Part(Section("downloads", "Downloads", lead, body))
+
+
+def of_points(folder: Path) -> Iterator[Part | None]:
+    """What the samples of an LLFS fit chose, from its ``run_dir``."""
+    points, betas = report_data.llfs_points(folder)
+    if points.empty:
+        return
+    yield drawn(figures.local_features(points))
+    yield drawn(figures.pareto(betas))
+    yield drawn(figures.along_beta(betas))
+    names = points["features"].map(lambda own: ", ".join(str(feature + 1) for feature in own))
+    table = Table.of(points.assign(features=names.astype("string")))
+    place = table_place("points", "Samples")
+    yield Part(Section("points", "Samples", "", place), {"points": table})
+
+
+def _listed(values: Frame) -> str:
+    names = [str(name) for name in values.dropna().drop_duplicates()]
+    more = len(names) - LISTED
+    return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _varied(frame: Frame, shown: list[str]) -> list[str]:
+    """Without settings and repeats where there is one of them."""
+    same = [name for name in ("settings", "repeat") if frame[name].nunique() < 2]
+    return [name for name in shown if name not in same]
+
+
+def _limit(limits: Frame) -> str:
+    return ", ".join("none" if pd.isna(limit) else f"{limit:g} s" for limit in limits.unique())
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={part}" for name, part in value.items() if part is not None)
+    return "" if value is None else str(value)

@@ -1,0 +1,177 @@
+"""The command ``convexfs compare``: solvers against each other on the same problems.
+
+What it uses is imported when it runs: the other commands start faster without it.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from convexfs.batch_cli import progress_bar, stopped
+from convexfs.errors import InputError
+from convexfs.solution import OPTIMAL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Wrong claims named at the end; the export has them all.
+SHOWN_CLAIMS = 20
+#: Residuals shown of a wrong claim, by column.
+RESIDUALS = {"primal_residual": "primal", "gap": "gap", "objective_error": "objective off"}
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    """Compare solvers on problem files, every answer verified; go on where a study stopped."""
+    from convexfs.study.compare import compare_files
+
+    console = Console(stderr=True)
+    if arguments.jobs > 1:
+        console.print(f"{arguments.jobs} solves at a time disturb each other's times.")
+    try:
+        with progress_bar(console) as watch:
+            compare_files(
+                arguments.files,
+                arguments.out,
+                solvers=arguments.solvers,
+                tols=_accuracies(arguments.tol),
+                default=not arguments.no_default,
+                repeats=arguments.repeats,
+                time_limit=arguments.time_limit,
+                jobs=arguments.jobs,
+                seed=arguments.seed,
+                data_dir=None if arguments.data is None else str(arguments.data),
+                retry_failed=arguments.retry_failed,
+                watch=watch,
+            )
+    except KeyboardInterrupt:
+        return stopped(console, arguments.out)
+    _report(Console(width=None if sys.stdout.isatty() else 140), arguments.out)
+    return 0
+
+
+def add_compare_options(parser: argparse.ArgumentParser) -> None:
+    """Options of ``convexfs compare``."""
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="problem files, or bare names in ./problems")
+    add("--solvers", default="all", metavar="A,B", help="names, or all that are installed [all]")
+    add("--tol", default="1e-6,1e-8", metavar="T,T", help="accuracies to compare at [1e-6,1e-8]")
+    add("--no-default", action="store_true", help="leave out the solvers' own default accuracies")
+    add("--repeats", type=int, default=5, metavar="N", help="measurements of each [5]")
+    add("--time-limit", type=float, default=60.0, metavar="S", help="seconds for a solve [60]")
+    add("--jobs", type=int, default=1, metavar="N", help="solves at a time [1]")
+    add("--out", type=Path, default=Path("runs/study"), metavar="DIR", help="[runs/study]")
+    add("--seed", type=int, default=0, metavar="N", help="for the order and anything random [0]")
+    add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
+    add("--retry-failed", action="store_true", help="do failed tasks again")
+
+
+def _accuracies(text: str) -> list[float]:
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError as error:
+        raise InputError(f"--tol takes numbers such as 1e-6,1e-8, not {text!r}") from error
+
+
+def _report(console: Console, folder: Path) -> None:
+    from convexfs.batch.store import RESULTS
+    from convexfs.study import profiles
+    from convexfs.study.outcomes import outcomes
+
+    judged = outcomes(folder)
+    for settings, rows in profiles.summary(judged).groupby("settings"):
+        console.print(_summary_table(str(settings), rows))
+    leaders = profiles.leaders(judged)
+    if len(leaders):
+        console.print(_leaders_table(leaders))
+    _list_claims(console, profiles.wrong_claims(judged))
+    console.print(
+        f"results: {folder / RESULTS}\n"
+        f"page:    convexfs report {folder}\n"
+        f"table:   convexfs export {folder} --to study.csv",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _summary_table(settings: str, rows: "pd.DataFrame") -> Table:
+    table = _table(
+        f"Accuracy {settings}: solved of tried; shifted geometric mean of seconds charged",
+        "solver", "takes", "tried", "solved", "wrong", "failed", "unproven", "timeouts",
+        "seconds", "interval", "× best", "PAR10", "compile", "error",
+    )  # fmt: skip
+    for row in rows.to_dict("records"):
+        table.add_row(
+            row["solver"],
+            f"{row['instances']}/{row['of']}",
+            str(row["tried"]),
+            _number(row["success_rate"], ".1%"),
+            Text(str(row["wrong_claims"]), style="bold red" if row["wrong_claims"] else ""),
+            str(row["failed"]),
+            str(row["unproven"]),
+            str(row["timeouts"]),
+            _number(row["seconds"]),
+            _interval(row["seconds_low"], row["seconds_high"]),
+            _number(row["times_best"]),
+            _number(row["par10"]),
+            _number(row["compile_seconds"]),
+            _number(row["error"], ".0e"),
+        )
+    return table
+
+
+def _leaders_table(leaders: "pd.DataFrame") -> Table:
+    table = _table(
+        "Fastest and most accurate solver of each class",
+        "accuracy", "class", "instances", "fastest", "seconds", "before", "lead", "interval",
+        "clear", "most accurate", "error",
+    )  # fmt: skip
+    for row in leaders.to_dict("records"):
+        table.add_row(
+            row["settings"],
+            row["problem_class"],
+            f"{row['instances']}{'' if row['scope'] == 'all' else ' with a native twin'}",
+            row["fastest"],
+            _number(row["seconds"]),
+            row["second"] or "-",
+            _number(row["lead"]),
+            _interval(row["lead_low"], row["lead_high"]),
+            "yes" if row["clear"] else "no",
+            row["most_accurate"],
+            _number(row["error"], ".0e"),
+        )
+    return table
+
+
+def _list_claims(console: Console, claims: "pd.DataFrame") -> None:
+    for row in claims.head(SHOWN_CLAIMS).to_dict("records"):
+        line = "wrong claim: {solver} ({settings}) says {status} of {instance}".format(**row)
+        worst = [f"{name} {_number(row[column], '.0e')}" for column, name in RESIDUALS.items()]
+        why = (
+            f": {', '.join(worst)}" if row["status"] == OPTIMAL else ", which has a proven optimum"
+        )
+        console.print(Text(line + why), soft_wrap=True)
+    if len(claims) > SHOWN_CLAIMS:
+        console.print(f"… and {len(claims) - SHOWN_CLAIMS} more wrong claims")
+
+
+def _table(title: str, *headings: str) -> Table:
+    return Table(*headings, title=title, title_justify="left")
+
+
+def _number(value: float, form: str = ".3g") -> str:
+    return "-" if value != value else f"{value:{form}}"
+
+
+def _interval(low: float, high: float) -> str:
+    return "-" if low != low else f"{low:.2g}…{high:.2g}"
+
+
+COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
+    "compare": (compare, add_compare_options),
+}

@@ -1,0 +1,299 @@
+"""A study survives its solvers, is fair to them, and believes none."""
+
+import faulthandler
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
+from cvxpy.reductions.solvers.conic_solvers.highs_conif import HIGHS
+from cvxpy.reductions.solvers.conic_solvers.scs_conif import SCS
+
+from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.store import Store, same_results
+from convexfs.batch.tasks import do, expand
+from convexfs.errors import InputError, SolverUnavailable
+from convexfs.solving.backends import BACKENDS
+from convexfs.study.compare import (
+    _warm_up,
+    compare_files,
+    in_random_order,
+    measure,
+    named_solvers,
+    without_twins,
+)
+from convexfs.study.outcomes import outcomes
+from convexfs.study.profiles import leaders, summary
+from tests.batch.test_run import _finished, _until
+
+CONIC = 'METHOD = "relief"\nDATA = ["iris", "wine"]\nGRID = {"n_neighbors": [1, 5]}\n'
+#: Workers inherit the filters of this process; in a run of the command they log warnings.
+pytestmark = pytest.mark.filterwarnings("default::convexfs.errors.ConvexfsWarning")
+#: A changed problem, which is a tiny linear program.
+TINY = """
+import cvxpy as cp
+
+METHOD = "relief"
+DATA = ["iris"]
+
+def build(z):
+    w = cp.Variable(len(z), name="w")
+    return cp.Problem(cp.Minimize(cp.sum(w)), [w >= 1])
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    def file(text, name="own.py"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return file
+
+
+def lying(original):
+    def lie(self, *arguments, **options):
+        answer = original(self, *arguments, **options)
+        answer["x"] = answer["x"] + 0.5
+        return answer
+
+    return lie
+
+
+def denying(original):
+    def deny(self, *arguments, **options):
+        answer = original(self, *arguments, **options)
+        answer["info"]["status_val"] = -2
+        return answer
+
+    return deny
+
+
+def crash(*_):
+    faulthandler.disable()  # pytest's would print pages
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def leave(*_):
+    os._exit(3)
+
+
+def hang(*_):
+    time.sleep(1000)
+
+
+def fail(*_):
+    raise ArithmeticError("as asked")
+
+
+LIMIT = 2.0
+QUICK = {"tols": [1e-6], "default": False, "repeats": 1}
+
+
+def test_liars_crashes_and_hangs_are_charged_to_their_own(file, tmp_path, monkeypatch):
+    """Forked workers inherit solvers that were made bad here."""
+    monkeypatch.setattr(SCS, "solve_via_data", lying(SCS.solve_via_data))
+    monkeypatch.setattr(HIGHS, "solve_via_data", crash)
+    monkeypatch.setattr(CLARABEL, "solve_via_data", hang)
+    solvers = ["SCS", "HIGHS", "CLARABEL", "SCIPY"]
+    compare_files([file(TINY)], tmp_path / "run", solvers=solvers, time_limit=LIMIT, **QUICK)
+    frame = outcomes(tmp_path / "run").set_index("solver")
+    assert frame["outcome"].to_dict() == {
+        "SCS": "wrong claim", "HIGHS": "failed", "CLARABEL": "timeout", "SCIPY": "solved"
+    }  # fmt: skip
+    assert frame.loc["SCS", "status"] == "optimal"
+    assert frame.loc["SCS", "error"] > 1e-2
+    assert "SIGSEGV" in frame.loc["HIGHS", "failure"]
+    assert frame["charged_seconds"].drop("SCIPY").tolist() == [LIMIT] * 3
+    assert frame.loc["SCIPY", "charged_seconds"] == frame.loc["SCIPY", "solve_seconds"]
+    row = summary(outcomes(tmp_path / "run")).set_index("solver").loc["SCS"]
+    assert (row["wrong_claims"], row["failed"], row["success_rate"]) == (1, 0, 0)
+
+
+def test_solvers_that_print_are_not_heard(file, tmp_path, monkeypatch, capfd):
+    def shout(self, *arguments):
+        os.write(1, b"look at me")
+        return quiet(self, *arguments)
+
+    quiet = SCS.solve_via_data
+    monkeypatch.setattr(SCS, "solve_via_data", shout)
+    compare_files([file(TINY)], tmp_path / "run", solvers=["SCS"], time_limit=9.0, **QUICK)
+    assert outcomes(tmp_path / "run")["outcome"].tolist() == ["solved"]
+    assert capfd.readouterr().out == ""
+
+
+def test_errors_exits_and_false_denials_are_charged_to_their_own(file, tmp_path, monkeypatch):
+    monkeypatch.setattr(HIGHS, "solve_via_data", fail)
+    monkeypatch.setattr(CLARABEL, "solve_via_data", leave)
+    monkeypatch.setattr(SCS, "solve_via_data", denying(SCS.solve_via_data))
+    solvers = ["SCS", "HIGHS", "CLARABEL", "SCIPY"]
+    compare_files([file(TINY)], tmp_path / "run", solvers=solvers, time_limit=9.0, **QUICK)
+    frame = outcomes(tmp_path / "run").set_index("solver")
+    assert frame["outcome"].to_dict() == {
+        "SCS": "wrong claim", "HIGHS": "failed", "CLARABEL": "failed", "SCIPY": "solved"
+    }  # fmt: skip
+    assert frame.loc["SCS", "status"] == "infeasible"
+    assert "ArithmeticError: as asked" in frame.loc["HIGHS", "failure"]
+    assert "exit code 3" in frame.loc["CLARABEL", "failure"]
+
+
+def test_unsuitable_solvers_and_missing_twins_are_skipped_with_the_reason(file, tmp_path):
+    changed = file(TINY, "changed.py")
+    compare_files(
+        [file(CONIC), changed], tmp_path / "run", solvers=["native", "HIGHS", "CLARABEL"],
+        time_limit=30.0, **QUICK,
+    )  # fmt: skip
+    frame = outcomes(tmp_path / "run")
+    told = frame.groupby(["problem", "solver"])["outcome"].unique().map(list).to_dict()
+    assert told == {
+        ("own", "native"): ["solved"],
+        ("own", "HIGHS"): ["skipped"],
+        ("own", "CLARABEL"): ["solved"],
+        ("changed", "native"): ["skipped"],
+        ("changed", "HIGHS"): ["solved"],
+        ("changed", "CLARABEL"): ["solved"],
+    }
+    assert set(frame.loc[frame["problem"] == "changed", "problem_class"]) == {"LP"}
+    reasons = frame[frame["outcome"] == "skipped"].set_index("solver")["failure"]
+    assert "cannot take SOC" in reasons["HIGHS"].iloc[0]
+    assert "no native twin" in reasons["native"]
+
+
+def test_default_settings_ask_for_no_accuracy(file, monkeypatch):
+    seen = []
+    original = SCS.solve_via_data
+
+    def note(self, data, warm_start, verbose, options, *more):
+        seen.append((warm_start, dict(options)))
+        return original(self, data, warm_start, verbose, options, *more)
+
+    monkeypatch.setattr(SCS, "solve_via_data", note)
+    problem = replace(load_problem_file(file(CONIC)), solvers=("SCS",))
+    before = BACKENDS["SCS"]
+    for tol in (None, 1e-7):
+        task = expand([problem], tol=tol)[0]
+        result = do(task)
+        ((warm, options),) = seen
+        seen.clear()
+        assert not warm
+        assert ("eps_abs" in options) == ("eps_abs" in json.loads(task.options)) == bool(tol)
+        assert result.solutions[0]["certificate_tol"] == pytest.approx(10 * (tol or 1e-5))
+    assert BACKENDS["SCS"] is before
+    keys = {task.key for tol in (None, 1e-5, 1e-7) for task in expand([problem], tol=tol)}
+    assert len(keys) == 3 * 4
+
+
+def test_each_process_warms_a_solver_up_before_it_measures(file, monkeypatch):
+    calls = []
+    original = SCS.solve_via_data
+
+    def note(self, data, *more):
+        calls.append(len(data["c"]))
+        return original(self, data, *more)
+
+    monkeypatch.setattr(SCS, "solve_via_data", note)
+    _warm_up.cache_clear()
+    problem = replace(load_problem_file(file(CONIC)), solvers=("SCS",))
+    tasks = expand([problem], tol=1e-6, time_limit=60.0)
+    for task in tasks[:2]:
+        assert measure(task).row["status"] == "optimal"
+    assert len(calls) == 3
+
+
+def order(problem, seed, repeats=3):
+    tasks = expand([problem], tol=1e-6, repeats=repeats)
+    return in_random_order(tasks, seed)
+
+
+def test_the_order_is_random_by_the_seed_and_takes_a_problem_at_a_time(file):
+    problem = replace(load_problem_file(file(CONIC)), solvers=("native", "CLARABEL", "SCS", "ECOS"))
+    first, again, other = order(problem, 0), order(problem, 0), order(problem, 1)
+    assert first == again
+    assert {task.key for task in first} == {task.key for task in other}
+    assert first != other
+    assert [task.repeat for task in first] == sorted(task.repeat for task in first)
+    solvers = np.array([task.solver for task in first]).reshape(3, 4, 4)
+    assert all(len(set(block)) == 4 for repeat in solvers for block in repeat)
+    assert len({tuple(block) for repeat in solvers for block in repeat}) > 3
+    instances = [(task.data, task.hyper) for task in first]
+    for start in range(0, len(instances), 4):
+        assert len(set(instances[start : start + 4])) == 1
+
+
+def test_solvers_are_named_as_in_the_table():
+    assert named_solvers("native,clarabel, SCS") == ("native", "CLARABEL", "SCS")
+    assert named_solvers(["SCS", "scs"]) == ("SCS",)
+    everyone = named_solvers("all")
+    assert everyone[0] == "native"
+    assert set(everyone[1:]) == {name for name, row in BACKENDS.items() if row.installed}
+    with pytest.raises(SolverUnavailable, match="did you mean CLARABEL"):
+        named_solvers("CLARABLE")
+
+
+def test_branching_twins_are_left_out_where_there_are_no_integers(file):
+    pytest.importorskip("ecos")
+    names = named_solvers(["ECOS", "ECOS_BB", "HIGHS", "SCIPY", "native"])
+    plain, changed = load_problem_file(file(CONIC)), load_problem_file(file(TINY, "tiny.py"))
+    assert without_twins(names, plain) == ("ECOS", "HIGHS", "SCIPY", "native")
+    assert without_twins(names, changed) == names
+    integer = file('METHOD = "llfs-exact"\nDATA = ["iris"]\n', "integer.py")
+    assert without_twins(names, load_problem_file(integer)) == names
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"repeats": 0}, "repeats must be a whole number"),
+        ({"tols": [2.0]}, "tol must be a number"),
+        ({"tols": [], "default": False}, "nothing to compare at"),
+        ({"time_limit": 0}, "time_limit"),
+        ({"jobs": 1 + (os.cpu_count() or 1)}, "jobs must be"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_bad_settings_are_refused(file, tmp_path, options, message):
+    with pytest.raises(InputError, match=message):
+        compare_files([file(CONIC)], tmp_path / "run", solvers="native", **options)
+
+
+def test_killed_it_goes_on_to_the_same_end(file, tmp_path):
+    path = file(CONIC)
+    study = {"solvers": ["native", "CLARABEL", "SCS"], "repeats": 2, "time_limit": 30.0}
+    whole = compare_files([path], tmp_path / "whole", **study)
+    assert (whole.total, whole.done) == (4 * 3 * 2 * 3, 72)
+    command = [
+        sys.executable, "-m", "convexfs", "compare", str(path), "--solvers",
+        "native,CLARABEL,SCS", "--repeats", "2", "--time-limit", "30",
+        "--out", str(tmp_path / "killed"),
+    ]  # fmt: skip
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _until(lambda: _finished(tmp_path / "killed") > 5, seconds=60.0)
+    running.kill()
+    running.wait()
+    rest = compare_files([path], tmp_path / "killed", **study)
+    assert 5 < rest.resumed < 72
+    assert rest.finished == 72
+    assert same_results(tmp_path / "whole", tmp_path / "killed") == []
+    with Store.read(tmp_path / "whole") as store:
+        assert store.tasks()["tol"].isna().sum() == 24
+
+
+def test_two_studies_agree_on_every_clear_lead(file, tmp_path):
+    path = file(CONIC.replace('"wine"', '"wdbc"'))
+    found = []
+    for name in ("one", "two"):
+        compare_files(
+            [path], tmp_path / name, solvers=["native", "CLARABEL", "SCS"],
+            tols=[1e-6], default=False, repeats=4, time_limit=30.0,
+        )  # fmt: skip
+        table = leaders(outcomes(tmp_path / name))
+        found.append(table.set_index(["settings", "problem_class", "scope"]))
+    both = found[0]["clear"] & found[1]["clear"]
+    assert (found[0]["fastest"] == found[1]["fastest"])[both].all()

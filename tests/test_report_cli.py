@@ -1,0 +1,59 @@
+"""``convexfs report`` as a user meets it."""
+
+import pytest
+
+from convexfs.batch.run import solve_files
+from convexfs.cli import main
+
+PLAIN = """
+METHOD = "relief"
+DATA = ["iris"]
+GRID = {"n_neighbors": [1, 2]}
+SOLVERS = ["native", "CLARABEL"]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "plain.py").write_text(PLAIN)
+    solve_files([folder / "plain.py"], folder / "out")
+    return folder / "out"
+
+
+def test_the_page_is_in_the_folder(folder, capsys):
+    assert main(["report", str(folder)]) == 0
+    assert capsys.readouterr().out == f"page: {folder / 'report.html'}\n"
+    assert (folder / "report.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_page_and_figures_go_where_they_are_told(folder, tmp_path, capsys):
+    words = ["report", str(folder), "--out", str(tmp_path / "a.html"), "--png", str(tmp_path / "p")]
+    assert main(words) == 0
+    files = list((tmp_path / "p").glob("*.png"))
+    assert f"figures: {len(files)} files in {tmp_path / 'p'}\n" in capsys.readouterr().out
+    assert len(files) > 4
+    assert (tmp_path / "a.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["missing"], "holds no results.sqlite"),
+        ([], "the following arguments are required: DIR"),
+    ],
+)
+def test_bad_input_is_one_line(words, said, capsys):
+    try:
+        code = main(["report", *words])
+    except SystemExit as stop:
+        code = stop.code
+    assert code == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_a_target_that_cannot_be_written_is_one_line(folder, capsys):
+    assert main(["report", str(folder), "--out", str(folder)]) == 2
+    assert "cannot be written (Is a directory)" in capsys.readouterr().err

@@ -3,4 +3,4 @@
 METHOD = "lmnn"
 DATA = ["sign_bits:n=40,features=4"]
 GRID = {"c": [1.0, 0.1], "n_neighbors": [3]}
-SOLVERS = ["CLARABEL", "SCS"]
+SOLVERS = ["CLARABEL"]

@@ -78,7 +78,8 @@ CREATE TABLE attempts (        -- every try, also those that a dying worker took
 CREATE TABLE solutions (       -- the answers of a task, one for every step of its method
   key TEXT,
   step INTEGER,                -- 0, 1, ...; the last is the task's own answer
-  label TEXT,                  -- what the step is, such as beta=0.1
+  label TEXT,                  -- what the step is, such as iteration
+  change REAL,                 -- how far an iteration moved the weights, relatively
   status TEXT,
   objective REAL,
   primal_residual REAL,        -- of the certificate, as are the next five
@@ -100,7 +101,8 @@ CREATE TABLE environment (     -- the machines and versions rows were computed w
 """
 #: What brings tables of an older version to the next one.
 UPGRADES = {
-    1: "ALTER TABLE tasks ADD COLUMN needs TEXT; ALTER TABLE tasks ADD COLUMN sense TEXT;",
+    1: """ALTER TABLE tasks ADD COLUMN needs TEXT; ALTER TABLE tasks ADD COLUMN sense TEXT;
+          ALTER TABLE solutions ADD COLUMN change REAL;""",
 }
 #: Columns in which two equal runs may differ; so may all of attempts and environment.
 VOLATILE = {"n_attempts", "environment", "finished_utc", "wall_seconds", "cpu_seconds"} | {

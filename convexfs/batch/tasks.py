@@ -11,7 +11,7 @@ import itertools
 import json
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache, wraps
@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 DATASETS: dict[str, Dataset] = {}
 #: Accuracy expected of a solver that is asked for none, at its own default settings.
 DEFAULT_ACCURACY = 1e-5
+#: Label of the steps before the answer.
+ITERATION = "iteration"
 #: Numeric halves a process keeps: the solvers of one problem come one after the other.
 _KEPT_NUMBERS = 4
 #: Where a thing lies does not change what it is; nor does what else is in its file.
@@ -220,7 +222,7 @@ def do(task: Task) -> Result:
         problem = replace(problem, build=_keeping(problem.build, made))
     try:
         with _asking(task.tol):
-            solution, certificate = (_fit if task.fit else _solve_first)(task, problem)
+            solution, certificate, *history = (_fit if task.fit else _solve_first)(task, problem)
     except (SolverUnavailable, SolverUnsuitable) as reason:
         return skipped(reason, **_stated(problem, made))
     solution = _over_time(solution, task.time_limit)
@@ -234,7 +236,7 @@ def do(task: Task) -> Result:
         certificate,
         solution.solve_seconds,
     )
-    result = _result(solution, certificate)
+    result = _result(solution, certificate, history)
     return replace(result, row={**result.row, **_stated(problem, made)})
 
 
@@ -276,7 +278,10 @@ def _over_time(solution: Solution, time_limit: float | None) -> Solution:
     return replace(solution, status=TIMEOUT, failure=solution.failure or said)
 
 
-def _result(solution: Solution, certificate: Certificate) -> Result:
+def _result(
+    solution: Solution, certificate: Certificate, history: Sequence[Mapping[str, Any]]
+) -> Result:
+    """The task's row, and its answer after the iterations that led to it."""
     refused = f"certificate {certificate}" if certificate.ok is False else ""
     row = {
         "status": solution.status,
@@ -291,7 +296,7 @@ def _result(solution: Solution, certificate: Certificate) -> Result:
     }
     judged = certificate.as_dict()
     answer = {
-        "step": 0,
+        "step": len(history),
         "status": solution.status,
         "objective": solution.objective,
         "certificate_tol": judged.pop("tol"),
@@ -300,7 +305,11 @@ def _result(solution: Solution, certificate: Certificate) -> Result:
         "primal": dict(solution.primal),
         "dual": dict(solution.dual),
     }
-    return Result(row, (answer,))
+    iterations = (
+        {"step": step, "label": ITERATION, "objective": at["objective"], "change": at["residual"]}
+        for step, at in enumerate(history)
+    )
+    return Result(row, (*iterations, answer))
 
 
 def _solve_first(task: Task, problem: ProblemFile) -> tuple[Solution, Certificate]:
@@ -324,8 +333,8 @@ def _solve_first(task: Task, problem: ProblemFile) -> tuple[Solution, Certificat
     )
 
 
-def _fit(task: Task, problem: ProblemFile) -> tuple[Solution, Certificate]:
-    """The whole method, with the file's problem as its step."""
+def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
+    """The whole method, with the file's problem as its step: answer, proof and iterations."""
     data, chosen = _dataset(task), json.loads(task.hyper)
     method = problem.formulation.method
     more = {"seed": _seed(task, method), "time_limit": task.time_limit}
@@ -342,7 +351,7 @@ def _fit(task: Task, problem: ProblemFile) -> tuple[Solution, Certificate]:
         **changed,
         **for_method,
     )
-    return result.solution, result.certificate
+    return result.solution, result.certificate, *getattr(result, "history", ())
 
 
 def _named_in(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def priced_minimum(c: np.ndarray, d: np.ndarray, level: float, max_features: int
     level = min(level, float(d @ dear))
     mu = 0.0
     for _ in range(MOST_PRICES):
-        rise = d @ dear - d @ cheap
+        rise = float(d @ dear - d @ cheap)
         mu = float(c @ dear - c @ cheap) / rise if rise > 0 else mu
         reduced = c - mu * d
         corner = _corner(reduced, max_features)

@@ -155,16 +155,16 @@ def time_split(outcomes: Frame) -> Figure | None:
 
 
 def convergence(steps: Frame) -> Figure | None:
-    """Residuals step by step, of the tasks that have several steps.
+    """How far each iteration moved the weights.
 
-    `steps` has the columns ``instance, solver, step, error``.
+    `steps` has the columns ``instance, solver, step, change``.
     """
     if steps.empty:
         return None
     return Figure(
-        "convergence", "Convergence", "lines", steps, "step", "error", "step",
-        "largest residual", series="solver", panel="instance", log_y=True,
-        note="One line a solver, one point a step of the method.",
+        "convergence", "Convergence", "lines", steps, "step", "change", "iteration",
+        "relative change of the weights", series="solver", panel="instance", log_y=True,
+        note="One line a solver, one point an iteration of the method.",
     )  # fmt: skip
 
 

@@ -98,11 +98,18 @@ def outcomes(folder: str | Path) -> pd.DataFrame:
     return frame
 
 
-def selected(folder: str | Path) -> pd.DataFrame:
+def selected(folder: str | Path, judged: Frame | None = None) -> pd.DataFrame:
     """The features each answer of a run selects.
 
     A feature is selected above 1 % of the largest weight, as the estimators do; of a
     matrix the diagonal counts, of LLFS's indicators those above one half.
+
+    Parameters
+    ----------
+    folder : path
+        Where the run is.
+    judged : DataFrame, optional
+        Its :func:`outcomes`, if they are known already.
 
     Returns
     -------
@@ -111,7 +118,7 @@ def selected(folder: str | Path) -> pd.DataFrame:
         that has an answer, and ``features``, a tuple of positions.
     """
     told = ["key", "instance", "problem_class", "settings", "solver", "repeat", "outcome"]
-    frame: Frame = outcomes(folder)[[*told, "formulation"]]
+    frame: Frame = (outcomes(folder) if judged is None else judged)[[*told, "formulation"]]
     with Store.read(folder) as store:
         points: Frame = store.solutions().drop_duplicates("key", keep="last")[["key", "primal"]]
     frame = frame.merge(points[points["primal"].notna()], on="key")

@@ -85,7 +85,7 @@ def gather(folder: str | Path) -> Report:
 
 
 def _parts_of_tasks(folder: Path, frame: Frame) -> Iterator[Part | None]:
-    chosen = selected(folder)
+    chosen = selected(folder, frame)
     yield report_parts.overview(folder, frame)
     yield report_parts.verdicts(frame)
     yield report_parts.best(frame)

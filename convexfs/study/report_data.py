@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from convexfs.batch.store import RESULTS, Store, unpack
-from convexfs.study.outcomes import RESIDUALS, Frame
+from convexfs.study.outcomes import Frame
 
 POINTS = ["point", "features", "radius", "beta", "score", "seconds"]
 
@@ -38,13 +38,14 @@ def times(folder: Path) -> tuple[str, str]:
 
 
 def steps(folder: Path, outcomes: Frame) -> Frame:
-    """``instance, solver, step, error`` of the tasks that have more than one step."""
+    """``instance, solver, step, change`` of the methods that iterate, in one repeat."""
     with Store.read(folder) as store:
         found = store.solutions(blobs=False)
-    found = found[found.duplicated("key", keep=False)].copy()
-    found["error"] = found[RESIDUALS].max(axis=1)
+    if "change" not in found:  # tables of version 1
+        return pd.DataFrame()
+    found = found[found["change"].notna()]
     told = outcomes[outcomes["repeat"] == 0][["key", "instance", "solver"]]
-    return found.merge(told, on="key")[["instance", "solver", "step", "error"]]
+    return found.merge(told, on="key")[["instance", "solver", "step", "change"]]
 
 
 def llfs_points(folder: Path) -> tuple[Frame, Frame]:

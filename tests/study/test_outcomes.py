@@ -266,6 +266,7 @@ def test_runs_of_the_first_version_are_read_and_gone_on_with(folder):
     with sqlite3.connect(run / RESULTS) as file:
         file.executescript(
             "ALTER TABLE tasks DROP COLUMN needs; ALTER TABLE tasks DROP COLUMN sense;"
+            "ALTER TABLE solutions DROP COLUMN change;"
             "PRAGMA user_version = 1;"
         )
     file.close()

@@ -201,26 +201,23 @@ def test_time_split_adds_up_to_the_wall_time(run):
     assert np.allclose(drawn, solved.groupby("solver")["wall_seconds"].mean()[drawn.index])
 
 
-def test_steps_become_a_convergence_plot(run, tmp_path):
-    with Store.read(run) as store:
-        row = store.tasks().astype(object).iloc[1]
-        answer = store.solutions(blobs=False).set_index("key").loc[row["key"]]
-    kept = {name: value for name, value in row.items() if not pd.isna(value)}
-    steps = [
-        {
-            "step": k,
-            "status": "optimal",
-            "primal_residual": 10.0**-k,
-            "gap": 0.0,
-            "basis": "formula",
-        }
-        for k in range(5)
-    ]
-    assert answer["step"] == 0
-    with Store(tmp_path) as store:
-        store.record(kept, [], steps)
-    figure = next(f for f in gather(tmp_path).figures if f.name == "convergence")
-    assert figure.frame["error"].tolist() == [10.0**-k for k in range(5)]
+def test_iterations_become_a_convergence_plot(tmp_path):
+    (tmp_path / "fit.py").write_text(
+        """METHOD = "logo"
+DATA = ["iris"]
+GRID = {"lam": [1.0], "sigma": [2.0]}
+SOLVERS = ["native"]
+FIT = True
+"""
+    )
+    solve_files([tmp_path / "fit.py"], tmp_path / "out")
+    figure = next(f for f in gather(tmp_path / "out").figures if f.name == "convergence")
+    iris = convexfs.load("iris").scaled()
+    fitted = convexfs.Logo(sigma=2.0, lam=1.0).fit(iris.X, iris.y)
+    assert len(fitted.history_) > 1
+    assert np.allclose(figure.frame["change"], [row["residual"] for row in fitted.history_])
+    assert figure.frame["step"].tolist() == list(range(len(fitted.history_)))
+    assert outcomes(tmp_path / "out")["outcome"].tolist() == ["solved"]
 
 
 def test_points_of_llfs_show_their_features(tmp_path):

@@ -61,13 +61,15 @@ def write(report: Report, folder: str | Path, out: str | Path | None) -> Path:
     return out
 
 
-def gather(folder: str | Path) -> Report:
+def gather(folder: str | Path, data_dir: str | None = None) -> Report:
     """Read a run, which may be going on; parts without data are left out.
 
     Parameters
     ----------
     folder : path
         The ``--out`` of ``convexfs solve`` or ``convexfs compare``, or an LLFS ``run_dir``.
+    data_dir : str, optional
+        Folder behind ``data:NAME``, for stating the problems.
     """
     folder = Path(folder)
     with Store.read(folder) as store:
@@ -79,12 +81,12 @@ def gather(folder: str | Path) -> Report:
         return Report(f"{folder.resolve().name}: {len(stated):,} samples of LLFS", parts, [])
     frame = outcomes(folder)
     solvers = sorted(set(frame["solver"].dropna()), key=lambda name: (name != NATIVE, name))
-    parts = [part for part in _parts_of_tasks(folder, frame) if part]
+    parts = [part for part in _parts_of_tasks(folder, frame, data_dir) if part]
     title = f"{folder.resolve().name}: {len(frame):,} tasks, {len(solvers)} solvers"
     return Report(title, parts, solvers)
 
 
-def _parts_of_tasks(folder: Path, frame: Frame) -> Iterator[Part | None]:
+def _parts_of_tasks(folder: Path, frame: Frame, data_dir: str | None) -> Iterator[Part | None]:
     chosen = selected(folder, frame)
     yield report_parts.overview(folder, frame)
     yield report_parts.verdicts(frame)
@@ -92,7 +94,7 @@ def _parts_of_tasks(folder: Path, frame: Frame) -> Iterator[Part | None]:
     yield report_parts.drawn(figures.profile(frame))
     yield report_parts.drawn(figures.accuracy(frame))
     yield report_parts.drawn(figures.time_split(frame))
-    yield report_problems.part(report_problems.statements(frame))
+    yield report_problems.part(report_problems.statements(frame, data_dir))
     yield report_parts.drawn(figures.convergence(report_data.steps(folder, frame)))
     yield report_parts.drawn(figures.feature_agreement(chosen))
     yield report_parts.drawn(figures.selected_features(chosen))

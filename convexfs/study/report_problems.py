@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from convexfs.batch.problem_file import ProblemFile, load_problem_file
-from convexfs.data import load
+from convexfs.data import Dataset, load
 from convexfs.errors import ConvexfsError
 from convexfs.inspection import Inspection, show
 from convexfs.methods.step import stated
@@ -31,17 +31,17 @@ class Statement:
     note: str = ""
 
 
-def statements(tasks: Frame) -> list[Statement]:
+def statements(tasks: Frame, data_dir: str | None = None) -> list[Statement]:
     """Every problem file of a run, stated on the first data and grid point it was solved on.
 
     `tasks` are rows of :func:`convexfs.study.outcomes.outcomes`.
     """
     named = tasks[tasks["problem_file"].notna()]
     firsts = named.drop_duplicates("problem_file").sort_values("problem")
-    return [_statement(row) for row in firsts.to_dict("records")]
+    return [_statement(row, data_dir) for row in firsts.to_dict("records")]
 
 
-def _statement(row: dict[Any, Any]) -> Statement:
+def _statement(row: dict[Any, Any], data_dir: str | None) -> Statement:
     name, problem_class = str(row["problem"]), str(row["problem_class"])
     try:
         file = load_problem_file(Path(str(row["problem_file"])))
@@ -54,15 +54,15 @@ def _statement(row: dict[Any, Any]) -> Statement:
     where = ", ".join([str(row["data"]), *(f"{key} = {value}" for key, value in hyper.items())])
     # A changed file may do anything, and data may have gone.
     try:
-        seen = show(*_problem(file, str(row["data"]), hyper))
+        seen = show(*_problem(file, load(str(row["data"]), data_dir=data_dir), hyper))
     except Exception as error:
         return Statement(name, problem_class, file, where, note=f"Cannot be stated now: {error}")
     return Statement(name, problem_class, file, where, seen, note)
 
 
-def _problem(file: ProblemFile, data: str, hyper: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _problem(file: ProblemFile, data: Dataset, hyper: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The first convex problem of a file on some data, and the values it is made of."""
-    samples = load(data).training.scaled()
+    samples = data.training.scaled()
     numbers = file.formulation.numbers
     takes = inspect.signature(numbers).parameters
     chosen = {name: value for name, value in hyper.items() if name in takes}

@@ -143,7 +143,10 @@ function layoutOf(figure, traces, rows) {
   const layout = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: resolved("--ink") },
-    margin: { l: 60, r: 16, t: 12, b: 52 }, hovermode: "closest", showlegend: traces.length > 1,
+    // Above the plot there is room for the buttons, which devices without a pointer always show.
+    margin: { l: 60, r: 16, t: 36, b: 52 },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: resolved("--quiet"), activecolor: resolved("--ink") },
+    hovermode: "closest", showlegend: traces.length > 1,
     legend: { orientation: "h", xref: "container", yref: "container", y: 0, yanchor: "bottom", x: 0, font: { size: 12 }, maxheight: 600, entrywidth: 75 },
     xaxis: axis(figure.x_label, figure.log_x, figure.log_x ? decades(figure, figure.x, rows) : {}),
     yaxis: axis(figure.y_label, figure.log_y, figure.log_y ? decades(figure, figure.y, rows) : {}),

@@ -36,7 +36,7 @@ def test_every_command_in_the_readme_exists():
     helped = subprocess.run(
         [sys.executable, "-m", "convexfs", "--help"], capture_output=True, text=True, check=True
     ).stdout
-    assert shown == {"list", "select", "show", "solvers", "solve", "export", "report"}
+    assert shown == {"list", "select", "show", "solvers", "solve", "export", "report", "compare"}
     for command in shown:
         assert f"    {command} " in helped
 

@@ -1,7 +1,6 @@
 """LLFS in which measuring has a price: as llfs, with c'f <= BUDGET for every point."""
 
 import cvxpy as cp
-import numpy as np
 
 METHOD = "llfs"
 DATA = ["wine"]
@@ -13,5 +12,5 @@ BUDGET = 4
 
 
 def feasible(f, max_features):
-    c = np.array(COSTS)
+    c = cp.Constant(COSTS, name="c")
     return [f >= 0, f <= 1, cp.sum(f) >= 1, cp.sum(f) <= max_features, c @ f <= BUDGET]

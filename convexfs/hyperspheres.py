@@ -12,6 +12,8 @@ from numba import njit
 
 #: Samples a leaf of a tree may have.
 LEAF = 64
+#: Votes that differ by no more are tied.
+VOTE_TIE = 1e-12
 
 kernel = njit(nogil=True, cache=True)
 
@@ -88,15 +90,15 @@ def sphere_and_score(X, same, centre, features, gamma, normalised):
     Leave-one-out: the share of the own class that is inside and has its nearest neighbour
     in the class, minus the share of the others that is inside and has so too.
     """
-    squared = squared_distances(X, X[centre], features)
-    radius = sphere_radius(np.sqrt(squared), same, centre, gamma, normalised)
+    distance = np.sqrt(squared_distances(X, X[centre], features))
+    radius = sphere_radius(distance, same, centre, gamma, normalised)
     tree = _tree(X, features)
     order = tree[0]
     labels = same[order]
     scratch = np.empty(order.size)
     detected = alarms = 0
     for j in range(order.size):
-        if squared[order[j]] <= radius * radius and _others_agree(tree, j, labels, scratch):
+        if distance[order[j]] <= radius and _others_agree(tree, j, labels, scratch):
             detected += labels[j]
             alarms += not labels[j]
     n_same = same.sum()
@@ -233,27 +235,30 @@ def _count_votes(Q, X, codes, start, features, radii, neighbor_vote, fallback, v
         same = codes == codes[i]
         for q in range(Q.shape[0]):
             if fallback:
-                votes[q, _nearest_class(X, Q[q], chosen, codes, votes.shape[1])] += 1.0
+                _add_nearest(X, Q[q], chosen, codes, votes[q])
                 continue
             d = 0.0
             for m in chosen:
                 step = Q[q, m] - X[i, m]
                 d += step * step
-            if d <= radii[i] * radii[i] and (
+            # Not d <= radius^2: a radius that is a sample's distance holds the sample.
+            if np.sqrt(d) <= radii[i] and (
                 not neighbor_vote or nearest_agrees(X, -1, Q[q], chosen, same, d)
             ):
                 votes[q, codes[i]] += 1.0
 
 
 @kernel
-def _nearest_class(X, row, features, codes, n_classes):
+def _add_nearest(X, row, features, codes, votes):
+    """Add one vote, shared by the classes that most of the nearest samples are of."""
     squared = squared_distances(X, row, features)
-    counts = np.zeros(n_classes)
+    counts = np.zeros(votes.size)
     nearest = squared.min()
     for k in range(squared.size):
         if squared[k] == nearest:
             counts[codes[k]] += 1.0
-    return np.argmax(counts)
+    most = counts == counts.max()
+    votes += most / most.sum()
 
 
 @dataclass(frozen=True)
@@ -284,13 +289,25 @@ class Hyperspheres:
         """Votes (queries, classes). Queries without any, or tied, ask all neighbours."""
         votes = self._counted(Q, fallback=False)
         ordered = np.sort(votes, axis=1)
-        undecided = np.flatnonzero(ordered[:, -1] - ordered[:, -2] <= 1e-12)
+        undecided = np.flatnonzero(ordered[:, -1] - ordered[:, -2] <= VOTE_TIE)
         if len(undecided):
             asked = self._counted(Q[undecided], fallback=True)
             silent = ordered[undecided, -1] == 0
             # A tie is only broken: the spheres' votes keep their weight.
             votes[undecided] += np.where(silent[:, None], asked, 1e-6 * asked)
         return votes
+
+    def classify(self, Q: np.ndarray) -> np.ndarray:
+        """Classes with the most votes.
+
+        What is tied even so goes to the class with most samples; of equally large ones, to
+        that of the first sample. Names of classes, which codes are sorted by, have no part.
+        """
+        votes = self.votes(Q)
+        classes, first, sizes = np.unique(self.codes, return_index=True, return_counts=True)
+        preferred = classes[np.lexsort((first, -sizes))]
+        tied = votes[:, preferred] >= votes.max(axis=1, keepdims=True) - VOTE_TIE
+        return preferred[tied.argmax(axis=1)]
 
     def voters(self, x: np.ndarray) -> np.ndarray:
         """Numbers of the spheres that vote on one query."""
@@ -310,8 +327,11 @@ class Hyperspheres:
         )  # fmt: skip
 
     def _inside(self, x: np.ndarray) -> np.ndarray:
-        squared = (self.support * (self.X - x) ** 2).sum(axis=1)
-        return np.flatnonzero(squared <= self.radii**2)
+        squared = [
+            squared_distances(self.X[i : i + 1], x, np.flatnonzero(on))[0]
+            for i, on in enumerate(self.support)
+        ]
+        return np.flatnonzero(np.sqrt(squared) <= self.radii)
 
     def _counted(self, Q: np.ndarray, fallback: bool) -> np.ndarray:
         rows, features = np.nonzero(self.support)

@@ -114,6 +114,9 @@ def _weight_table(method: str, data: Dataset, outcome: Outcome) -> Table:
     title = None
     if support is not None:
         title = f"{method} on {data.name}: {support.sum()} of {data.n_features} features"
+        empty = int((weights[support] == 0).sum())
+        if empty:
+            title += f" ({empty} of them of weight 0, by their order)"
         headings.append("selected")
     table = Table(*headings, title=title, title_justify="left")
     largest = float(weights.max(initial=0.0)) or 1.0

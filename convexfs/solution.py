@@ -1,7 +1,7 @@
 """The two records every room speaks in: an answer, and the proof it comes with."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,15 @@ class Solution:
         """Whether the solver claims an optimum."""
         return self.status == OPTIMAL
 
+    def after(self, earlier: "Solution | None") -> "Solution":
+        """Return this answer, with the seconds of an earlier step of the same method added."""
+        if earlier is None:
+            return self
+        stages = ("build_seconds", "compile_seconds", "solve_seconds")
+        return replace(
+            self, **{name: getattr(self, name) + getattr(earlier, name) for name in stages}
+        )
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -108,7 +117,7 @@ class Certificate:
     def __str__(self) -> str:
         verdict = {
             True: f"ok ({self.worst:.0e})",
-            False: f"refused ({self.worst:.0e} > {self.tol:.0e})",
+            False: f"refused ({self.worst:.1e} > {self.tol:.0e})",
             None: "feasible, optimality not certified",
         }
         return verdict[self.ok]

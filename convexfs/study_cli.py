@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Wrong claims named at the end; the export has them all.
 SHOWN_CLAIMS = 20
+#: Reasons of failures named at the end.
+SHOWN_FAILURES = 10
 #: Residuals shown of a wrong claim, by column.
 RESIDUALS = {"primal_residual": "primal", "gap": "gap", "objective_error": "objective off"}
 
@@ -35,7 +37,7 @@ def compare(arguments: argparse.Namespace) -> int:
         console.print(f"{arguments.jobs} solves at a time disturb each other's times.")
     try:
         with progress_bar(console) as watch:
-            compare_files(
+            progress = compare_files(
                 arguments.files,
                 arguments.out,
                 solvers=arguments.solvers,
@@ -46,12 +48,11 @@ def compare(arguments: argparse.Namespace) -> int:
                 jobs=arguments.jobs,
                 seed=arguments.seed,
                 data_dir=None if arguments.data is None else str(arguments.data),
-                retry_failed=arguments.retry_failed,
                 watch=watch,
             )
     except KeyboardInterrupt:
         return stopped(console, arguments.out)
-    _report(Console(width=None if sys.stdout.isatty() else 140), arguments.out)
+    _report(Console(width=None if sys.stdout.isatty() else 160), arguments.out, progress.keys)
     return 0
 
 
@@ -68,7 +69,6 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, default=Path("runs/study"), metavar="DIR", help="[runs/study]")
     add("--seed", type=int, default=0, metavar="N", help="for the order and anything random [0]")
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
-    add("--retry-failed", action="store_true", help="do failed tasks again")
 
 
 def _accuracies(text: str) -> list[float]:
@@ -78,18 +78,24 @@ def _accuracies(text: str) -> list[float]:
         raise InputError(f"--tol takes numbers such as 1e-6,1e-8, not {text!r}") from error
 
 
-def _report(console: Console, folder: Path) -> None:
+def _report(console: Console, folder: Path, keys: frozenset[str]) -> None:
+    """Tables of this command's tasks; the folder may hold others."""
     from convexfs.batch.store import RESULTS
     from convexfs.study import profiles
-    from convexfs.study.outcomes import outcomes
+    from convexfs.study.outcomes import Frame, outcomes
 
-    judged = outcomes(folder)
+    found: Frame = outcomes(folder)
+    judged = found[found["key"].isin(keys)]
     for settings, rows in profiles.summary(judged).groupby("settings"):
         console.print(_summary_table(str(settings), rows))
     leaders = profiles.leaders(judged)
     if len(leaders):
         console.print(_leaders_table(leaders))
     _list_claims(console, profiles.wrong_claims(judged))
+    told: Frame = profiles.reasons(judged)
+    _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
+    if len(judged) < len(found):
+        console.print(f"The folder, page and export have {len(found) - len(judged)} other tasks.")
     console.print(
         f"results: {folder / RESULTS}\n"
         f"page:    convexfs report {folder}\n"
@@ -100,11 +106,17 @@ def _report(console: Console, folder: Path) -> None:
 
 
 def _summary_table(settings: str, rows: "pd.DataFrame") -> Table:
+    title = f"Accuracy {settings}{_judged_at(settings)}"
     table = _table(
-        f"Accuracy {settings}: solved of tried; shifted geometric mean of seconds charged",
+        f"{title}: seconds charged, geometric mean shifted by 10 ms",
         "solver", "takes", "tried", "solved", "wrong", "failed", "unproven", "timeouts",
         "seconds", "interval", "× best", "PAR10", "compile", "error",
     )  # fmt: skip
+    table.caption = (
+        "takes: problems it can take · solved: share of tried · unproven: of the failed, right but "
+        "not proven · interval: 99 % over repeats · × best: shifted times the fastest of the same "
+        "problem · compile, error: medians"
+    )
     for row in rows.to_dict("records"):
         table.add_row(
             row["solver"],
@@ -123,6 +135,13 @@ def _summary_table(settings: str, rows: "pd.DataFrame") -> Table:
             _number(row["error"], ".0e"),
         )
     return table
+
+
+def _judged_at(settings: str) -> str:
+    from convexfs.batch.tasks import DEFAULT_ACCURACY
+    from convexfs.study.outcomes import DEFAULT, SLACK
+
+    return f" (judged at {SLACK * DEFAULT_ACCURACY:g})" if settings == DEFAULT else ""
 
 
 def _leaders_table(leaders: "pd.DataFrame") -> Table:
@@ -158,6 +177,14 @@ def _list_claims(console: Console, claims: "pd.DataFrame") -> None:
         console.print(Text(line + why), soft_wrap=True)
     if len(claims) > SHOWN_CLAIMS:
         console.print(f"… and {len(claims) - SHOWN_CLAIMS} more wrong claims")
+
+
+def _list_failures(console: Console, told: "pd.DataFrame") -> None:
+    for row in told.head(SHOWN_FAILURES).to_dict("records"):
+        line = "{outcome}, {tasks} tasks with {solvers}: {message} ({example})".format(**row)
+        console.print(Text(line), soft_wrap=True)
+    if len(told) > SHOWN_FAILURES:
+        console.print(f"… and {len(told) - SHOWN_FAILURES} more reasons on the page")
 
 
 def _table(title: str, *headings: str) -> Table:

@@ -28,7 +28,7 @@ COMMANDS = {
     "2 of 4: every problem file solved": [f"solve problems/*.py --jobs 2 --out {OUT}/solve"],
     "3 of 4: solvers compared": [
         f"compare relief logo llfs lfe --solvers {','.join(SOLVERS)} "
-        f"--tol 1e-6 --no-default --repeats 2 --time-limit 20 --out {OUT}/compare"
+        f"--tol 1e-6 --no-default --repeats 3 --time-limit 20 --out {OUT}/compare"
     ],
     "4 of 4: pages": [f"report {OUT}/solve", f"report {OUT}/compare"],
 }

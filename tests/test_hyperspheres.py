@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from convexfs.hyperspheres import (
@@ -122,3 +122,63 @@ def test_tied_nearest_samples_need_a_strict_majority():
     for labels, expected in (([0, 1, 0], False), ([0, 1, 1], True)):
         same = np.array(labels) == 1
         assert nearest_agrees(X, 0, X[0], features, same, np.inf) == expected
+
+
+def test_tied_nearest_classes_share_the_vote_of_a_query_in_no_sphere():
+    X, codes = np.array([[-1.0], [-2.0], [1.0], [2.0], [1.0]]), np.array([0, 0, 1, 1, 2])
+    found = Hyperspheres(X, codes, np.ones((5, 1), bool), np.full(5, 0.1), normalised=False)
+    np.testing.assert_allclose(found.votes(np.array([[0.0]])), [[5 / 3] * 3])
+    # Of more than one nearest sample the class with most of them has the whole vote.
+    X[4], codes[4] = -1.0, 0
+    np.testing.assert_allclose(found.votes(np.array([[0.0]])), [[5.0, 0.0]])
+
+
+@given(seed=seeds, normalised=st.booleans())
+@settings(deadline=None, max_examples=50)
+def test_predictions_do_not_depend_on_the_names_of_classes(seed, normalised):
+    """Samples on a coarse grid, so that there are ties of every kind."""
+    rng = np.random.default_rng(seed)
+    X, codes = rng.integers(0, 3, (12, 2)).astype(float), rng.integers(0, 3, 12)
+    codes[:6] = np.repeat([0, 1, 2], 2)
+    support = np.column_stack([np.ones(12, bool), rng.random(12) < 0.5])
+    names, radii = rng.permutation(3), rng.random(12)
+    Q = rng.integers(-1, 8, (20, 2)) / 2.0
+    one, other = (
+        Hyperspheres(X, y, support, radii, normalised=normalised) for y in (codes, names[codes])
+    )
+    np.testing.assert_array_equal(other.votes(Q)[:, names], one.votes(Q))
+    np.testing.assert_array_equal(other.classify(Q), names[one.classify(Q)])
+
+
+def test_a_tied_vote_goes_to_the_larger_class_then_to_the_first_in_the_data():
+    X, middle = np.array([[1.0], [-1.0], [-2.0], [3.0], [4.0]]), np.array([[0.0]])
+    settings = np.ones((5, 1), bool), np.full(5, 0.1)
+    for codes in ([0, 1, 1, 2, 2], [2, 1, 1, 0, 0]):
+        found = Hyperspheres(X, np.array(codes), *settings, normalised=False)
+        votes = found.votes(middle)[0]
+        assert votes[codes[0]] == votes[1] == votes.max()
+        assert found.classify(middle) == [1]
+    for codes in ([0, 1, 1, 0, 2], [1, 0, 0, 1, 2]):
+        found = Hyperspheres(X, np.array(codes), *settings, normalised=False)
+        assert found.classify(middle) == [codes[0]]
+
+
+@given(seed=seeds, features=st.integers(1, 20))
+@settings(deadline=None, max_examples=50)
+def test_a_sphere_that_holds_everything_holds_its_farthest_sample(seed, features):
+    rng = np.random.default_rng(seed)
+    X, codes = rng.standard_normal((12, features)), np.repeat([0, 1], [10, 2])
+    X[10:] *= 0.9
+    chosen = np.arange(features)
+    radius, score = sphere_and_score(X, codes == 0, 0, chosen, 0.999, False)
+    distance = np.sqrt(squared_distances(X, X[0], chosen))
+    assume(radius == distance.max())
+    agree = np.array([nearest_agrees(X, j, X[j], chosen, codes == 0, np.inf) for j in range(12)])
+    assert score == pytest.approx(agree[:10].mean() - agree[10:].mean())
+    found = Hyperspheres(
+        X, codes, np.ones((12, features), bool), np.r_[radius, np.zeros(11)], False, False
+    )
+    farthest = distance.argmax()
+    own = np.bincount(codes[[0, farthest]], minlength=2)
+    np.testing.assert_allclose(found.votes(X[[farthest]])[0], own, atol=1e-4)
+    np.testing.assert_array_equal(found.voters(X[farthest]), [0, farthest])

@@ -13,7 +13,7 @@ def certificate(*residuals, tol=1e-5):
     [
         ((0.0, 1e-9, 1e-8, 1e-7), True, "ok (1e-07)"),
         ((1e-9, None, None, 1e-12), True, "ok (1e-09)"),
-        ((0.0, 1e-3, 0.0, 0.0), False, "refused (1e-03 > 1e-05)"),
+        ((0.0, 1e-3, 0.0, 0.0), False, "refused (1.0e-03 > 1e-05)"),
         ((np.nan, 0.0, 0.0, 0.0), False, "refused (nan > 1e-05)"),
         ((np.inf, None, None, None), False, "refused (inf > 1e-05)"),
         ((1e-9, None, None, None), None, "feasible, optimality not certified"),

@@ -10,7 +10,7 @@ from sklearn.preprocessing import KernelCenterer
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.baselines.checks import checked, standardised
-from convexfs.errors import check_number
+from convexfs.errors import InputError, check_number
 
 #: Components shorter than this share of the kernel are rounding.
 _RANK_SHARE = 1e-10
@@ -56,6 +56,8 @@ class KernelPLS(TransformerMixin, BaseEstimator):
         check_number("n_components", self.n_components, 1, len(X) - 1, whole=True)
         if self.gamma is not None:
             check_number("gamma", self.gamma, 0, open_ends=True)
+        if not np.ptp(X, axis=0).any():
+            raise InputError("KernelPLS needs samples that differ: all are the same")
         variance = X.var()
         self.gamma_ = self.gamma or 1.0 / (X.shape[1] * (variance if variance > 0 else 1.0))
         self.samples_ = X
@@ -64,6 +66,11 @@ class KernelPLS(TransformerMixin, BaseEstimator):
         Y = np.eye(codes.max() + 1)[codes]
         Y -= Y.mean(axis=0)
         T, U = latent_components(K, Y, self.n_components)
+        if not T.size:
+            raise InputError(
+                "KernelPLS has no component to keep, since the kernel does not vary with the "
+                "classes: set another gamma, or look for samples that are in every class"
+            )
         self.rotation_ = U @ np.linalg.inv(T.T @ K @ U)
         self.explained_ = ((T.T @ Y) ** 2).sum(axis=1) / (Y**2).sum()
         correlation = standardised(X).T @ T / np.sqrt(len(X))

@@ -208,7 +208,8 @@ class _Reader:
         for name, row in FORMULATIONS.items():
             if name == method or name.startswith(f"{method}-"):
                 return row
-        self._fail(f"unknown method {method!r}: {did_you_mean(method, FORMULATIONS)}", "METHOD")
+        known = {*FORMULATIONS, *(name.partition("-")[0] for name in FORMULATIONS)}
+        self._fail(f"unknown method {method!r}: {did_you_mean(method, known)}", "METHOD")
 
     def _feasible(self, formulation: Formulation) -> Any:
         feasible = self.names.get("feasible")

@@ -34,6 +34,8 @@ class Progress:
 
     Attributes
     ----------
+    keys : frozenset of str
+        Of all its tasks.
     total, resumed, done : int
         Tasks in all, those found finished at the start, and those finished now.
     skips : Counter
@@ -47,7 +49,7 @@ class Progress:
     """
 
     folder: Path
-    total: int
+    keys: frozenset[str]
     resumed: int = 0
     done: int = 0
     skips: Counter[str] = field(default_factory=Counter)
@@ -55,6 +57,10 @@ class Progress:
     failed: list[tuple[Task, str]] = field(default_factory=list)
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
+
+    @property
+    def total(self) -> int:
+        return len(self.keys)
 
     @property
     def finished(self) -> int:
@@ -185,7 +191,7 @@ def _resume(
     store: Store, tasks: Sequence[Task], folder: Path, retry_failed: bool
 ) -> tuple[Progress, list[Task]]:
     """What is finished already, and what is left to do."""
-    progress, todo = Progress(folder, len(tasks)), []
+    progress, todo = Progress(folder, frozenset(task.key for task in tasks)), []
     finished = store.finished()
     for task in tasks:
         status, ok, failure = finished.get(task.key, (None, None, ""))

@@ -36,6 +36,7 @@ CREATE TABLE tasks (           -- one row for every task that has come to its en
   problem TEXT,                -- name of the problem file
   problem_file TEXT,           -- its path
   problem_sha256 TEXT,         -- of its text
+  problem_code TEXT,           -- hash of what in it states the problem
   method TEXT,                 -- whose numeric half prepared the values
   formulation TEXT,            -- the convex problem that was solved
   needs TEXT,                  -- what it asks of a solver, such as LP or EXP + QP
@@ -101,7 +102,8 @@ CREATE TABLE environment (     -- the machines and versions rows were computed w
 """
 #: What brings tables of an older version to the next one.
 UPGRADES = {
-    1: """ALTER TABLE tasks ADD COLUMN needs TEXT; ALTER TABLE tasks ADD COLUMN sense TEXT;
+    1: """ALTER TABLE tasks ADD COLUMN problem_code TEXT;
+          ALTER TABLE tasks ADD COLUMN needs TEXT; ALTER TABLE tasks ADD COLUMN sense TEXT;
           ALTER TABLE solutions ADD COLUMN change REAL;""",
 }
 #: Columns in which two equal runs may differ; so may all of attempts and environment.

@@ -63,6 +63,7 @@ class Task:
     problem: str
     problem_file: str
     problem_sha256: str
+    problem_code: str
     method: str
     formulation: str
     fit: bool
@@ -149,6 +150,7 @@ def _task(problem: ProblemFile, **chosen: Any) -> Task:
         "problem": problem.name,
         "problem_file": str(problem.path),
         "problem_sha256": problem.sha256,
+        "problem_code": problem.code_sha256,
         "method": formulation.method.__name__,
         "formulation": formulation.name,
         "fit": problem.fit,
@@ -157,7 +159,6 @@ def _task(problem: ProblemFile, **chosen: Any) -> Task:
     }
     content = {name: value for name, value in fields.items() if name not in _WHEREABOUTS}
     content |= {
-        "problem": problem.code_sha256,
         "code": code_sha256(Path(__file__).parents[1]),
         "versions": _versions(),
     }
@@ -283,6 +284,8 @@ def _result(
 ) -> Result:
     """The task's row, and its answer after the iterations that led to it."""
     refused = f"certificate {certificate}" if certificate.ok is False else ""
+    if not solution.solved and not certificate.ok:
+        refused = f"{solution.solver} says {solution.status}"
     row = {
         "status": solution.status,
         "failure": solution.failure or refused,

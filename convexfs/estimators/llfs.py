@@ -72,7 +72,8 @@ class LLFS(ClassifierMixin, WeightSelector):
         Add a lower bound to every row of ``points_``.
     run_dir : path, optional
         Keep finished points here; the same fit goes on where it was stopped. Other data,
-        settings or code begin anew.
+        settings or code begin anew. The same draws are made each time: without a
+        `random_state` those of seed 0.
     solver : str, default="auto"
         "auto" and "native" use the built-in solver; a cvxpy name uses that backend.
     solver_tol : float, default=1e-6
@@ -234,13 +235,14 @@ class LLFS(ClassifierMixin, WeightSelector):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the most votes."""
-        votes = self._votes(X)
-        return self.classes_[votes.argmax(axis=1)]
+        """The class with the most votes; of tied ones the largest, then the first in the data."""
+        queries = self._queries(X)
+        return self.classes_[self._spheres.classify(queries)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Share of the votes each class has."""
-        votes = self._votes(X)
+        queries = self._queries(X)
+        votes = self._spheres.votes(queries)
         return votes / votes.sum(axis=1, keepdims=True)
 
     def explain(self, x: Any) -> list[dict[str, Any]]:
@@ -255,7 +257,10 @@ class LLFS(ClassifierMixin, WeightSelector):
         check_is_fitted(self)
         row = np.asarray(x, dtype=np.float64).ravel()
         if row.shape != (self.n_features_in_,):
-            raise InputError(f"x must have the {self.n_features_in_} features of the fit")
+            raise InputError(
+                f"x must be one sample with the {self.n_features_in_} features of the fit, "
+                f"not of shape {np.shape(x)}"
+            )
         check_finite(row[None], "x", getattr(self, "feature_names_in_", None))
         spheres = self._spheres
         found = []
@@ -279,6 +284,7 @@ class LLFS(ClassifierMixin, WeightSelector):
         solves it, over the features that were not pruned.
         """
         check_is_fitted(self)
+        check_number("i, a sample,", i, 0, len(self.betas_) - 1, whole=True)
         kept = np.flatnonzero(~self.pruned_)
         X, codes, alpha = self._spheres.X[:, kept], self._spheres.codes, self._budget(len(kept))
         beta = float(self.betas_[i]) if beta is None else beta
@@ -291,10 +297,6 @@ class LLFS(ClassifierMixin, WeightSelector):
         check_number("beta", beta, 0, 1)
         values = local_values(X, codes, i, alpha, self.sigma_init)
         return ConvexRoad(**values, max_features=alpha, **changed).last_step(beta)
-
-    def _votes(self, X: Any) -> np.ndarray:
-        queries = self._queries(X)
-        return self._spheres.votes(queries)
 
     def _queries(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -328,6 +330,12 @@ class LLFS(ClassifierMixin, WeightSelector):
             )
         _warn_contradictions(X, codes)
         return X, codes
+
+    def _seed(self) -> int:
+        """As elsewhere, but points that are kept are found again by a seed that is fixed."""
+        if self.run_dir is not None and self.random_state is None:
+            return 0
+        return super()._seed()
 
     def _kept(self, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Features left by the pruning, all without it."""

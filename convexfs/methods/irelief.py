@@ -174,11 +174,12 @@ def _fixed_point(
     map: Callable[..., Any],
 ) -> IReliefResult:
     """Damped steps until one leads back to its start, goes in a circle, or time is up."""
-    w, past, n_iter = np.full(X.shape[1], X.shape[1] ** -0.5), [], 0
+    w, past, n_iter, before = np.full(X.shape[1], X.shape[1] ** -0.5), [], 0, None
     while True:
         n_iter += 1
         margin = soft_margin(X, codes, w, sigma, map)
         target, solution, certificate = step(margin)
+        before = solution = solution.after(before)
         residual = float(np.linalg.norm(target - w))
         past = [*past[1 - _LONGEST_CYCLE :], w]
         period = _period(past)

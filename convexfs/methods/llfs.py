@@ -13,6 +13,7 @@ from convexfs.formulations.llfs_utility import utility
 from convexfs.hyperspheres import sphere_and_score
 from convexfs.methods.llfs_numbers import checked_max_features, local_values
 from convexfs.methods.llfs_relaxed import UNCONVERGED, RelaxedSettings, candidates
+from convexfs.methods.step import NATIVE
 from convexfs.solution import OPTIMAL, Certificate, Solution
 
 IMPURITIES = ("normalised", "raw")
@@ -132,7 +133,7 @@ def llfs(
     X = np.ascontiguousarray(X, dtype=np.float64)
     codes = np.ascontiguousarray(codes, dtype=np.int64)
     work = partial(llfs_point, X=X, codes=codes, settings=settings)
-    return summarise(list(map(work, range(len(X)))), X.shape[1])
+    return summarise(list(map(work, range(len(X)))), X.shape[1], relaxed)
 
 
 def beta_values(betas: Any) -> np.ndarray:
@@ -203,7 +204,9 @@ def _lone_feature(values: Mapping[str, Any], relaxed: RelaxedSettings, point: in
     return np.arange(len(u1)) == best
 
 
-def summarise(points: Sequence[PointResult], n_features: int) -> LlfsResult:
+def summarise(
+    points: Sequence[PointResult], n_features: int, relaxed: RelaxedSettings
+) -> LlfsResult:
     """Put the points in order and sum up what is known of them."""
     points = sorted(points, key=lambda result: result.point)
     support = np.zeros((len(points), n_features), dtype=bool)
@@ -225,7 +228,7 @@ def summarise(points: Sequence[PointResult], n_features: int) -> LlfsResult:
     )
     solution = Solution(
         status=OPTIMAL if converged else INACCURATE,
-        solver="llfs",
+        solver=NATIVE if relaxed.native else relaxed.solver,
         primal={"f": support.mean(axis=0)},
         objective=float(tables["u1"][finite].mean()),
         solve_seconds=sum(result.seconds for result in points),

@@ -265,4 +265,10 @@ class ConvexRoad:
             raise InputError(
                 f"feasible must return a list of constraints, not {kind}: is a return missing?"
             )
+        for number, constraint in enumerate(constraints, start=1):
+            if not hasattr(constraint, "variables") or not constraint.variables():
+                raise InputError(
+                    f"constraint {number} of feasible, {constraint}, does not depend on f: "
+                    "leave it out, or write it with f"
+                )
         return constraints

@@ -75,6 +75,10 @@ class RelaxedSettings:
 
         return partial(allowed_sets, feasible=self.feasible, max_features=self.max_features)
 
+    def most_features(self, n_features: int) -> int:
+        """Of a set: the budget, or all where a changed `feasible` has its place."""
+        return self.max_features if self.feasible is None else n_features
+
     @property
     def formulation(self) -> Formulation:
         return FORMULATIONS[f"llfs-{self.form}"]
@@ -155,9 +159,10 @@ def _table(path: LocalPath, values: Mapping[str, Any], settings: RelaxedSettings
     if settings.form == "linear":
         table["status"] = LINEAR
     elif settings.bound:
+        most = settings.most_features(path.f.shape[1])
         for b, row in enumerate(table):
             row["bound"] = secant_bound(
-                **values, eps=row["level"], max_features=settings.max_features, tangent=path.f[b]
+                **values, eps=row["level"], max_features=most, tangent=path.f[b]
             )
     return table
 
@@ -173,7 +178,7 @@ def _roundings(
     linear = settings.form == "linear"
     s, lam = (0.0, 1.0) if linear else (values["s"], values["lam"])
     given = (values["a_same"], values["a_other"], s, lam)
-    how = (settings.max_features, settings.rounding, settings.n_roundings)
+    how = (settings.most_features(F.shape[1]), settings.rounding, settings.n_roundings)
     seed = (*np.atleast_1d(settings.seed), point)
     masks, least = [], []
     for b, (f, level) in enumerate(zip(F, levels.tolist(), strict=True)):

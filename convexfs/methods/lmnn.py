@@ -70,7 +70,8 @@ def lmnn(
     reached join, those far outside leave, until none invades: then M is optimal
     over all triplets, since triplets without loss change neither the value nor
     its bound. The value rises from round to round, and after the first few none
-    leaves, so there is an end also for a solver that is not accurate.
+    leaves, so there is an end also for a solver that is not accurate. A changed
+    `build` is solved over all triplets at once.
 
     M is sought in coordinates of the samples' span in which their targets differ
     equally in all directions, which costs nothing and helps the solvers. Practical
@@ -93,11 +94,14 @@ def lmnn(
     values, hyper = _numbers(X, codes, c, n_neighbors)
     pairs = _target_pairs(values["targets"])
     loss = _losses(X, codes, pairs, np.eye(X.shape[1]))
-    listed = _largest(loss, _AT_FIRST) & (loss > -np.inf)
-    # A changed problem may look at single features, so it gets them as they are.
+    listed = loss > -np.inf
+    if build is None:
+        listed &= _largest(loss, _AT_FIRST)
+    # A changed problem may look at single features, so it gets them as they are; and all
+    # triplets at once, since which of them have no loss is known of the printed one only.
     frame = np.eye(X.shape[1]) if build is not None else _frame(X, pairs)
     values["X"] = X @ frame
-    rounds = []
+    rounds, before = [], None
     while True:
         values["triplets"] = _triplets(pairs, listed)
         rounds.append(len(values["triplets"]))
@@ -106,6 +110,7 @@ def lmnn(
             formulation, values, hyper, solver=solver, tol=solver_tol,
             solver_options=solver_options, build=build, verbose=verbose,
         )  # fmt: skip
+        before = solution = solution.after(before)
         M = _psd_part(require_answer(solution, formulation.symbol))
         loss = _losses(values["X"], codes, pairs, M)
         unlisted = np.where(listed, 0.0, np.maximum(loss, 0.0))

@@ -90,7 +90,7 @@ class Backend:
 
     @property
     def installed(self) -> bool:
-        return self.name in cp.installed_solvers()
+        return self.name in _installed(cp.installed_solvers)
 
     @property
     def version(self) -> str:
@@ -124,6 +124,12 @@ def own_accuracy() -> Iterator[None]:
         yield
     finally:
         _own_accuracy.reset(token)
+
+
+@cache
+def _installed(ask: Callable[[], list[str]]) -> frozenset[str]:
+    """What cvxpy finds; it tries the import of every missing solver, milliseconds a call."""
+    return frozenset(ask())
 
 
 @cache

@@ -57,7 +57,6 @@ def compare_files(
     jobs: int = 1,
     seed: int = 0,
     data_dir: str | None = None,
-    retry_failed: bool = False,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
     """Run every solver on every problem of some files; go on where an earlier call stopped.
@@ -82,7 +81,7 @@ def compare_files(
         Seconds a solver may take. Stating, compiling and judging may take as long again.
     jobs : int
         Solves at a time, at most one a core; more than one disturb each other's times.
-    data_dir, retry_failed, watch
+    data_dir, watch
         As in :func:`convexfs.batch.run.solve_files`.
 
     Returns
@@ -111,7 +110,8 @@ def compare_files(
         work=measure,
         jobs=jobs,
         time_limit=2 * time_limit + GRACE_SECONDS,
-        retry_failed=retry_failed,
+        # Tried until they succeed, solvers would look better than they are.
+        retry_failed=False,
         watch=watch,
     )
 

@@ -95,7 +95,7 @@ class Figure:
 def profile(outcomes: Frame) -> Figure | None:
     """Performance profiles, a panel for each settings and class of problems."""
     frame: Frame = performance_profile(outcomes)
-    if frame["solver"].nunique() < 2:
+    if frame["solver"].nunique() < 2 or not frame["share"].any():
         return None
     frame = frame.assign(panel=_panels(frame, "settings", "problem_class"))
     groups = frame.groupby(["panel", "solver"], sort=False, group_keys=False)
@@ -104,7 +104,8 @@ def profile(outcomes: Frame) -> Figure | None:
         "performance-profile", "Performance profile", "steps", thinned, "ratio", "share",
         "times the fastest", "share of problems solved",
         series="solver", panel="panel", log_x=True,
-        note="Higher is better: at 1 the share won, at the right the share solved at all.",
+        note="Higher is better: of the problems a solver takes, at 1 the share it won, at the "
+        "right the share it solved at all.",
     )  # fmt: skip
 
 

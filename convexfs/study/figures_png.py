@@ -103,6 +103,12 @@ def _draw_heat(axes: Any, figure: Figure, rows: Frame, names: list[str]) -> None
     shades = axes.imshow(
         table.to_numpy(), aspect="auto", interpolation="nearest", cmap="Blues", vmin=0, vmax=1
     )
+    height, width = table.shape
+    if height * width < 2000:  # lines between the cells, where they leave room for these
+        axes.set_xticks([at - 0.5 for at in range(1, width)], minor=True)
+        axes.set_yticks([at - 0.5 for at in range(1, height)], minor=True)
+        axes.grid(which="minor", color="white", linewidth=0.6)
+        axes.tick_params(which="minor", length=0)
     for axis, ticks in ((axes.xaxis, table.columns), (axes.yaxis, table.index)):
         every = len(ticks) // 25 + 1
         axis.set_ticks(range(0, len(ticks), every), ticks[::every])

@@ -9,16 +9,17 @@ the solver kept its time limit. With a solver's own default accuracy the bound i
 solvers default to, and a hundredth of the 1 % of the largest weight at which features
 are selected.
 
-A *wrong claim* is an ``optimal`` about a point that is not feasible or not optimal (primal
-residual beyond the bound; gap beyond it, and the objective as far from a proven one of the
-same problem), or an ``infeasible`` or ``unbounded`` about a problem that has a proven
-optimum. Solvers that say they are unsure (``optimal_inaccurate``, ``user_limit``) have
-*failed*, and so have those whose point is good but whose multipliers do not prove it:
-unproven is not wrong.
+A *wrong claim* is an ``optimal`` about a point that is not feasible (primal residual beyond
+the bound) or not optimal (objective farther than the bound from a proven one of the same
+problem; where nobody has proven any, gap beyond the bound), or an ``infeasible`` or
+``unbounded`` about a problem that has a proven optimum. Solvers that say they are unsure
+(``optimal_inaccurate``, ``user_limit``) have *failed*, and so have those whose point is
+good but whose multipliers do not prove it: unproven is not wrong.
 
 Answers without multipliers (integer problems, solvers that return none) cannot be proven
 by themselves. Their gap is the distance of their objective from a proven one of the same
-problem or, where nobody has proven any, from the best feasible one.
+problem or, where nobody has proven any, from the best feasible one; it is left open where
+it may be the reference's own error. A claim without an objective is wrong.
 """
 
 import json
@@ -56,9 +57,9 @@ RELEVANT_SHARE = 0.01
 INDICATED = 0.5
 _CLASSES = {"SDP": "SDP", "POW": "POW", "EXP": "EXP", "SOC": "SOCP", "QP": "QP"}
 #: Tasks equal in these are the same task; done again after a change of code, the last counts.
-_SAME = ["instance", "solver", "solver_version", "options", "settings", "repeat"]
+_SAME = ["instance", "solver", "settings", "repeat"]
 #: Told apart in the instance's label where problem, data and hyper-parameters do not suffice.
-_APART = ["formulation", "problem_file", "data_sha256", "seed", "time_limit"]
+_APART = ["formulation", "problem_file", "problem_code", "data_sha256", "seed", "time_limit"]
 
 
 def outcomes(folder: str | Path) -> pd.DataFrame:
@@ -87,7 +88,10 @@ def outcomes(folder: str | Path) -> pd.DataFrame:
             limit, or, without one, the longest any task of the run took; NaN if skipped
     """
     with Store.read(folder) as store:
-        tasks, solutions = store.tasks(), store.solutions(blobs=False)
+        tasks: Frame = store.tasks()
+        solutions = store.solutions(blobs=False)
+    if tasks["formulation"].isna().any():
+        raise InputError(f"{folder}: holds samples of an LLFS fit; convexfs report shows them")
     frame: Frame = tasks.drop(columns="ok").merge(_worst(solutions), on="key", how="left")
     frame["settings"] = frame["tol"].map(_settings).astype("string")
     frame["instance"] = _instances(frame)
@@ -226,7 +230,7 @@ def _instances(frame: Frame) -> Frame:
         index=frame.index,
         dtype="string",
     )
-    for name in _APART:
+    for name in (name for name in _APART if name in frame):
         values = frame[name].map(lambda value, name=name: f" {name}={_short(value)}")
         labels = labels.where(values.groupby(labels).transform("nunique") == 1, labels + values)
     return labels
@@ -254,16 +258,21 @@ def _judged(frame: Frame) -> Frame:
     frame["error"] = frame[RESIDUALS].max(axis=1)
     frame["ok"] = _within(frame)
     reference = _references(frame)
-    frame["objective_error"] = reference["distance"].where(reference["proven"])
+    # What is proven to 1e-4 can refute, but is no measure of 1e-5.
+    sure = reference["proven"] & (reference["error"] <= allowed(frame))
+    frame["objective_error"] = reference["distance"].where(sure)
     alone = frame["gap"].isna() & frame["basis"].eq("cone program").fillna(False).astype(bool)
-    alone = alone & reference["distance"].notna()
-    frame.loc[alone, "gap"] = reference["distance"]
+    near = (reference["distance"] <= allowed(frame)) & (sure | ~reference["proven"])
+    alone = alone & (near | reference["beyond"])
+    frame.loc[alone, "gap"] = reference["distance"].fillna(np.inf)
     frame.loc[alone, "basis"] = np.where(reference["proven"], BY_PROOF, BY_BEST)[alone]
     frame["error"] = frame[RESIDUALS].max(axis=1)
     unknown = frame["gap"].isna() | (alone & ~reference["proven"])
     within = _within(frame)
     frame["ok"] = within.mask(unknown & within.fillna(False))
-    frame["outcome"] = _outcome(frame)
+    frame["outcome"] = _outcome(
+        frame, reference["beyond"] | (frame["gap"] > allowed(frame)) & ~sure
+    )
     return frame
 
 
@@ -275,34 +284,39 @@ def _references(frame: Frame) -> Frame:
     """How far each objective is from the reference of its problem, and whether that is proven.
 
     The reference is the most accurate proven answer or, without any, the best feasible one.
+    ``beyond`` is an objective farther from it than the bound and the reference's error allow,
+    or none at all.
     """
     problem = ["instance", "repeat"]
     claimed = frame[(frame["status"] == OPTIMAL) & frame["ok"].fillna(False)]
     proven = claimed["gap"].notna()
-    worse = claimed["objective"]
-    if "sense" in claimed:
-        worse = worse.where(claimed["sense"].ne("max").fillna(True), -worse)
+    worse = claimed["objective"].where(_senses(claimed) != "max", -claimed["objective"])
     ranked = claimed.assign(proven=proven, place=claimed["error"].where(proven, worse))
     first = ranked.sort_values(["proven", "place"], ascending=[False, True])
     first = first.drop_duplicates(problem)[[*problem, "objective", "error", "proven"]]
     best = frame[problem].merge(first, on=problem, how="left").set_index(frame.index)
     best["proven"] = best["proven"].eq(True).astype(bool)
     sizes = np.maximum(frame["objective"].abs(), best["objective"].abs().clip(SMALL_OBJECTIVE))
-    distance = (frame["objective"] - best["objective"]).abs() / sizes
-    # What is proven to 1e-4 is no measure of 1e-5.
-    best["distance"] = distance.where(~best["proven"] | (best["error"] <= allowed(frame)))
+    best["distance"] = (frame["objective"] - best["objective"]).abs() / sizes
+    far = best["distance"].fillna(np.inf) > allowed(frame) + best["error"]
+    best["beyond"] = far & best["objective"].notna()
     return best
 
 
-def _outcome(frame: Frame) -> Frame:
+def _senses(frame: Frame) -> Frame:
+    """Whether to min or max; of tables that do not tell, as the formulation is printed."""
+    printed = frame["formulation"].map(lambda name: FORMULATIONS[name].equation[:3])
+    return frame["sense"].fillna(printed) if "sense" in frame else printed
+
+
+def _outcome(frame: Frame, off: Frame) -> Frame:
+    """The verdicts; `off` are objectives that are not optimal."""
     claims = frame["status"] == OPTIMAL
     denies = frame["status"].isin(DENIALS)
     proven = (claims & frame["ok"].fillna(False)).groupby(
         [frame["instance"], frame["repeat"]]
     ).transform("any")  # fmt: skip
-    bound = allowed(frame)
-    off = frame[["gap", "objective_error"]].min(axis=1)
-    good = (frame["primal_residual"] <= bound) & (off <= bound)
+    good = (frame["primal_residual"] <= allowed(frame)) & ~off
     refused = claims & ~frame["ok"].fillna(True)
     late = frame["solve_seconds"] > frame["time_limit"]
     chosen = [

@@ -21,9 +21,10 @@ mean. A mean over different problems would then flatter those that take only eas
 is not ruled by the longest problem, nor by the shortest, whose times are noise. One mean
 is taken per repeat, and the interval over repeats is Student's at CONFIDENCE: what slowed
 the machine during one repeat counts once, not once for every problem. Leads are paired by
-repeat for the same reason. Fewer than two repeats give no interval, and no clear lead.
+repeat for the same reason. Fewer than three repeats give no interval, and no clear lead.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,6 +39,8 @@ from convexfs.study.outcomes import FAILED, OUTCOMES, RESIDUALS, SOLVED, WRONG, 
 #: Seconds added before the logarithm.
 SHIFT = 0.01
 CONFIDENCE = 0.99
+#: Of two repeats an interval is so wide that it says nothing.
+FEWEST_REPEATS = 3
 #: Times the limit that a task not solved is charged in ``par10``.
 PENALTY = 10.0
 ALL = "all"
@@ -170,6 +173,34 @@ def wrong_claims(outcomes: Frame) -> pd.DataFrame:
     return table.reset_index()
 
 
+def reasons(outcomes: Frame) -> pd.DataFrame:
+    """Why tasks are not solved; messages that differ only in numbers and solver are one.
+
+    Returns
+    -------
+    DataFrame
+        ``outcome, solvers, tasks``, the first ``message`` and an ``example``: the worst
+        outcomes first, then the commonest.
+    """
+    lost = outcomes[outcomes["outcome"] != SOLVED]
+    said = lost["failure"].fillna("")
+    said = said.where(said != "", lost["status"])
+    alike = [
+        re.sub(r"\d[\d.e+-]*", "#", text.replace(solver, "#"))
+        for text, solver in zip(said, lost["solver"], strict=True)
+    ]
+    groups = lost.assign(message=said, alike=alike).groupby(["outcome", "alike"], sort=False)
+    table: Frame = groups.agg(
+        solvers=("solver", lambda own: ", ".join(sorted(set(own)))),
+        tasks=("key", "size"),
+        message=("message", "first"),
+        example=("instance", "first"),
+    )
+    table = table.reset_index().drop(columns="alike").sort_values("tasks", ascending=False)
+    worst_first = {"key": lambda own: own.map(OUTCOMES.index), "kind": "stable"}
+    return table.sort_values("outcome", ignore_index=True, **worst_first)
+
+
 def accuracy_time(outcomes: Frame) -> pd.DataFrame:
     """Error against time, for every instance and solver that has an answer.
 
@@ -247,7 +278,7 @@ def _success(own: Frame) -> dict[str, float]:
 def leaders(outcomes: Frame) -> pd.DataFrame:
     """The fastest and the most accurate solver of each problem class.
 
-    The most accurate is sought among those that solved the most.
+    Both are sought among those that solved the most.
 
     Returns
     -------
@@ -266,9 +297,9 @@ def leaders(outcomes: Frame) -> pd.DataFrame:
         rows.append(
             {
                 **dict(zip(SCOPE, where, strict=True)),
-                "fastest": table["solver"].iloc[0],
-                "seconds": table["seconds"].iloc[0],
-                **_lead(groups[where], *table["solver"].iloc[:2]),
+                "fastest": most["solver"].iloc[0],
+                "seconds": most["seconds"].iloc[0],
+                **_lead(groups[where], *most["solver"].iloc[:2]),
                 "most_accurate": best["solver"],
                 "error": best["error"],
             }
@@ -307,9 +338,10 @@ def _scopes(outcomes: Frame) -> Iterator[tuple[dict[str, Any], Frame]]:
 
 
 def _with_best(outcomes: Frame) -> Frame:
-    """Outcomes with the least seconds charged to anyone for the same problem."""
-    problem = ["settings", "instance", "repeat"]
-    return outcomes.assign(best=outcomes.groupby(problem)["charged_seconds"].transform("min"))
+    """Outcomes with the least seconds of those who solved the same problem; NaN if nobody did."""
+    problem = [outcomes[name] for name in ("settings", "instance", "repeat")]
+    solved = outcomes["charged_seconds"].where(outcomes["outcome"] == SOLVED)
+    return outcomes.assign(best=solved.groupby(problem).transform("min"))
 
 
 def _logs(own: Frame, column: str = "charged_seconds") -> Frame:
@@ -321,7 +353,7 @@ def _logs(own: Frame, column: str = "charged_seconds") -> Frame:
 def _interval(logs: Frame) -> tuple[float, float, float]:
     """Low end, mean and high end over repeats; a repeat that is not complete has no say."""
     mean, repeats = logs.mean(axis=1).mean(), logs.dropna(axis=1).mean()
-    if len(repeats) < 2:
+    if len(repeats) < FEWEST_REPEATS:
         return np.nan, mean, np.nan
     width = student.ppf((1 + CONFIDENCE) / 2, len(repeats) - 1)
     half = width * repeats.std(ddof=1) / np.sqrt(len(repeats))

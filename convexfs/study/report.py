@@ -78,7 +78,7 @@ def gather(folder: str | Path, data_dir: str | None = None) -> Report:
         raise InputError(f"{folder}: has no finished task yet; wait for the first and try again")
     if not stated.any():
         parts = [part for part in report_parts.of_points(folder) if part]
-        return Report(f"{folder.resolve().name}: {len(stated):,} samples of LLFS", parts, [])
+        return Report(f"{folder.resolve().name}: samples of an LLFS fit", parts, [])
     frame = outcomes(folder)
     solvers = sorted(set(frame["solver"].dropna()), key=lambda name: (name != NATIVE, name))
     parts = [part for part in _parts_of_tasks(folder, frame, data_dir) if part]

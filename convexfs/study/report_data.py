@@ -50,8 +50,13 @@ def steps(folder: Path, outcomes: Frame) -> Frame:
 
 def llfs_points(folder: Path) -> tuple[Frame, Frame]:
     """The samples an LLFS estimator has kept in its ``run_dir``, and their rows along beta."""
-    blobs = _query(folder, "SELECT primal FROM solutions WHERE label LIKE 'point %'")["primal"]
-    kept = [unpack(blob) for blob in blobs]
+    found = _query(
+        folder,
+        "SELECT label, primal FROM solutions JOIN tasks USING (key) "
+        "WHERE label LIKE 'point %' ORDER BY finished_utc",
+    )
+    # A folder may hold several fits; of each sample the last counts.
+    kept = [unpack(blob) for blob in found.drop_duplicates("label", keep="last")["primal"]]
     points = pd.DataFrame([_point(arrays) for arrays in kept], columns=POINTS)
     parts = [pd.DataFrame(arrays["table"]).assign(point=arrays["point"].item()) for arrays in kept]
     betas = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

@@ -1,6 +1,5 @@
 """The parts of a report: a section of the page with the tables and figures in it."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +10,10 @@ import pandas as pd
 from convexfs.solution import SKIPPED, TIMEOUT
 from convexfs.study import figures, report_data
 from convexfs.study.figures import Figure
-from convexfs.study.outcomes import FAILED, OUTCOMES, SOLVED, WRONG, Frame
+from convexfs.study.outcomes import FAILED, SOLVED, WRONG, Frame
 from convexfs.study.page.assemble import Section, escape, facts, figure_place, table_place, tiles
 from convexfs.study.page.columns import Table
-from convexfs.study.profiles import CONFIDENCE, leaders, summary, wrong_claims
+from convexfs.study.profiles import CONFIDENCE, leaders, reasons, summary, wrong_claims
 
 #: Columns shown at first; the others are a click away.
 SHOWN_ROWS = [
@@ -102,24 +101,9 @@ def best(frame: Frame) -> Part | None:
 
 def failures(frame: Frame) -> Part | None:
     """What went wrong, grouped by message."""
-    lost = frame[frame["outcome"] != SOLVED]
-    if lost.empty:
+    table = reasons(frame)
+    if table.empty:
         return None
-    said = lost["failure"].fillna("").where(lost["failure"].fillna("") != "", lost["status"])
-    alike = [
-        re.sub(r"\d[\d.e+-]*", "#", text.replace(solver, "#"))
-        for text, solver in zip(said, lost["solver"], strict=True)
-    ]
-    groups = lost.assign(message=said, alike=alike).groupby(["outcome", "alike"], sort=False)
-    table = groups.agg(
-        solvers=("solver", lambda own: ", ".join(sorted(set(own)))),
-        tasks=("key", "size"),
-        message=("message", "first"),
-        example=("instance", "first"),
-    )
-    table = table.reset_index().drop(columns="alike").sort_values("tasks", ascending=False)
-    # The worst first.
-    table = table.sort_values("outcome", key=lambda own: own.map(OUTCOMES.index), kind="stable")
     lead = "Messages that differ only in numbers and solver are one row, with the first of them."
     tables, places = {"failures": Table.of(table)}, [table_place("failures", "Failures")]
     wrong = wrong_claims(frame)

@@ -72,6 +72,16 @@ def test_equal_samples_leave_no_more_components_than_there_are():
     assert model.explained_[0] == pytest.approx(1)
 
 
+def test_samples_that_leave_no_component_get_one_clear_sentence():
+    y = np.arange(6) % 2
+    for X in (np.ones((6, 3)), np.full((6, 3), 0.1)):
+        with pytest.raises(InputError, match="samples that differ"):
+            KernelPLS(2).fit(X, y)
+    # Every sample is there once in each class.
+    with pytest.raises(InputError, match="no component"):
+        KernelPLS(2).fit(np.repeat(np.eye(3), 2, axis=0), y)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"n_components": 0}, "n_components must be"), ({"gamma": -1.0}, "gamma must be")],

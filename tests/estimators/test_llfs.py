@@ -102,6 +102,15 @@ def test_a_fit_goes_on_where_it_was_stopped(toy, model, tmp_path, monkeypatch):
     assert seen[25:] == list(range(45))
 
 
+def test_a_fit_with_all_defaults_is_not_computed_twice(toy, tmp_path, caplog):
+    with caplog.at_level("INFO", "convexfs.estimators.llfs_tasks"):
+        first, second = (LLFS(run_dir=tmp_path).fit(toy.X, toy.y) for _ in range(2))
+    assert [line for line in caplog.messages if "earlier" in line] == [
+        f"{done} of 45 points were finished earlier" for done in (0, 45)
+    ]
+    np.testing.assert_array_equal(second.radii_, first.radii_)
+
+
 def test_pruning_is_visible(toy):
     pruned = LLFS(max_features=2, prune_to=5).fit(toy.X, toy.y)
     assert (~pruned.pruned_).sum() == 5
@@ -243,6 +252,35 @@ def test_changed_constraints_hold_for_what_is_selected(toy):
     assert certify(problem, solve(problem)).ok
     f = problem.var_dict["f"].value
     assert 5 * f[0] + f[1:].sum() <= 3 + 1e-6
+
+
+@pytest.mark.parametrize("form", ["compactness", "linear"])
+def test_roundings_keep_the_changed_constraints_and_no_others(form):
+    import cvxpy as cp
+
+    def exactly_three(f, max_features):
+        return [f >= 0, f <= 1, cp.sum(f) == 3]
+
+    def no_budget(f, max_features):
+        return [f >= 0, f <= 1, cp.sum(f) >= 1]
+
+    settings = {"max_features": 2, "betas": [0.5, 1.0], "form": form, "bound": True}
+    model = LLFS(**settings, formulation=exactly_three).fit(X, Y)
+    assert (model.local_support_.sum(axis=1) == 3).all()
+    model = LLFS(**settings, formulation=no_budget).fit(X, Y)
+    # At beta = 1 every feature that adds to U2 is wanted, and that set is a rounding.
+    assert np.isfinite(model.points_["rounded_u1"]).all()
+    if form == "compactness":
+        assert (model.points_["bound"] <= model.points_["u1"] + 1e-6).all()
+
+
+@pytest.mark.parametrize("form", ["compactness", "exact"])
+def test_a_constraint_without_f_is_named(form):
+    import cvxpy as cp
+
+    for odd in (cp.Constant(1) <= 2, True):
+        with pytest.raises(InputError, match=r"constraint 2 of feasible.* leave it out"):
+            LLFS(form=form, formulation=lambda f, _, odd=odd: [cp.sum(f) == 1, odd]).fit(X, Y)
 
 
 def test_a_sample_without_an_allowed_rounding_falls_back_on_one_feature_or_says_so():

@@ -137,3 +137,17 @@ def test_an_unsuitable_solver_is_refused_before_any_distance(noisy, monkeypatch)
 def test_bad_settings_are_refused(noisy, options, message):
     with pytest.raises(InputError, match=message):
         irelief(noisy.X, noisy.y, **options)
+
+
+def test_seconds_are_those_of_all_steps(noisy, monkeypatch):
+    took, solve_step = [], module.solve_step
+
+    def timed(*args, **kwargs):
+        solution, certificate = solve_step(*args, **kwargs)
+        took.append(solution.solve_seconds)
+        return solution, certificate
+
+    monkeypatch.setattr(module, "solve_step", timed)
+    result = irelief(noisy.X, noisy.y, solver="CLARABEL")
+    assert len(took) > 1
+    assert result.solution.solve_seconds == pytest.approx(sum(took))

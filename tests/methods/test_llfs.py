@@ -64,6 +64,7 @@ def test_a_backend_chooses_what_native_chooses(form):
     X, y = sample(2, n=8, m=5)
     given = {"max_features": 2, "betas": [0.0, 0.5, 1.0], "form": form}
     native, backend = (llfs(X, y, **given, solver=solver) for solver in ("native", "HIGHS"))
+    assert (native.solution.solver, backend.solution.solver) == ("native", "HIGHS")
     for one, other in zip(native.points, backend.points, strict=True):
         below = one.table["beta"] < 1
         assert one.table["u1"][below] == pytest.approx(other.table["u1"][below], rel=0.05)

@@ -105,6 +105,35 @@ def test_a_changed_problem_is_used():
     assert result.solution.objective > lmnn(X, codes).solution.objective
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_changed_margin_is_solved_and_certified_over_all_triplets(seed):
+    import cvxpy as cp
+
+    def wide(X, targets, triplets, c):
+        """The margin is 3 and M is kept small, so that the margin does not just scale it."""
+        problem = build(X, targets, triplets, c)
+        M, xi = (problem.var_dict[name] for name in ("M", "xi"))
+        differences = (X[triplets[:, :1]] - X[triplets[:, 1:]]).transpose(1, 0, 2)
+        near, far = (cp.sum(cp.multiply(d @ M, d), axis=1) for d in differences)
+        return cp.Problem(
+            problem.objective + cp.Minimize(cp.sum_squares(M)),
+            [far - near >= 3 - xi, *problem.constraints[1:]],
+        )
+
+    rng = np.random.default_rng(seed)
+    codes = np.repeat([0, 1], 30)
+    X = rng.standard_normal((60, 3)) + 1.5 * np.eye(3)[codes]
+    result = lmnn(X, codes, c=0.02, n_neighbors=2, build=wide)
+    values, hyper = lmnn_problem(X, codes, c=0.02, n_neighbors=2)
+    whole = solve(wide(**values, **hyper), "CLARABEL", tol=1e-7)
+    M = result.metric
+    near = whole_loss(X, values["targets"], values["triplets"], M, 0.0)
+    invaded = np.maximum(losses(X, values["triplets"], M) + 2, 0).sum()
+    assert near + 0.02 * invaded + (M**2).sum() == pytest.approx(whole.objective, rel=1e-4)
+    assert result.certificate.ok
+    assert result.rounds == (len(values["triplets"]),)
+
+
 def test_targets_that_are_duplicates_cost_nothing():
     X = np.repeat(np.random.default_rng(0).standard_normal((10, 2)), 2, axis=0)
     result = lmnn(X, np.repeat(np.arange(10) % 2, 2), n_neighbors=1)
@@ -126,3 +155,5 @@ def test_bad_input_gets_one_clear_sentence():
     wide = np.random.default_rng(0).standard_normal((300, 250))
     with pytest.raises(InputError, match="too large for a solver: project on fewer components"):
         lmnn(wide, np.arange(300) % 2)
+    with pytest.raises(InputError, match=r"135000 triplets .* too large for a solver"):
+        lmnn(wide[:, :20], np.arange(300) % 2, build=build)

@@ -198,7 +198,7 @@ def test_the_search_finds_the_best_subset_and_the_bound_is_below_it(seed, beta):
         assert mask is None
         return
     best = min(mean_utility(values["a_same"], f, s, lam) for f in feasible)
-    assert value == pytest.approx(best, rel=1e-12)
+    assert value == pytest.approx(best, rel=1e-12, abs=0)
     bound = secant_bound(**values, eps=eps, max_features=3, tangent=path.f[0])
     assert bound <= min(best, path.u1[0]) + 1e-9
 

@@ -101,6 +101,58 @@ def test_a_good_point_with_loose_multipliers_is_unproven_not_wrong(folder):
     )
 
 
+def test_a_coarse_proof_refutes_what_is_far_from_it(folder):
+    coarse = PROVEN | {"gap": 5e-5, "certificate_tol": 1e-4}
+    run = folder(
+        ({"tol": None}, coarse),
+        ({"solver": "FAR", "tol": 1e-8, "objective": 500.0}, ALONE),
+        ({"solver": "NEAR", "tol": 1e-8}, ALONE),
+        ({"solver": "MUTE", "tol": 1e-8, "objective": None}, ALONE),
+    )
+    assert verdicts(run) == {
+        "k0": "solved", "k1": "wrong claim", "k2": "solved", "k3": "wrong claim"
+    }  # fmt: skip
+    proven = outcomes(run).set_index("key")["ok"]
+    assert pd.isna(proven["k2"])  # feasible, but nothing proves it to 1e-8
+
+
+def test_an_objective_far_from_a_proven_one_is_wrong_whatever_its_gap(folder):
+    off = PROVEN | {"dual_residual": 1.0, "ok": False}
+    run = folder(({}, PROVEN), ({"solver": "A", "objective": 0.05}, off))
+    assert verdicts(run) == {"k0": "solved", "k1": "wrong claim"}
+
+
+def test_slightly_infeasible_points_do_not_refute_feasible_ones(folder):
+    lucky = ALONE | {"primal_residual": 9e-6}
+    run = folder(
+        ({"solver": "A"}, ALONE), ({"solver": "B", "objective": 5.0 * (1 + 1.5e-5)}, lucky)
+    )
+    assert verdicts(run) == {"k0": "solved", "k1": "solved"}
+
+
+def test_an_edited_formula_is_another_problem(folder):
+    run = folder(
+        ({"problem_code": "a" * 64}, PROVEN),
+        ({"problem_code": "b" * 64, "objective": 35.0, "solver": "B"}, ALONE),
+    )
+    assert verdicts(run) == {"k0": "solved", "k1": "solved"}
+    assert outcomes(run)["instance"].nunique() == 2
+
+
+def test_a_task_done_again_with_another_version_counts_once(folder):
+    run = folder(
+        ({"solver_version": "1", "status": "error"},),
+        ({"solver_version": "2", "options": "{'eps': 1}"}, PROVEN),
+    )
+    assert verdicts(run) == {"k1": "solved"}
+
+
+def test_samples_of_llfs_are_no_tasks(folder):
+    run = folder(({"formulation": None, "hyper": None}, PROVEN))
+    with pytest.raises(InputError, match="convexfs report shows them"):
+        outcomes(run)
+
+
 def test_the_worst_step_counts(folder):
     bad = PROVEN | {"gap": 1e-3, "ok": False}
     run = folder(({}, PROVEN, bad, PROVEN), ({"repeat": 1}, PROVEN, PROVEN))
@@ -266,7 +318,7 @@ def test_runs_of_the_first_version_are_read_and_gone_on_with(folder):
     with sqlite3.connect(run / RESULTS) as file:
         file.executescript(
             "ALTER TABLE tasks DROP COLUMN needs; ALTER TABLE tasks DROP COLUMN sense;"
-            "ALTER TABLE solutions DROP COLUMN change;"
+            "ALTER TABLE tasks DROP COLUMN problem_code; ALTER TABLE solutions DROP COLUMN change;"
             "PRAGMA user_version = 1;"
         )
     file.close()

@@ -18,6 +18,7 @@ from convexfs.study.profiles import (
     leaders,
     performance_profile,
     ranking,
+    reasons,
     summary,
     wrong_claims,
 )
@@ -77,7 +78,7 @@ def test_the_summary_by_hand():
     s = 0.01
     assert a["seconds"] == pytest.approx(((1 + s) * (0.04 + s) * (10 + s)) ** (1 / 3) - s)
     assert b["seconds"] == pytest.approx(((0.3 + s) * (10 + s)) ** 0.5 - s)
-    assert a["times_best"] == pytest.approx(((1 + s) / (0.3 + s)) ** (1 / 3))
+    assert a["times_best"] == pytest.approx(((1 + s) / (0.3 + s)) ** (1 / 2))
     assert b["times_best"] == pytest.approx(((10 + s) / (0.04 + s)) ** 0.5)
     assert a["par10"] == pytest.approx((1 + 0.04 + 100) / 3)
     assert b["par10"] == pytest.approx((0.3 + 100) / 2)
@@ -272,6 +273,26 @@ def test_the_most_accurate_is_sought_among_those_that_solved_most():
     assert (row["most_accurate"], row["error"]) == ("B", pytest.approx(1e-9))
 
 
+def test_who_solves_half_is_not_the_fastest_however_quick():
+    told = [("A", name, 0, 0.001) for name in "abcde"]
+    told += [("A", name, 0, "wrong claim") for name in "fghij"]
+    told += [("B", name, 0, 9.0) for name in "abcdefghij"]
+    frame = rows(*told)
+    assert ranking(frame)["solver"].tolist() == ["A", "B"]
+    assert leaders(frame)["fastest"].tolist() == ["B"]
+
+
+def test_failing_where_all_fail_is_not_being_best():
+    frame = rows(
+        ("A", "hard", 0, "failed"), ("B", "hard", 0, "failed"), ("B", "one", 0, 2.0),
+        ("C", "one", 0, 1.0),
+    )  # fmt: skip
+    table = by_solver(summary(frame))["times_best"]
+    assert math.isnan(table["A"])
+    assert table["C"] == 1.0
+    assert table["B"] == pytest.approx(2.01 / 1.01)
+
+
 def test_settings_and_classes_stay_apart():
     frame = pd.concat(
         [
@@ -298,6 +319,22 @@ def test_wrong_claims_are_listed_with_their_numbers():
     (row,) = wrong_claims(frame).to_dict("records")
     assert (row["solver"], row["instance"], row["claims"]) == ("A", "one", 2)
     assert row["primal_residual"] == math.inf
+
+
+def test_reasons_are_told_once_the_worst_first():
+    frame = rows(
+        ("A", "one", 0, "failed"), ("B", "one", 0, "failed"), ("A", "two", 0, "wrong claim"),
+        ("B", "two", 0, 1.0),
+    ).assign(
+        key=["a", "b", "c", "d"],
+        failure=["A stopped at 3 s", "B stopped at 4.5 s", "certificate refused", ""],
+    )  # fmt: skip
+    table = reasons(frame)
+    assert table["outcome"].tolist() == ["wrong claim", "failed"]
+    assert table["tasks"].tolist() == [1, 2]
+    assert table["solvers"].tolist() == ["A", "A, B"]
+    assert table["message"].tolist() == ["certificate refused", "A stopped at 3 s"]
+    assert reasons(frame[3:]).empty
 
 
 def test_agreement_by_hand():

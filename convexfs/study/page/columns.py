@@ -5,8 +5,7 @@ the page rounds only what it shows.
 """
 
 import json
-import math
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -127,16 +126,6 @@ def encoded(values: Any, kind: str) -> dict[str, Any]:
         return {"values": [None if pd.isna(value) else plain(value) for value in values]}
     doubles = values.to_numpy(dtype="<f8", na_value=np.nan)
     return {"doubles": b64encode(doubles.tobytes()).decode()}
-
-
-def decoded(column: Mapping[str, Any]) -> list[Any]:
-    """The values of an encoded column, None for what is missing."""
-    if "doubles" in column:
-        doubles = np.frombuffer(b64decode(column["doubles"]), dtype="<f8").tolist()
-        return [None if math.isnan(value) else value for value in doubles]
-    if "codes" in column:
-        return [None if code < 0 else column["levels"][code] for code in column["codes"]]
-    return column["values"]
 
 
 def script_json(value: Any) -> str:

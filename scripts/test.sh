@@ -13,5 +13,5 @@ export NUMBA_CACHE_DIR OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 bin="$venv/bin"
 
 echo "== lint" && "$bin/ruff" check . && "$bin/ruff" format --check .
-echo "== types" && "$bin/pyright" --pythonpath "$bin/python"
+echo "== types" && "$bin/pyright" --project "$root/pyproject.toml" --pythonpath "$bin/python"
 echo "== tests" && "$bin/python" -m pytest -n 2 "$@"

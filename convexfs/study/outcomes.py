@@ -96,7 +96,11 @@ def outcomes(folder: str | Path) -> pd.DataFrame:
     frame["settings"] = frame["tol"].map(_settings).astype("string")
     frame["instance"] = _instances(frame)
     frame["problem_class"] = _problem_classes(frame)
-    frame = frame.sort_values("finished_utc").drop_duplicates(_SAME, keep="last").sort_index()
+    frame = (
+        frame.sort_values("finished_utc", kind="stable")
+        .drop_duplicates(_SAME, keep="last")
+        .sort_index()
+    )
     frame = _judged(frame.reset_index(drop=True))
     frame["charged_seconds"] = _charged(frame)
     return frame

@@ -3,6 +3,7 @@
 import json
 import math
 import sqlite3
+import time
 
 import numpy as np
 import pandas as pd
@@ -61,6 +62,7 @@ def folder(tmp_path):
             for number, (changes, *steps) in enumerate(told):
                 answers = [{"step": i} | step for i, step in enumerate(steps)]
                 store.record(TASK | {"key": f"k{number}"} | changes, [], answers)
+                time.sleep(0.002)  # the end of a task is kept to the millisecond
         return tmp_path / "run"
 
     return folder

@@ -77,7 +77,7 @@ def overview(folder: Path, frame: Frame) -> Part:
 def verdicts(frame: Frame) -> Part:
     """Success and speed of each solver."""
     lead = (
-        "Seconds are the geometric mean, shifted by 10 ms, of what each solver was charged, with its "
+        "Seconds are the geometric mean, shifted by 10 ms, of what a solver was charged, with its "
         f"{CONFIDENCE:.0%} interval over repeats; only × best compares solvers that took "
         "different problems."
     )

@@ -157,7 +157,7 @@ def _leaders_table(leaders: "pd.DataFrame") -> Table:
             f"{row['instances']}{'' if row['scope'] == 'all' else ' with a native twin'}",
             row["fastest"],
             _number(row["seconds"]),
-            row["second"] or "-",
+            row["second"] if isinstance(row["second"], str) else "-",
             _number(row["lead"]),
             _interval(row["lead_low"], row["lead_high"]),
             "yes" if row["clear"] else "no",

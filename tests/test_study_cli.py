@@ -11,7 +11,7 @@ from rich.console import Console
 from convexfs.cli import main
 from convexfs.study.outcomes import outcomes
 from convexfs.study.profiles import leaders, summary
-from convexfs.study_cli import RESIDUALS, SHOWN_CLAIMS, _list_claims
+from convexfs.study_cli import RESIDUALS, SHOWN_CLAIMS, _leaders_table, _list_claims
 
 FILE = 'METHOD = "relief"\nDATA = ["iris"]\nGRID = {"n_neighbors": [1, 5]}\n'
 
@@ -124,3 +124,15 @@ def test_more_jobs_are_allowed_with_a_word_of_caution(compare, tmp_path):
     assert code == 0
     assert "disturb each other" in err
     assert (outcomes(tmp_path / "run")["outcome"] != "failed").all()
+
+
+def test_a_class_with_one_solver_left_has_no_second():
+    kept = {"settings": "1e-06", "scope": "all", "instances": 1, "seconds": 0.1, "error": 1e-9}
+    row = {"fastest": "A", "most_accurate": "A", "lead": float("nan"), "clear": False} | kept
+    row |= {"lead_low": float("nan"), "lead_high": float("nan")}
+    told = pd.DataFrame(
+        [row | {"problem_class": "LP", "second": "B"}, row | {"problem_class": "SDP"}]
+    )
+    shown = Console(file=io.StringIO(), width=160, record=True)
+    shown.print(_leaders_table(told))
+    assert re.search(r"SDP .* A +│ 0.1 +│ - ", shown.export_text())

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Failed tasks named at the end; the store has them all.
 SHOWN_FAILURES = 20
+#: Where no terminal shows a bar, as in the log of a cluster's job.
+SECONDS_BETWEEN_LINES = 60.0
 
 
 def solve(arguments: argparse.Namespace) -> int:
@@ -33,7 +35,7 @@ def solve(arguments: argparse.Namespace) -> int:
     out = arguments.out or Path("runs") / Path(arguments.files[0]).stem
     console = Console(stderr=True)
     try:
-        with open_executor(arguments.executor) as executor, progress_bar(console) as watch:
+        with open_executor(arguments.executor) as executor, progress_shown(console) as watch:
             progress = solve_files(
                 arguments.files,
                 out,
@@ -84,8 +86,16 @@ def add_export_options(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def progress_bar(console: Console) -> Any:
-    """Yield a function that shows progress on a terminal."""
+def progress_shown(console: Console) -> Any:
+    """Yield a function that shows progress: a bar on a terminal, else a line now and then."""
+    from convexfs.compiling import announced
+
+    with announced(console.print), (_bar if console.is_terminal else _lines)(console) as watch:
+        yield watch
+
+
+@contextmanager
+def _bar(console: Console) -> Any:
     columns = (
         BarColumn(),
         MofNCompleteColumn(),
@@ -93,20 +103,38 @@ def progress_bar(console: Console) -> Any:
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Bar(*columns, console=console, transient=True) as bar:
         shown = bar.add_task("", total=None, failed=0, rate="")
 
         def watch(progress: "Progress") -> None:
-            rate = progress.done / progress.wall_seconds if progress.wall_seconds else 0.0
             bar.update(
                 shown,
                 total=progress.total,
                 completed=progress.finished,
                 failed=len(progress.failed),
-                rate=f"{rate:.1f}/s" if rate else "",
+                rate=f"{progress.rate:.1f}/s" if progress.rate else "",
             )
 
         yield watch
+
+
+@contextmanager
+def _lines(console: Console) -> Any:
+    next_line = SECONDS_BETWEEN_LINES
+
+    def watch(progress: "Progress") -> None:
+        nonlocal next_line
+        if progress.wall_seconds >= next_line:
+            next_line = progress.wall_seconds + SECONDS_BETWEEN_LINES
+            left = (progress.total - progress.finished) / progress.rate / 60
+            console.print(
+                f"{progress.finished} of {progress.total} tasks, {len(progress.failed)} failed, "
+                f"{progress.rate:.1f}/s, about {left:.0f} min left",
+                highlight=False,
+                soft_wrap=True,
+            )
+
+    yield watch
 
 
 def stopped(console: Console, out: Path) -> int:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from convexfs.batch_cli import progress_bar, stopped
+from convexfs.batch_cli import progress_shown, stopped
 from convexfs.errors import InputError
 from convexfs.solution import OPTIMAL
 
@@ -36,7 +36,7 @@ def compare(arguments: argparse.Namespace) -> int:
     if arguments.jobs > 1:
         console.print(f"{arguments.jobs} solves at a time disturb each other's times.")
     try:
-        with progress_bar(console) as watch:
+        with progress_shown(console) as watch:
             progress = compare_files(
                 arguments.files,
                 arguments.out,

@@ -12,6 +12,7 @@ PACKAGE = ROOT / "convexfs"
 #: Each room and the rooms below it that it may use.
 MAY_USE = {
     "errors": set(),
+    "compiling": set(),
     "solution": {"errors"},
     "data": {"errors"},
     "neighbors": {"errors", "data"},
@@ -25,6 +26,7 @@ MAY_USE["batch"] = MAY_USE["methods"] | {"methods"}
 MAY_USE["classification"] = MAY_USE["methods"] | {"methods"}
 MAY_USE["rounding"] = MAY_USE["theory"] = {"errors"}
 MAY_USE["estimators"] = MAY_USE["batch"] | {"batch", "classification", "rounding", "theory"}
+MAY_USE["estimators"] |= {"compiling"}
 MAY_USE["baselines"] = MAY_USE["estimators"] | {"estimators"}
 MAY_USE["hyperspheres"] = {"errors"}
 MAY_USE["pictures_llfs"] = {"errors"}

@@ -67,6 +67,11 @@ class Progress:
         return self.resumed + self.done
 
     @property
+    def rate(self) -> float:
+        """Tasks a second, of those finished now."""
+        return self.done / self.wall_seconds if self.wall_seconds else 0.0
+
+    @property
     def skipped(self) -> int:
         return self.skips.total()
 

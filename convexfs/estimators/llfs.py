@@ -89,7 +89,8 @@ class LLFS(ClassifierMixin, WeightSelector):
         For random roundings.
     verbose : int, default=0
         Above 0 a terminal shows a progress bar, on stderr, and progress is logged (logger
-        ``convexfs.estimators.llfs_tasks``, level INFO).
+        ``convexfs.estimators.llfs_tasks``, level INFO). The first fit of an installation
+        compiles kernels, which takes up to a minute.
 
     Attributes
     ----------

@@ -47,10 +47,13 @@ def progress(shown: bool) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
+    from convexfs.compiling import announced
+
     console = Console(stderr=True)
     seen = console.is_terminal or console.is_jupyter
     columns = ("LLFS", BarColumn(), MofNCompleteColumn(), "points", TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not seen) as bar:
+    say = console.print if seen else log.info
+    with announced(say), Progress(*columns, console=console, disable=not seen) as bar:
         row = bar.add_task("", total=None)
 
         def watch(done: int, total: int) -> None:

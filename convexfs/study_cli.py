@@ -4,6 +4,7 @@ What it uses is imported when it runs: the other commands start faster without i
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,11 +21,9 @@ from convexfs.solution import OPTIMAL
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Wrong claims named at the end; the export has them all.
-SHOWN_CLAIMS = 20
 #: Reasons of failures named at the end.
 SHOWN_FAILURES = 10
-#: Residuals shown of a wrong claim, by column.
+#: What is shown of wrong claims, by column.
 RESIDUALS = {"primal_residual": "primal", "gap": "gap", "objective_error": "objective off"}
 
 
@@ -91,7 +90,9 @@ def _report(console: Console, folder: Path, keys: frozenset[str]) -> None:
     leaders = profiles.leaders(judged)
     if len(leaders):
         console.print(_leaders_table(leaders))
-    _list_claims(console, profiles.wrong_claims(judged))
+    claims = profiles.wrong_claims(judged)
+    if len(claims):
+        console.print(_claims_table(claims))
     told: Frame = profiles.reasons(judged)
     _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
     if len(judged) < len(found):
@@ -167,16 +168,31 @@ def _leaders_table(leaders: "pd.DataFrame") -> Table:
     return table
 
 
-def _list_claims(console: Console, claims: "pd.DataFrame") -> None:
-    for row in claims.head(SHOWN_CLAIMS).to_dict("records"):
-        line = "wrong claim: {solver} ({settings}) says {status} of {instance}".format(**row)
-        worst = [f"{name} {_number(row[column], '.0e')}" for column, name in RESIDUALS.items()]
-        why = (
-            f": {', '.join(worst)}" if row["status"] == OPTIMAL else ", which has a proven optimum"
+def _claims_table(claims: "pd.DataFrame") -> Table:
+    """What a solver wrongly says at an accuracy, one row each, with one of the problems."""
+    table = _table("Wrong claims", "solver", "accuracy", "says", "problems", *RESIDUALS.values())
+    table.add_column("one of them", overflow="fold")
+    table.caption = (
+        "infeasible, unbounded: of problems that have a proven optimum · "
+        "primal, gap, objective off: the largest"
+    )
+    groups = claims.groupby(["solver", "settings", "status"])
+    worst = (
+        groups[[*RESIDUALS]]
+        .max()
+        .assign(problems=groups.size(), example=groups["instance"].first())
+    )
+    for row in worst.reset_index().to_dict("records"):
+        numbers = [row[name] if row["status"] == OPTIMAL else math.nan for name in RESIDUALS]
+        table.add_row(
+            row["solver"],
+            row["settings"],
+            row["status"],
+            str(row["problems"]),
+            *(_number(number, ".0e") for number in numbers),
+            Text(row["example"]),
         )
-        console.print(Text(line + why), soft_wrap=True)
-    if len(claims) > SHOWN_CLAIMS:
-        console.print(f"… and {len(claims) - SHOWN_CLAIMS} more wrong claims")
+    return table
 
 
 def _list_failures(console: Console, told: "pd.DataFrame") -> None:

@@ -1,6 +1,7 @@
 """``convexfs compare`` from the command line."""
 
 import io
+import math
 import os
 import re
 
@@ -11,7 +12,7 @@ from rich.console import Console
 from convexfs.cli import main
 from convexfs.study.outcomes import outcomes
 from convexfs.study.profiles import leaders, summary
-from convexfs.study_cli import RESIDUALS, SHOWN_CLAIMS, _leaders_table, _list_claims
+from convexfs.study_cli import RESIDUALS, _claims_table, _leaders_table
 
 FILE = 'METHOD = "relief"\nDATA = ["iris"]\nGRID = {"n_neighbors": [1, 5]}\n'
 
@@ -70,17 +71,25 @@ def test_wrong_claims_are_named_and_are_no_reason_to_fail(compare, monkeypatch):
     monkeypatch.setattr("convexfs.study.outcomes.SLACK", 1e-9)
     code, out, _ = compare(*SMALL)
     assert code == 0
-    assert re.search(r"wrong claim: SCS \(1e-06\) says optimal of small iris n_neighbors=1: ", out)
+    assert "Wrong claims" in out
+    assert re.search(r"SCS +│ 1e-06 +│ optimal +│ 2 .*small iris n_neighbors=1", out)
 
 
-def test_a_denial_is_held_against_the_proven_optimum():
-    row = {"solver": "A", "settings": "default", "status": "infeasible", "instance": "p"}
-    claims = pd.DataFrame([row | dict.fromkeys(RESIDUALS, 0.5)] * (SHOWN_CLAIMS + 2))
+def test_wrong_claims_of_a_solver_are_one_row_with_the_largest_numbers():
+    row = {"solver": "A", "settings": "1e-06", "status": "optimal", "instance": "p"}
+    small, large = (row | dict.fromkeys(RESIDUALS, size) for size in (1e-3, 2e-3))
+    denial = row | {"status": "infeasible"} | dict.fromkeys(RESIDUALS, math.inf)
     console = Console(file=io.StringIO(), width=200)
-    _list_claims(console, claims)
-    told = console.file.getvalue().splitlines()
-    assert told[0] == "wrong claim: A (default) says infeasible of p, which has a proven optimum"
-    assert told[-1] == "… and 2 more wrong claims"
+    console.print(_claims_table(pd.DataFrame([small, denial, large | {"instance": "q"}])))
+    cells = [
+        [cell.strip() for cell in line.split("│")[1:-1]]
+        for line in console.file.getvalue().splitlines()
+        if "│ A" in line
+    ]
+    assert cells == [
+        ["A", "1e-06", "infeasible", "1", "-", "-", "-", "p"],
+        ["A", "1e-06", "optimal", "2", "2e-03", "2e-03", "2e-03", "p"],
+    ]
 
 
 @pytest.mark.parametrize(

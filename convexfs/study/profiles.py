@@ -33,8 +33,8 @@ import pandas as pd
 from scipy.stats import t as student
 
 from convexfs.methods.step import NATIVE
-from convexfs.solution import OPTIMAL, SKIPPED
-from convexfs.study.outcomes import FAILED, OUTCOMES, RESIDUALS, SOLVED, WRONG, Frame
+from convexfs.solution import OPTIMAL, SKIPPED, TIMEOUT
+from convexfs.study.outcomes import FAILED, OUTCOMES, RESIDUALS, SOLVED, WRONG, Frame, allowed
 
 #: Seconds added before the logarithm.
 SHIFT = 0.01
@@ -184,7 +184,7 @@ def reasons(outcomes: Frame) -> pd.DataFrame:
     """
     lost = outcomes[outcomes["outcome"] != SOLVED]
     said = lost["failure"].fillna("")
-    said = said.where(said != "", lost["status"])
+    said = said.where(said != "", _complaints(lost))
     alike = [
         re.sub(r"\d[\d.e+-]*", "#", text.replace(solver, "#"))
         for text, solver in zip(said, lost["solver"], strict=True)
@@ -199,6 +199,15 @@ def reasons(outcomes: Frame) -> pd.DataFrame:
     table = table.reset_index().drop(columns="alike").sort_values("tasks", ascending=False)
     worst_first = {"key": lambda own: own.map(OUTCOMES.index), "kind": "stable"}
     return table.sort_values("outcome", ignore_index=True, **worst_first)
+
+
+def _complaints(lost: Frame) -> Frame:
+    """What to say of tasks that nothing was said of: the solver's doubt, or its residuals."""
+    unsure = lost["solver"] + " says " + lost["status"]
+    inaccurate = lost["error"].map("residual {:.1e}".format) + allowed(lost).map(" > {:.0e}".format)
+    late = pd.Series("solved after its time limit", index=lost.index)
+    claimed = late.where(lost["outcome"] == TIMEOUT, inaccurate)
+    return unsure.where(lost["status"] != OPTIMAL, claimed)
 
 
 def accuracy_time(outcomes: Frame) -> pd.DataFrame:

@@ -337,6 +337,20 @@ def test_reasons_are_told_once_the_worst_first():
     assert reasons(frame[3:]).empty
 
 
+def test_reasons_where_nothing_was_said():
+    frame = rows(
+        ("A", "one", 0, "failed"), ("B", "one", 0, "failed"), ("A", "two", 0, "timeout"),
+    ).assign(
+        key=["a", "b", "c"], failure="", tol=1e-6, error=[2e-4, 1e-9, 1e-9],
+        status=["optimal", "optimal_inaccurate", "optimal"],
+    )  # fmt: skip
+    assert set(reasons(frame)["message"]) == {
+        "residual 2.0e-04 > 1e-05",
+        "B says optimal_inaccurate",
+        "solved after its time limit",
+    }
+
+
 def test_agreement_by_hand():
     told = {("A", "one"): (0, 1), ("B", "one"): (1, 2), ("A", "two"): (), ("B", "two"): ()}
     chosen = pd.DataFrame(

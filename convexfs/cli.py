@@ -29,8 +29,20 @@ OTHERS = (select_cli, show_cli, batch_cli, study_cli, report_cli)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    arguments = _parser().parse_args(argv)
     try:
+        code = _run(argv)
+        # What is flushed while Python ends can no longer be handled.
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The reader (head, less) has gone; leave quietly, with nothing to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        arguments = _parser().parse_args(argv)
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             return arguments.run(arguments)
@@ -40,10 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _complain("stopped")
         return 130
-    except BrokenPipeError:
-        # The reader (head, less) has gone; leave quietly, with nothing to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except SystemExit as end:
+        # argparse's after a bad line or --help; rich has its own for a reader that has gone.
+        return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
 
 
 def list_all(_: argparse.Namespace) -> int:

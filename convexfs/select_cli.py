@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import csv
 import json
 import sys
 import time
@@ -17,7 +18,7 @@ from rich.text import Text
 from convexfs.data import Dataset, load
 from convexfs.data.dataset import SCALES
 from convexfs.data.writers import WRITERS, check_target, write_file
-from convexfs.errors import InputError
+from convexfs.errors import InputError, check_number
 from convexfs.pictures import PICTURE_FORMATS, save
 from convexfs.selection import Outcome, prepared
 
@@ -28,11 +29,12 @@ SHOWN_WEIGHTS = 20
 def select(arguments: argparse.Namespace) -> int:
     """Weigh the features of a data set; print, plot and write what was selected."""
     _check_targets(arguments)
+    check_number("--seed", arguments.seed, 0, whole=True)
     settings = dict(_assignment(text) for text in arguments.set)
     if arguments.solver != "auto":
         settings["solver"] = arguments.solver
     fit = prepared(arguments.method, settings, arguments.top, arguments.seed)
-    data = load(arguments.source, arguments.target, arguments.data)
+    data = load(arguments.source, arguments.target, arguments.data, drop=arguments.drop)
     scaled = data.scaled(arguments.scale)
     training = scaled.training
     start = time.perf_counter()
@@ -61,6 +63,11 @@ def _check_targets(arguments: argparse.Namespace) -> None:
             raise InputError(f"--out {arguments.out} would overwrite the data: name another file")
     if arguments.plot is not None:
         check_target(arguments.plot, PICTURE_FORMATS)
+
+
+def _names(text: str) -> list[str]:
+    """Names between commas; one with a comma in it is quoted, as in a csv file's header."""
+    return next(csv.reader([text], skipinitialspace=True), [])
 
 
 def _assignment(text: str) -> tuple[str, Any]:
@@ -163,6 +170,7 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("source", metavar="DATA", help="a file, a generator such as spiral:noise=50, or a name")
     add("--target", help="name of the class column")
+    add("--drop", type=_names, default=[], metavar="COL,COL", help="columns to leave out")
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
     add("--method", default="relief", help="a name that `convexfs list` prints [relief]")
     add("--solver", default="auto", help="native, or a name that `convexfs solvers` prints [auto]")

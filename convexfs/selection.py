@@ -92,6 +92,7 @@ def _method(
     model.set_params(**_checked(name, model.get_params(), {**settings, **wanted}, seed))
 
     def fit(data: Dataset) -> Outcome:
+        _check_top(top, data)
         model.fit(_frame(data), data.labels)
         return Outcome(
             **_selection(model.weights_, model.get_support(), data),
@@ -207,6 +208,9 @@ def _checked(
     method: str, known: Iterable[str], settings: Mapping[str, Any], seed: int
 ) -> dict[str, Any]:
     """The settings and the seed, all of which the method must know."""
+    if "solver" in settings and "solver" not in known:
+        solver = settings["solver"]
+        raise InputError(f"{method} is computed without a solver: leave --solver {solver} out")
     for name in settings:
         if name not in known:
             raise InputError(f"{method} has no parameter {name!r}: {did_you_mean(name, known)}")

@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -233,7 +235,7 @@ def test_a_picture_that_cannot_be_written_is_one_line(run, tmp_path, monkeypatch
 def test_ctrl_c_is_exit_code_130(run, monkeypatch):
     from convexfs import select_cli
 
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(select_cli, "load", interrupt)
@@ -242,7 +244,47 @@ def test_ctrl_c_is_exit_code_130(run, monkeypatch):
     assert err == "convexfs: stopped\n"
 
 
-def test_a_closed_pipe_is_no_traceback():
-    command = f"{sys.executable} -m convexfs solvers | head -1"
-    ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-    assert "Traceback" not in ran.stderr
+#: A program that is interrupted when it imports a certain module.
+INTERRUPTED = """
+import os, signal, sys
+
+class Interrupter:
+    def find_spec(self, name, *_):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupter())
+from convexfs.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("module", ["convexfs.cli", "rich.console", "convexfs.estimators"])
+def test_ctrl_c_while_the_command_is_loaded_is_quiet_too(module):
+    line = [sys.executable, "-c", INTERRUPTED, module]
+    ran = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (130, "convexfs: stopped\n")
+
+
+def test_a_command_that_ignores_ctrl_c_goes_on_ignoring_it():
+    ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + INTERRUPTED
+    line = [sys.executable, "-c", ignoring, "convexfs.cli"]
+    ran = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "invalid choice: 'convexfs.cli'" in ran.stderr
+
+
+def test_the_installed_command_starts_where_ctrl_c_is_awaited():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    assert project["project"]["scripts"] == {"convexfs": "convexfs.__main__:main"}
+
+
+@pytest.mark.parametrize("words", ["solvers", "list", "select iris", "select iris --json", "-h"])
+def test_a_closed_pipe_is_no_failure(words):
+    command = f"{sys.executable} -m convexfs {words} | true; exit ${{PIPESTATUS[0]}}"
+    # As with most users, output is written when there is much of it, or at the end.
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    ran = subprocess.run(
+        ["bash", "-c", command], env=buffered, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")

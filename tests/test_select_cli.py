@@ -134,8 +134,25 @@ def test_a_projection_without_components_writes_nothing(run, tmp_path):
     assert not out.exists()
 
 
+def test_columns_named_between_commas_are_left_out(run, table, tmp_path):
+    frame = pd.read_csv(table)
+    frame.insert(0, "patient, id", [f"p{n}" for n in range(40)])
+    frame.to_csv(tmp_path / "ids.csv", index=False)
+    words = ["select", tmp_path / "ids.csv", "--target", "kind", "--json"]
+    record = json.loads(run(*words, "--drop", '"patient, id", noise1')[1])
+    assert list(record["weights"]) == ["tells", "noise2"]
+    code, _, err = run(*words)
+    assert code == 2
+    assert "--drop 'patient, id'" in err
+
+
 BAD_LINES = [
-    (["ks", "--solver", "SCS"], "ks has no parameter 'solver'"),
+    (["ks", "--solver", "SCS"], "ks is computed without a solver: leave --solver SCS out"),
+    (["pca", "--solver", "SCS"], "pca is computed without a solver: leave --solver SCS out"),
+    (["simba", "--solver", "SCS"], "not convex, which no solver can do for it: leave the solver"),
+    (["relief", "--top", "0"], "--top, of 4 features, must be a number of at least 1"),
+    (["relief", "--seed", "-1"], "--seed must be a whole number of at least 0, not -1"),
+    (["relief", "--drop", "sepal"], "iris has no column 'sepal' to drop; its last columns"),
     (["ks", "--top", "9"], "--top, of 4 features, must be a number of at least 1 and at most 4"),
     (["pca", "--top", "9"], "--top, of 4 features, must be a number of at least 1 and at most 4"),
     (["pca", "--set", "n_components=many"], "pca: "),

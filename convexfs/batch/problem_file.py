@@ -47,6 +47,12 @@ _PLUMBING = {"X", "codes", "seed", "map", "build", "verbose"} | {
 }
 
 
+#: The argument by which a whole method is asked for a formulation that is not its default.
+_CHOSEN_BY = {"logo-constrained": "beta"} | dict.fromkeys(
+    ("lfe-trace", "lfe-row-sparse", "llfs-linear", "llfs-bisection", "llfs-exact", "lmba"), "form"
+)
+
+
 @dataclass(frozen=True)
 class ProblemFile:
     """A problem file that keeps its contract.
@@ -152,6 +158,8 @@ class _Reader:
         grid = said.get("GRID", {})
         self._check_build(build, formulation, grid)
         self._check_grid(grid, build or formulation.build, formulation, said.get("FIT", False))
+        if said.get("FIT", False):
+            self._check_fit(formulation.name, grid)
         return ProblemFile(
             path=self.path,
             sha256=digest,
@@ -265,6 +273,15 @@ class _Reader:
                     f"GRID[{name!r}] may hold numbers, words and lists of them, not {values!r}",
                     "GRID",
                 )
+
+    def _check_fit(self, formulation: str, grid: Mapping[str, list[Any]]) -> None:
+        chosen_by = _CHOSEN_BY.get(formulation)
+        if chosen_by is not None and None in grid.get(chosen_by, [None]):
+            self._fail(
+                f"{formulation} needs {chosen_by} in GRID, for without it FIT = True fits another "
+                "formulation of the method",
+                "METHOD",
+            )
 
     def _data(self, specs: list[str]) -> list[str]:
         """Specs with relative paths made absolute: they start at this file."""

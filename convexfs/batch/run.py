@@ -1,15 +1,18 @@
 """A batch: problem files in, a folder of results out, resumable at any moment."""
 
+import io
 import logging
 import os
 import platform
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -173,7 +176,12 @@ def run_tasks(
         machine = store.environment(describe_environment())
         started = time.perf_counter()
         outcomes = pool.run(
-            todo, work, jobs=jobs, executor=executor, time_limit=time_limit, setup=setup
+            todo,
+            work,
+            jobs=jobs,
+            executor=executor,
+            time_limit=time_limit,
+            setup=partial(_print_into_the_log, setup),
         )
         for outcome in outcomes:
             _record(store, outcome, machine, progress)
@@ -181,6 +189,25 @@ def run_tasks(
             watch(progress)
         log.info("finished: %d solved, %d failed", progress.solved, len(progress.failed))
     return progress
+
+
+def _print_into_the_log(setup: Callable[[], None] | None) -> None:
+    """Be the setup of a worker: what its tasks print would run through the progress bar."""
+    if setup is not None:
+        setup()
+    sys.stdout = _LogLines()
+
+
+class _LogLines(io.TextIOBase):
+    """A text file whose lines are records of the log."""
+
+    _begun = ""
+
+    def write(self, text: str) -> int:
+        *lines, self._begun = (self._begun + text).split("\n")
+        for line in lines:
+            log.info("printed: %s", line)
+        return len(text)
 
 
 @contextmanager
@@ -210,7 +237,7 @@ def _resume(
 
 def _record(store: Store, outcome: pool.Outcome[Task], machine: int, progress: Progress) -> None:
     result: Result | None = outcome.value
-    ended = result.row if result else {"status": outcome.status, "failure": outcome.failure}
+    ended = result.row if result else {"status": outcome.status, "failure": _why(outcome)}
     last = outcome.attempts[-1]
     row = outcome.task.row() | {
         "environment": machine,
@@ -222,6 +249,13 @@ def _record(store: Store, outcome: pool.Outcome[Task], machine: int, progress: P
     progress.done += 1
     progress.cpu_seconds += sum(attempt.cpu_seconds or 0.0 for attempt in outcome.attempts)
     progress.count(outcome.task, row["status"], row.get("ok"), row["failure"])
+
+
+def _why(outcome: pool.Outcome[Task]) -> str:
+    """Why a task failed; its worker was ended some time after the limit, but that is the user's."""
+    if outcome.status != pool.TIMEOUT:
+        return outcome.failure
+    return f"TimeLimit: was ended, over its limit of {outcome.task.time_limit:g} s"
 
 
 def describe_environment() -> dict[str, Any]:

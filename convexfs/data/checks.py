@@ -4,6 +4,7 @@ Each failure is one sentence with the place and the cure. Rows are data rows cou
 from 1, the header left out.
 """
 
+import shlex
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import ConvexfsWarning, InputError
+from convexfs.errors import ConvexfsWarning, InputError, did_you_mean
 
 _BLOCK_CELLS = 2**20
 _NAMED_AT_MOST = 5
@@ -108,6 +109,27 @@ def check_unique(names: Sequence[str], where: str) -> None:
         )
 
 
+def near_column(name: str, columns: Sequence[str]) -> str:
+    """End of an error message: the nearest column, or the last ones."""
+    hint = did_you_mean(name, columns)
+    # a wide table has too many columns to choose from in one line
+    return hint if hint.startswith("did you mean") else last_columns(columns)
+
+
+def last_columns(columns: Sequence[str]) -> str:
+    """End of an error message: some columns there are, the usual place of a target among them."""
+    return f"its last columns are {', '.join(columns[-_NAMED_AT_MOST:])}"
+
+
+def as_table(X: Any, where: str, feature_names: Sequence[str] | None = None) -> Any:
+    """Samples as a DataFrame or array of at least one row and one feature, or an InputError."""
+    _refuse_sparse(X, where)
+    if not hasattr(X, "dtypes"):
+        X = np.asarray(X)
+    _check_shape(X.shape, where, feature_names)
+    return X
+
+
 def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) -> np.ndarray:
     """Turn samples into a C-contiguous float64 matrix, if that is what they are.
 
@@ -125,10 +147,7 @@ def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) ->
     InputError
         If ``X`` is sparse, not two-dimensional, empty, complex or not numeric.
     """
-    _refuse_sparse(X, where)
-    if not hasattr(X, "dtypes"):
-        X = np.asarray(X)
-    _check_shape(X.shape, where, feature_names)
+    X = as_table(X, where, feature_names)
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
         return np.ascontiguousarray(X, dtype=np.float64)
     return _matrix_of_frame(X, where, feature_names)
@@ -212,13 +231,18 @@ def _matrix_of_frame(X: Any, where: str, feature_names: Sequence[str] | None) ->
     # a column without any value is not text: its missing cells are found later
     text = [j for j in other if frame.iloc[:, j].notna().any()]
     if text:
-        names = [str(frame.columns[j]) for j in text]
-        example = _first_text(frame.iloc[:, text[0]])
+        names, example = [str(frame.columns[j]) for j in text], _first_text(frame.iloc[:, text[0]])
+        out = "" if feature_names is None else f": {_how_to_drop(names)}"
         raise InputError(
             f"{where} holds text in {_listing('column', 'columns', names)}, such as "
-            f"'{example}'; encode these columns as numbers or drop them"
+            f"'{example}'; encode text as numbers or leave such columns out{out}"
         )
     return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _how_to_drop(names: Sequence[str]) -> str:
+    listed = shlex.quote(",".join(names[:_NAMED_AT_MOST]))
+    return f"convexfs select --drop {listed}, from Python drop=[...]"
 
 
 def _first_text(column: Any) -> object:
@@ -226,7 +250,7 @@ def _first_text(column: Any) -> object:
 
     known = column.dropna()
     numbers: Any = pd.to_numeric(known, errors="coerce")
-    return next(iter(known[numbers.isna()]), "")
+    return next(iter(known[numbers.isna()]), known.iloc[0])  # a date becomes a number
 
 
 def _discrete(labels: np.ndarray, where: str) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,9 +11,11 @@ import numpy as np
 
 from convexfs.data.checks import (
     as_matrix,
+    as_table,
     check_finite,
     check_unique,
     encode_labels,
+    near_column,
     require_two_classes,
 )
 from convexfs.errors import InputError, did_you_mean
@@ -194,6 +196,7 @@ def make_dataset(
     split: Any = None,
     relevant: Sequence[int] | None = None,
     groups: Any = None,
+    drop: Iterable[str] = (),
 ) -> Dataset:
     """Check samples and labels and put them together.
 
@@ -211,6 +214,8 @@ def make_dataset(
         The data's name in messages and reports.
     target, scale, split, relevant, groups
         As in :class:`Dataset`.
+    drop : iterable of str
+        Features to leave out, whatever they hold.
 
     Returns
     -------
@@ -225,6 +230,8 @@ def make_dataset(
         feature_names = X.columns
     if feature_names is not None:
         feature_names = [str(feature) for feature in feature_names]
+    if drop:
+        X, feature_names = _without(drop, X, feature_names, name, target)
     matrix = as_matrix(X, name, feature_names)
     names = _feature_names(feature_names, matrix.shape[1], name)
     where = f"target '{target}' of {name}"
@@ -244,6 +251,31 @@ def make_dataset(
         relevant=None if relevant is None else tuple(relevant),
         groups=None if groups is None else np.asarray(groups),
     )
+
+
+def kept_features(drop: Iterable[str], names: Sequence[str], where: str, target: str) -> list[int]:
+    """Positions of the features that are left without those named in ``drop``."""
+    dropped, known = [drop] if isinstance(drop, str) else list(drop), set(names)
+    for name in dropped:
+        if name == target and name not in known:
+            raise InputError(f"'{name}' is the target of {where}; keep it, or name another target")
+        if name not in known:
+            raise InputError(f"{where} has no column '{name}' to drop; {near_column(name, names)}")
+    kept = [j for j, name in enumerate(names) if name not in dropped]
+    if not kept:
+        raise InputError(f"{where} has no feature left when all are dropped; keep at least one")
+    return kept
+
+
+def _without(
+    drop: Iterable[str], X: Any, names: Sequence[str] | None, where: str, target: str
+) -> tuple[Any, list[str]]:
+    table = as_table(X, where, names)
+    if names is None:
+        raise InputError(f"{where} has no column names to drop by; save it with names, as csv has")
+    kept = kept_features(drop, names, where, target)
+    columns = table.iloc if hasattr(table, "iloc") else table
+    return columns[:, kept], [names[j] for j in kept]
 
 
 def _standardised(X: np.ndarray, fit: Any, centre: _Statistic, width: _Statistic) -> np.ndarray:

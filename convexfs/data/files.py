@@ -13,15 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.checks import check_unique
+from convexfs.data.checks import check_unique, last_columns, near_column
 from convexfs.data.dataset import Dataset, make_dataset
 from convexfs.errors import InputError, did_you_mean
 
 _TARGET_NAMES = frozenset({"target", "class", "label", "y"})
+_SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
+_NO_TEXT = "is not text in UTF-8; save it as such, or name it by the format it has"
 _DENSE_LIMIT_BYTES = 4 * 2**30
 
 
-def read_file(path: str | Path, target: str | None = None, name: str | None = None) -> Dataset:
+def read_file(
+    path: str | Path,
+    target: str | None = None,
+    name: str | None = None,
+    drop: Iterable[str] = (),
+) -> Dataset:
     """Read one data file, its format told by its suffix.
 
     Parameters
@@ -32,6 +39,8 @@ def read_file(path: str | Path, target: str | None = None, name: str | None = No
         called target, class, label or y if there is exactly one, or the array y.
     name : str, optional
         What data set and messages are called; default: the path.
+    drop : iterable of str
+        Columns to leave out, such as identifiers.
 
     Returns
     -------
@@ -50,8 +59,8 @@ def read_file(path: str | Path, target: str | None = None, name: str | None = No
         )
     content = _content(path, suffix, name)
     if isinstance(content, Mapping):
-        return _from_arrays(content, target, name)
-    return _from_table(content, target, name)
+        return _from_arrays(content, target, name, drop)
+    return _from_table(content, target, name, drop)
 
 
 def file_suffix(path: str | Path) -> str | None:
@@ -73,6 +82,8 @@ def _content(path: Path, suffix: str, name: str) -> Any:
         raise InputError(f"{name} may not be read; change its permissions") from None
     except (InputError, MemoryError):
         raise
+    except UnicodeDecodeError:
+        raise InputError(f"{name} {_NO_TEXT}") from None
     except Exception as error:  # the readers raise whatever their parsers meet
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
@@ -81,15 +92,18 @@ def _content(path: Path, suffix: str, name: str) -> Any:
         ) from error
 
 
-def _from_table(frame: Any, target: str | None, name: str) -> Dataset:
+def _from_table(frame: Any, target: str | None, name: str, drop: Iterable[str]) -> Dataset:
     columns = [str(column) for column in frame.columns]
     check_unique(columns, name)
     frame.columns = columns
     chosen = _target_column(columns, target, name)
-    return make_dataset(frame.drop(columns=chosen), frame[chosen], name=name, target=chosen)
+    features = frame.drop(columns=chosen)
+    return make_dataset(features, frame[chosen], name=name, target=chosen, drop=drop)
 
 
-def _from_arrays(arrays: Mapping[str, Any], target: str | None, name: str) -> Dataset:
+def _from_arrays(
+    arrays: Mapping[str, Any], target: str | None, name: str, drop: Iterable[str]
+) -> Dataset:
     options = [key for key in arrays if key not in ("X", "feature_names", "class_names", "split")]
     labels = target or next((key for key in ("y", "Y") if key in options), None)
     if "X" not in arrays or labels is None:
@@ -107,6 +121,7 @@ def _from_arrays(arrays: Mapping[str, Any], target: str | None, name: str) -> Da
         name=name,
         target=labels,
         split=arrays.get("split"),
+        drop=drop,
     )
 
 
@@ -125,19 +140,16 @@ def _distinct(names: Iterable[Any] | None) -> list[str] | None:
 def _target_column(columns: list[str], target: str | None, name: str) -> str:
     if len(columns) == 1:
         raise InputError(
-            f"{name} has a single column '{columns[0]}', so no feature columns beside a target; "
-            "check that csv is separated by commas and tsv by tabs"
+            f"{name} has a single column '{columns[0]:.40}', so no feature columns beside a "
+            "target; check that csv is separated by commas and tsv by tabs"
         )
     if target in columns:
         return str(target)
-    last = f"its last columns are {', '.join(columns[-5:])}"
     if target is not None:
-        hint = did_you_mean(target, columns)
-        # a wide table has too many columns to choose from in one line
-        hint = hint if hint.startswith("did you mean") else last
-        raise InputError(f"{name} has no column '{target}'; {hint}")
+        raise InputError(f"{name} has no column '{target}'; {near_column(target, columns)}")
     usual = [column for column in columns if column.lower() in _TARGET_NAMES]
     if len(usual) != 1:
+        last = last_columns(columns)
         raise InputError(
             f"{name} has {len(usual) or 'no'} columns called target, class, label or y; say which "
             f"column holds the classes by target= (--target on the command line): {last}"
@@ -161,6 +173,7 @@ def _read_separated(path: Path, separator: str) -> Any:
         path, sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False
     )
     names = [str(cell) for cell in header.iloc[0]]
+    _check_text(names, separator, path.name)
     check_unique([cell for cell in names if cell], path.name)
     if "" in names:
         raise InputError(
@@ -179,6 +192,17 @@ def _read_separated(path: Path, separator: str) -> Any:
         ) from None
 
 
+def _check_text(header: list[str], separator: str, name: str) -> None:
+    if any("\0" in cell for cell in header):
+        raise InputError(f"{name} {_NO_TEXT}")
+    others = [other for other in _SEPARATORS if other != separator and other in header[0]]
+    if len(header) == 1 and others:
+        raise InputError(
+            f"{name} is separated by {_SEPARATORS[others[0]]}; save it separated by "
+            f"{_SEPARATORS[separator]}, with points in its numbers"
+        )
+
+
 def _read_parquet(path: Path) -> Any:
     import pandas as pd
     import pyarrow.parquet as parquet
@@ -192,7 +216,13 @@ def _read_arff(path: Path) -> Any:
     import pandas as pd
     from scipy.io import arff
 
-    records, meta = arff.loadarff(path)
+    try:
+        records, meta = arff.loadarff(path)
+    except NotImplementedError:
+        raise InputError(
+            f"{path.name} has attributes of type string, which scipy does not read; "
+            "save it without them, or as csv"
+        ) from None
     frame = pd.DataFrame(records)
     for attribute, kind in zip(meta.names(), meta.types(), strict=True):
         if kind == "nominal":

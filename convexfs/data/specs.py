@@ -2,12 +2,12 @@
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from convexfs.data.dataset import Dataset, make_dataset
+from convexfs.data.dataset import Dataset, kept_features, make_dataset
 from convexfs.data.files import file_suffix, read_file
 from convexfs.data.synthetic import GENERATORS
 from convexfs.errors import InputError, did_you_mean
@@ -26,6 +26,8 @@ def load(
     spec: str | os.PathLike[str],
     target: str | None = None,
     data_dir: str | os.PathLike[str] | None = None,
+    *,
+    drop: Iterable[str] = (),
 ) -> Dataset:
     """Load or generate a data set.
 
@@ -39,6 +41,8 @@ def load(
         The column (for npz and mat: the array) that holds the classes of a file.
     data_dir : path, optional
         The data folder; default: the environment variable CONVEXFS_DATA.
+    drop : iterable of str
+        Columns to leave out, such as identifiers.
 
     Returns
     -------
@@ -52,22 +56,29 @@ def load(
     """
     text = os.fspath(spec)
     try:
-        return _load(text, target, data_dir)
+        return _load(text, target, data_dir, drop)
     except MemoryError:
         raise InputError(f"{text} does not fit into memory; ask for less of it") from None
 
 
-def _load(text: str, target: str | None, data_dir: Any) -> Dataset:
+def _load(text: str, target: str | None, data_dir: Any, drop: Iterable[str]) -> Dataset:
     path = os.path.expanduser(text)
     if os.path.exists(path) and not os.path.isdir(path):
-        return read_file(path, target, name=text)
+        return read_file(path, target, text, drop)
     name, _, options = text.partition(":")
     if name == "data" and options:
-        return read_file(_in_data_folder(options, data_dir), target, name=text)
+        return read_file(_in_data_folder(options, data_dir), target, text, drop)
     if name not in GENERATORS and name not in BUNDLED:
         raise InputError(_unknown(text, path))
     if target is not None:
         raise InputError(f"{name} has its own classes; leave the target '{target}' out")
+    data = _named(text, name, options)
+    if not drop:
+        return data
+    return data.select(kept_features(drop, data.feature_names, text, data.target))
+
+
+def _named(text: str, name: str, options: str) -> Dataset:
     if name in GENERATORS:
         return _generate(text, GENERATORS[name], options)
     if options:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from convexfs.errors import check_choice
+from convexfs.errors import InputError
 from convexfs.estimators.base import WeightSelector
 from convexfs.methods.simba import simba
 
@@ -88,7 +88,11 @@ class Simba(WeightSelector):
 
     def fit(self, X: Any, y: Any) -> "Simba":
         """Weigh the features of `X` by the classes `y`."""
-        check_choice("solver of a search that is not convex", self.solver, ("auto", "native"))
+        if self.solver not in ("auto", "native"):
+            raise InputError(
+                "simba climbs a utility that is not convex, which no solver can do for it: "
+                f"leave the solver {self.solver!r} out"
+            )
         X, codes = self._checked(X, y)
         result = simba(
             X,

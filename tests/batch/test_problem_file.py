@@ -108,6 +108,23 @@ def test_the_whole_method_takes_no_argument_of_the_printed_problem(write):
         load_problem_file(write(text))
 
 
+@pytest.mark.parametrize(
+    ("method", "argument", "values"),
+    [("logo-constrained", "beta", [2.0]), ("lfe-trace", "form", ["trace"])],
+)
+def test_the_whole_method_must_be_asked_for_a_formulation_not_its_default(
+    write, method, argument, values
+):
+    text = f'METHOD = "{method}"\nDATA = ["iris"]\nFIT = True\n'
+    needs = rf"line 1: {method} needs {argument} in GRID, for without it FIT = True fits another"
+    with pytest.raises(ProblemFileError, match=needs):
+        load_problem_file(write(text))
+    with pytest.raises(ProblemFileError, match=needs):
+        load_problem_file(write(text + f"GRID = {{{argument!r}: [None]}}\n"))
+    assert load_problem_file(write(text + f"GRID = {{{argument!r}: {values}}}\n")).fit
+    assert not load_problem_file(write(text.replace("True", "False"))).fit
+
+
 def test_a_misspelt_build_is_not_ignored(write):
     with pytest.raises(ProblemFileError, match="line 11: Build is not called"):
         load_problem_file(write(GOOD.replace("def build", "def Build")))

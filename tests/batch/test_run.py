@@ -31,6 +31,7 @@ GRID = {"how": ["well", "hang", "die", "raise", "well again"]}
 SOLVERS = ["CLARABEL"]
 
 def build(z, how):
+    print("asked to", how)
     if how == "hang":
         time.sleep(1000)
     if how == "die":
@@ -117,12 +118,22 @@ def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
         attempts = store.attempts().groupby("key").size()
     hang, die, error = (rows[f'{{"how": "{how}"}}'] for how in ("hang", "die", "raise"))
     assert hang.status == "timeout"
+    assert hang.failure == "TimeLimit: was ended, over its limit of 1 s"
     assert 1.0 <= hang.wall_seconds < 3.0
     assert die.status == "error"
     assert "SIGKILL" in die.failure
     assert attempts[die.key] >= 2
     assert "ArithmeticError: as asked" in error.failure
     assert "ArithmeticError: as asked" in (out / "log.txt").read_text()
+
+
+def test_what_tasks_print_is_in_the_log_and_not_on_the_screen(trouble, tmp_path):
+    line = command(trouble, "--jobs", 2, "--time-limit", 1, "--out", tmp_path / "run")
+    ran = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert "asked to" not in ran.stdout + ran.stderr
+    logged = (tmp_path / "run" / "log.txt").read_text()
+    for how in ("well", "hang", "raise", "well again"):
+        assert f"printed: asked to {how}\n" in logged
 
 
 def test_failed_tasks_are_kept_or_tried_again(trouble, tmp_path):

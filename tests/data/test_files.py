@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.io import savemat
 from sklearn.datasets import dump_svmlight_file
 
-from convexfs.data import files, load
+from convexfs.data import files, load, make_dataset
 from convexfs.errors import InputError
 
 X = np.array([[1.5, -2.0, 0.25], [3.0, 1e-9, 7.0], [0.0, 4.0, 0.1], [2.0, 2.0, 1.0 / 3]])
@@ -48,6 +48,70 @@ def test_tables_round_trip(tmp_path, name):
     assert data.feature_names == ("a", "b", "c")
     assert data.class_names == ("ham", "spam")
     assert data.name == str(path)
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", ""], ids=["bom", "no bom"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["unix", "windows"])
+def test_marks_and_line_ends_of_other_programs_change_nothing(tmp_path, mark, end):
+    text = TABLE[["kind", "a", "b", "c"]].to_csv(index=False)
+    (tmp_path / "t.csv").write_bytes((mark + text.replace("\n", end)).encode())
+    data = load(tmp_path / "t.csv", target="kind")
+    np.testing.assert_array_equal(data.X, X)
+    assert data.feature_names == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_columns_are_left_out_by_name(tmp_path, name):
+    path = tmp_path / name
+    WRITERS[name](path)
+    data = load(path, target="kind", drop=["c", "a"])
+    assert data.feature_names == ("b",)
+    np.testing.assert_array_equal(data.X, X[:, [1]])
+    assert data.labels.tolist() == LABELS.tolist()
+
+
+@pytest.mark.parametrize("cells", [["p1", "p2", "p3", "p4"], [np.nan] * 4, [np.inf] * 4])
+def test_what_a_column_left_out_holds_does_not_matter(tmp_path, cells):
+    path = tmp_path / "t.csv"
+    TABLE.assign(id=cells).to_csv(path, index=False)
+    with pytest.raises(InputError, match="column 'id'"):
+        load(path, target="kind")
+    assert load(path, target="kind", drop="id").digest == make_dataset(X, LABELS, "abc").digest
+
+
+def test_a_text_column_is_told_how_to_leave_it_out(tmp_path):
+    frame = TABLE.assign(**{"patient id": list("wxyz"), "ward": "n"})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(InputError, match=r"--drop 'patient id,ward', from Python drop=\["):
+        load(tmp_path / "t.csv", target="kind")
+
+
+@pytest.mark.parametrize(
+    ("drop", "message"),
+    [
+        (["kind"], r"'kind' is the target of .*t\.csv; keep it"),
+        (["a", "bb"], r"t\.csv has no column 'bb' to drop; did you mean b\?"),
+        (["zzz"], "no column 'zzz' to drop; its last columns are a, b, c"),
+        (["c", "a", "b"], "no feature left"),
+    ],
+)
+def test_what_cannot_be_left_out(tmp_path, drop, message):
+    TABLE.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(InputError, match=message):
+        load(tmp_path / "t.csv", target="kind", drop=drop)
+
+
+def test_features_of_arrays_are_left_out_if_they_have_names(tmp_path):
+    np.savez(tmp_path / "named.npz", X=X, y=Y, feature_names=list("abc"))
+    data = load(tmp_path / "named.npz", drop=["b"])
+    assert data.feature_names == ("a", "c")
+    np.testing.assert_array_equal(data.X, X[:, [0, 2]])
+    np.savez(tmp_path / "nameless.npz", X=X, y=Y)
+    with pytest.raises(InputError, match=r"nameless\.npz has no column names to drop by"):
+        load(tmp_path / "nameless.npz", drop=["x1"])
+    np.savez(tmp_path / "odd.npz", X=X, y=Y, feature_names=list("abcd"))
+    with pytest.raises(InputError, match="3 feature columns but 4 feature names"):
+        load(tmp_path / "odd.npz", drop=["d"])
 
 
 def test_npz_round_trip(tmp_path):
@@ -134,14 +198,23 @@ def test_booleans_and_integers_are_numbers(tmp_path):
         ("\n\n", None, r"cannot be read as \.csv"),
         ("a,y\n", None, "has no rows"),
         ("y\n0\n1\n", None, "single column 'y', so no feature columns"),
-        ("a;b;y\n1;2;0\n", None, "single column 'a;b;y'.* separated by commas"),
+        ("a;b;y\n1,5;2;0\n", None, "t.csv is separated by semicolons; save it .* by commas"),
+        ("a\tb\ty\n1\t2\t0\n", None, "t.csv is separated by tabs; save it .* by commas"),
+        ("\0\0", None, "t.csv is not text in UTF-8; save it"),
+        ("größe,y\n1,0\n", None, "t.csv is not text in UTF-8; save it"),
     ],
 )
 def test_unusable_tables(tmp_path, text, target, message):
     path = tmp_path / "t.csv"
-    path.write_text(text)
+    path.write_text(text, encoding="latin-1")
     with pytest.raises(InputError, match=message):
         load(path, target=target)
+
+
+def test_a_single_column_of_a_long_name_is_cut_short(tmp_path):
+    (tmp_path / "t.csv").write_text("<" * 9999 + "\n1\n")
+    with pytest.raises(InputError, match=r"single column '<{40}', so"):
+        load(tmp_path / "t.csv")
 
 
 def test_messages_use_the_name_the_user_gave(tmp_path, monkeypatch):
@@ -163,8 +236,15 @@ def test_duplicate_columns_of_a_parquet_file(tmp_path):
 def test_corrupt_files(tmp_path, suffix):
     path = tmp_path / f"d{suffix}"
     path.write_bytes(b"\x80\x81hello\x00" * 40)
-    with pytest.raises(InputError, match=f"cannot be read as {suffix}|single column|v7.3"):
+    with pytest.raises(InputError, match=f"cannot be read as {suffix}|is not text|v7.3"):
         load(path, target="y")
+
+
+def test_text_attributes_of_arff_files(tmp_path):
+    path = tmp_path / "t.arff"
+    path.write_text("@relation r\n@attribute id string\n@attribute y {0,1}\n@data\np,0\nq,1\n")
+    with pytest.raises(InputError, match=r"t\.arff has attributes of type string, .* or as csv"):
+        load(path, drop=["id"])
 
 
 def test_truncated_gzip(tmp_path):

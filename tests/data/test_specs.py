@@ -41,6 +41,15 @@ def test_generator_with_parameters():
     np.testing.assert_array_equal(data.X, GENERATORS["spiral"](noise=10, seed=3, turns=0.5).X)
 
 
+@pytest.mark.parametrize(("spec", "name"), [("iris", "sepal width (cm)"), ("spiral:noise=2", "x2")])
+def test_features_of_named_sets_are_left_out_too(spec, name):
+    whole, less = load(spec), load(spec, drop=[name])
+    kept = [j for j, feature in enumerate(whole.feature_names) if feature != name]
+    assert less.digest == whole.select(kept).digest
+    with pytest.raises(InputError, match=f"{spec} has no column 'sepal_width' to drop"):
+        load(spec, drop=["sepal_width"])
+
+
 def test_an_existing_file_comes_first(folder, monkeypatch):
     monkeypatch.chdir(folder)
     (folder / "wine.csv").write_text("a,y\n1,0\n2,1\n")

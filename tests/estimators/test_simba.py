@@ -22,5 +22,5 @@ def test_starts_follow_random_state():
 
 def test_no_backend_can_take_it():
     data = load("iris")
-    with pytest.raises(InputError, match="solver of a search that is not convex 'CLARABEL'"):
+    with pytest.raises(InputError, match=r"not convex, .* leave the solver 'CLARABEL' out"):
         Simba(solver="CLARABEL").fit(data.X, data.y)

@@ -36,6 +36,7 @@ def rows(*told, **shared):
         frame.append(
             {
                 "settings": "1e-06",
+                "tol": 1e-6,
                 "problem_class": "LP",
                 "solver": solver,
                 "instance": instance,
@@ -341,7 +342,7 @@ def test_reasons_where_nothing_was_said():
     frame = rows(
         ("A", "one", 0, "failed"), ("B", "one", 0, "failed"), ("A", "two", 0, "timeout"),
     ).assign(
-        key=["a", "b", "c"], failure="", tol=1e-6, error=[2e-4, 1e-9, 1e-9],
+        key=["a", "b", "c"], failure="", error=[2e-4, 1e-9, 1e-9],
         status=["optimal", "optimal_inaccurate", "optimal"],
     )  # fmt: skip
     assert set(reasons(frame)["message"]) == {

@@ -158,7 +158,6 @@ class Applied(Box):
     level: ClassVar[int] = CALL
     function: str
     args: tuple[Box, ...]
-    subscript: Box | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,10 @@ import contextlib
 import json
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +61,7 @@ class CanonicalForm:
     @classmethod
     def of(cls, problem: cp.Problem, solver: str = "auto") -> "CanonicalForm":
         """Rewrite `problem` as it is for `solver`."""
+        _check_variables(problem)
         name = choose(problem, solver).name
         with warnings.catch_warnings():
             # That a problem is not parametrised (DPP) slows later solves, and none follows.
@@ -122,7 +126,8 @@ def save(problem: cp.Problem, path: Path) -> None:
     Raises
     ------
     InputError
-        For other endings, a missing folder, and problems that have no such form.
+        For other endings, files that cannot be written, and problems that have no
+        such form.
     """
     suffix = path.suffix.lower()
     if suffix not in (".npz", *_MODELS):
@@ -131,12 +136,25 @@ def save(problem: cp.Problem, path: Path) -> None:
         raise InputError(f"there is no folder {path.parent}")
     _check_convex(problem)
     if suffix == ".npz":
-        CanonicalForm.of(problem).write(path)
+        write = CanonicalForm.of(problem).write
     else:
-        _write_model(problem, path)
+        _check_linear(problem, suffix)
+        write = partial(_write_model, problem)
+    try:
+        # HiGHS does not survive a file that it may not write.
+        path.open("wb").close()
+        write(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def _check_variables(problem: cp.Problem) -> None:
+    if not problem.variables():
+        raise InputError("a problem without variables has no canonical form")
 
 
 def _check_convex(problem: cp.Problem) -> None:
+    _check_variables(problem)
     if not problem.is_dcp():
         raise InputError("a problem that is not convex by cvxpy's rules has no canonical form")
     unset = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
@@ -144,19 +162,27 @@ def _check_convex(problem: cp.Problem) -> None:
         raise InputError(f"give parameter {', '.join(unset)} a value before saving")
 
 
-def _write_model(problem: cp.Problem, path: Path) -> None:
+def _check_linear(problem: cp.Problem, suffix: str) -> None:
     needs = needs_of(problem)
     if needs.cones != {LP}:
         raise InputError(
-            f"{path.suffix} files hold linear problems and this one needs {needs}: save it as .npz"
+            f"{suffix} files hold linear problems and this one needs {needs}: save it as .npz"
         )
+
+
+def _write_model(problem: cp.Problem, path: Path) -> None:
     data, chain, _ = problem.get_problem_data("HIGHS")
     assert chain is not None
     # HiGHS writes the model before it solves; whatever it then says is of no interest.
     options = {"write_model_file": str(path), "time_limit": 0.0}
-    with contextlib.suppress(cp.SolverError):
-        chain.solve_via_data(problem, data, False, False, options)
-    if not path.is_file():
+    try:
+        with contextlib.suppress(cp.SolverError):
+            chain.solve_via_data(problem, data, False, False, options)
+    except ValueError as error:  # a name such as eta, which the format takes for a number
+        path.unlink()
+        reason = str(error).partition("\n")[0].lower()
+        raise InputError(f"{reason}: rename the variable, or save as .npz") from None
+    if path.stat().st_size == 0:
         raise InputError(f"HiGHS could not write {path}")
 
 
@@ -175,5 +201,13 @@ def _columns(problem: cp.Problem, program: Any) -> dict[str, tuple[int, int]]:
         if not name:
             extra += 1
             name = f"aux_{extra}"
-        columns[name] = (int(program.var_id_to_col[variable.id]), int(variable.size))
+        columns[_free(name, columns)] = (
+            int(program.var_id_to_col[variable.id]),
+            int(variable.size),
+        )
     return columns
+
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    """The name, counted on if another variable has it already."""
+    return next(free for k in count(1) if (free := name if k == 1 else f"{name}_{k}") not in taken)

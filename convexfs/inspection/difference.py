@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
 
 from convexfs.inspection import text
+from convexfs.inspection.notation import numbers_in_full
 from convexfs.inspection.page import Page
 from convexfs.inspection.reading import read_problem
-from convexfs.inspection.symbols import SymbolTable
+from convexfs.inspection.symbols import PARAMETER, VARIABLE, Declaration, SymbolTable, unnamed
 
 NOTHING = "the two problems are the same"
 
@@ -23,11 +25,43 @@ def differences(
     """Lines only `first` has, marked ``-``, and lines only `second` has, marked ``+``.
 
     Constants of both go by one name, so that one which changed shows as another
-    symbol. Labels, and the order of terms and constraints, make no difference.
+    symbol. Labels, and the order of constraints and of the objective's terms, make no
+    difference.
     """
-    symbols = SymbolTable(first, first_names)
+    symbols, renamed = SymbolTable(first, first_names), _renamed(first, second)
     one = Page(read_problem(first, symbols))
-    other = Page(read_problem(second, SymbolTable(second, second_names, like=symbols)))
+    # Made after the first is read, so that it knows the constants found there.
+    others = SymbolTable(second, second_names, like=symbols, renamed=renamed)
+    with numbers_in_full():
+        parts = _parts(one, Page(read_problem(second, others)))
+    if renamed:
+        parts.append("\n".join(["renamed", *(f"  {old} is {new}" for new, old in renamed.items())]))
+    return "\n".join(parts) or NOTHING
+
+
+def _renamed(first: cp.Problem, second: cp.Problem) -> dict[str, str]:
+    """New names of leaves and the old, where only one of its kind and shape can be meant."""
+    old, new = (
+        {leaf.name(): leaf for leaf in [*problem.variables(), *problem.parameters()]}
+        for problem in (first, second)
+    )
+    gone, come = (
+        [leaf for name, leaf in mine.items() if name not in theirs and not unnamed(leaf)]
+        for mine, theirs in ((old, new), (new, old))
+    )
+    found = {}
+    for leaf in come:
+        alike = [[other for other in side if _alike(leaf, other)] for side in (gone, come)]
+        if [len(side) for side in alike] == [1, 1]:
+            found[leaf.name()] = alike[0][0].name()
+    return found
+
+
+def _alike(leaf: Any, other: Any) -> bool:
+    return type(leaf) is type(other) and leaf.shape == other.shape
+
+
+def _parts(one: Page, other: Page) -> list[str]:
     parts = []
     for title, old, new in (
         ("objective", _objective(one), _objective(other)),
@@ -37,7 +71,10 @@ def differences(
         changed = list(_changes(old, new))
         if changed:
             parts.append("\n".join([title, *changed]))
-    return "\n".join(parts) or NOTHING
+    values = list(_values(one, other))
+    if values:
+        parts.append("\n".join(["values", *values]))
+    return parts
 
 
 #: A line and the label it carries, if any.
@@ -76,6 +113,29 @@ def _objective(page: Page) -> list[Line]:
 
 def _constraints(page: Page) -> list[Line]:
     return [(label, text.write(box)) for label, box in page.constraints]
+
+
+def _values(one: Page, other: Page) -> Iterator[str]:
+    """Arrays of a leaf, which no line holds entry by entry."""
+    there = other.formula.symbols.declared
+    for name, old in one.formula.symbols.declared.items():
+        if name not in there or there[name].shape != old.shape:
+            continue
+        before, after = _arrays(old), _arrays(there[name])
+        for what in before.keys() & after.keys():
+            changed = np.count_nonzero(before[what] != after[what])
+            if changed:
+                yield f"  {name}: {changed} of {before[what].size} numbers of its {what} differ"
+
+
+def _arrays(symbol: Declaration) -> dict[str, np.ndarray]:
+    leaf, arrays = symbol.stands_for, {}
+    if symbol.kind == VARIABLE and leaf.attributes["bounds"] is not None:
+        low, high = leaf.get_bounds()
+        arrays["bounds"] = np.stack(np.broadcast_arrays(low, high))
+    if symbol.kind == PARAMETER and symbol.shape and leaf.value is not None:
+        arrays["value"] = np.asarray(leaf.value)
+    return arrays
 
 
 def _symbols(page: Page) -> list[Line]:

@@ -22,7 +22,7 @@ ONES = {
     "column": r"\mathbf{1}", "row": r"\mathbf{1}^\top", "matrix": r"\mathbf{1} \mathbf{1}^\top"
 }  # fmt: skip
 _SPELLINGS = SPELLED | {letter: name for name, letter in GREEK.items()}
-_SPECIAL = {
+_SPECIAL = {letter: rf"$\{name}$" for name, letter in GREEK.items()} | {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
     "%": r"\%", "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
 }  # fmt: skip
@@ -121,7 +121,7 @@ def numeral(digits: str) -> str:
     """A number; a power of ten is written as one."""
     mantissa, exponential, exponent = digits.partition("e")
     if not exponential or "j" in digits:
-        return r"\infty" if digits == "inf" else digits
+        return {"inf": r"\infty", "nan": text("nan")}.get(digits, digits)
     power = f"10^{{{int(exponent)}}}"
     return power if mantissa == "1" else rf"{mantissa} \times {power}"
 

@@ -10,8 +10,9 @@ from convexfs.inspection.letters import GREEK, SPELLED
 OPERATORS = {
     "<=": "≤", ">=": "≥", "==": "=", ">>": "⪰", "in": "∈", ".*": "∘", "./": "⊘", "=": "=",
 }  # fmt: skip
-FUNCTIONS = {"trace": "tr", "maximum": "max", "minimum": "min", "lambda_max": "λmax",
-             "log_det": "log det", "real": "Re", "imag": "Im"}  # fmt: skip
+FUNCTIONS = {"trace": "tr", "maximum": "max", "minimum": "min", "log_det": "log det",
+             "real": "Re", "imag": "Im"}  # fmt: skip
+LAMBDA_MAX = "<msub><mi>λ</mi><mi>max</mi></msub>"
 DOUBLE = {"R": "ℝ", "Z": "ℤ", "S": "𝕊", "C": "ℂ"}
 #: Signs that are not seen, but read out and broken at.
 _TIMES, _APPLY = "<mo>\u2062</mo>", "<mo>\u2061</mo>"
@@ -44,9 +45,9 @@ def write(box: Box) -> str:
             return f"<msup><mi>e</mi>{write(exponent)}</msup>"
         case boxes.Super(base, exponent, entrywise):
             mark = _row(_operator("∘"), write(exponent)) if entrywise else write(exponent)
-            return f"<msup>{write(base)}{mark}</msup>"
+            return _raised(base, mark)
         case boxes.Transposed(body):
-            return f"<msup>{write(body)}{_operator('⊤')}</msup>"
+            return _raised(body, _operator("⊤"))
         case boxes.Indexed(body, entries):
             return f"<msub>{write(body)}{_row(_operator(',').join(map(_entry, entries)))}</msub>"
     return _enclosed(box)
@@ -61,7 +62,9 @@ def _enclosed(box: Box) -> str:
             return f"<msub>{_fenced(write(body), '‖‖')}<mi>{mark}</mi></msub>"
         case boxes.Applied(function, args):
             inside = _operator(",").join(map(write, args))
-            name = f"<mi>{escape(FUNCTIONS.get(function, function))}</mi>"
+            name = LAMBDA_MAX if function == "lambda_max" else (
+                f"<mi>{escape(FUNCTIONS.get(function, function))}</mi>"
+            )  # fmt: skip
             return _row(name, _APPLY, _fenced(inside, "()"))
         case boxes.Blocks(rows):
             return _fenced(_table(rows), "[]")
@@ -96,10 +99,20 @@ def _numeral(digits: str) -> str:
 
 
 def _ones(body: Box | None, form: str) -> str:
-    one = "<mn mathvariant='bold'>1</mn>"
+    one = "<mn>𝟏</mn>"
     row = f"<msup>{one}{_operator('⊤')}</msup>"
     written = {"column": one, "row": row, "matrix": _row(one, row)}[form]
     return written if body is None else _row(write(body), _TIMES, written)
+
+
+def _raised(base: Box, mark: str) -> str:
+    """A base and its exponent, which stands above the base's index if there is one."""
+    written = write(base)
+    if isinstance(base, boxes.Name | boxes.NormBars | boxes.Indexed | boxes.Entries):
+        index = written.removeprefix("<msub>").removesuffix("</msub>")
+        if index != written:
+            return f"<msubsup>{index}{mark}</msubsup>"
+    return f"<msup>{written}{mark}</msup>"
 
 
 def _sum(terms: tuple[tuple[int, Box], ...]) -> str:
@@ -132,6 +145,8 @@ def _entry(entry: Any) -> str:
         return f"<mn>{{{','.join(str(position + 1) for position in entry)}}}</mn>"
     if isinstance(entry, Box):
         return write(entry)
+    if entry == "i":
+        return "<mi>i</mi>"
     return f"<mn>{entry + 1 if isinstance(entry, int) else escape(entry)}</mn>"
 
 

@@ -7,7 +7,6 @@ products, so that whatever writes the tree out need not.
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -178,6 +177,8 @@ def broadcast(body: Node, shape: Shape) -> Node:
     """`body` repeated over `shape`."""
     if body.shape == shape:
         return body
+    if body.shape and math.prod(body.shape) == 1:
+        body = Reshape((), body, "F")
     return Broadcast(shape, body.body if isinstance(body, Broadcast) else body)
 
 
@@ -219,6 +220,9 @@ def signed(node: Node) -> tuple[int, Node]:
     if isinstance(node, Broadcast):
         sign, body = signed(node.body)
         return sign, Broadcast(node.shape, body)
+    if isinstance(node, Reshape):
+        sign, body = signed(node.body)
+        return sign, Reshape(node.shape, body, node.order)
     held = node.number if isinstance(node, Product) else number_in(node)
     if held is not None and np.isreal(held) and np.real(held) < 0:
         return -1, negate(node)
@@ -229,6 +233,8 @@ def add(shape: Shape, nodes: Iterable[Node]) -> Node:
     """The sum of nodes; sums among them are opened and zero numbers left out."""
     terms: list[tuple[int, Node]] = []
     for node in nodes:
+        if len(node.shape) > len(shape):  # cvxpy takes a 1x1 matrix for a scalar
+            node = Reshape((), node, "F")
         if isinstance(node, Sum) and len(node.terms) > 1:
             terms += node.terms
         elif number_in(node) != 0:
@@ -298,14 +304,28 @@ def _without_scalars(node: Node) -> tuple[list[Node], Node]:
     scalars: list[Node] = [number(-1.0)] if sign < 0 else []
     if isinstance(body, Product) and body.factors[-1].shape:
         return [*scalars, number(body.number), *body.factors[:-1]], body.factors[-1]
-    if isinstance(body, Broadcast) and math.prod(body.body.shape) == 1 and not ones_of(body):
-        one = body.body if body.body.shape == () else Reshape((), body.body, "F")
-        return [*scalars, one], filled(1.0, body.shape)
+    if isinstance(body, Broadcast) and body.body.shape == () and not ones_of(body):
+        return [*scalars, body.body], filled(1.0, body.shape)
     return scalars, body
 
 
+def total(shape: Shape, body: Node, axis: Any = None, keepdims: bool = False) -> Node:
+    """The sum of a body's entries, with what multiplies them all in front."""
+    if isinstance(body, Broadcast):
+        return Total(shape, body, axis, keepdims)
+    scalars, inner = _without_scalars(body)
+    if isinstance(inner, Quotient):
+        summed = divide(total(shape, inner.numerator, axis, keepdims), inner.denominator)
+    else:
+        summed = Total(shape, inner, axis, keepdims)
+    return times(*scalars, summed) if scalars else summed
+
+
 def divide(numerator: Node, denominator: Node) -> Node:
-    """Anything over a scalar."""
+    """Anything over a scalar, whose sign goes on top."""
+    sign, denominator = signed(denominator)
+    if sign < 0:
+        numerator = negate(numerator)
     if number_in(denominator) == 1 and denominator.shape == ():
         return numerator
     return Quotient(numerator.shape, numerator, denominator)
@@ -356,7 +376,6 @@ def calls_in(nodes: Iterable[Node]) -> set[str]:
     return found
 
 
-def difference(left: Node, right: Node) -> Node:
+def difference(shape: Shape, left: Node, right: Node) -> Node:
     """``left - right`` as cvxpy's constraints have it."""
-    shape = reduce(np.broadcast_shapes, (left.shape, right.shape), ())
     return add(shape, (left, negate(right)))

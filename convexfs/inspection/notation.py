@@ -1,17 +1,30 @@
 """From a formula to its notation: which signs, brackets and marks it is written with."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from convexfs.inspection import boxes, nodes
-from convexfs.inspection.boxes import ENTRYWISE, PRODUCT, UNIT, Box
+from convexfs.inspection.boxes import CALL, ENTRYWISE, PRODUCT, UNIT, Box
 from convexfs.inspection.nodes import Node
 
 #: Digits of a number before it is rounded to six.
 LONGEST_NUMBER = 8
+_in_full = ContextVar("numbers are written in full", default=False)
+
+
+@contextmanager
+def numbers_in_full() -> Iterator[None]:
+    """Write every digit of every number, so that none that differ look the same."""
+    before = _in_full.set(True)
+    try:
+        yield
+    finally:
+        _in_full.reset(before)
 
 
 def notation(node: Node) -> Box:
@@ -53,7 +66,8 @@ def _bracketed(box: Box, level: int) -> Box:
 def _number(node: nodes.Number) -> Box:
     value = node.value
     if isinstance(value, complex):
-        return boxes.Fenced(boxes.Numeral(f"{value:.6g}"))
+        # Adding 0 turns a negative zero, which would be written, into none.
+        return boxes.Fenced(boxes.Numeral(repr(_rounded(value) + 0).strip("()")))
     return _signed_numeral(value)
 
 
@@ -62,12 +76,16 @@ def _signed_numeral(value: float) -> Box:
     return boxes.Signed(((-1, numeral),)) if value < 0 else numeral
 
 
+def _rounded(value: complex) -> complex:
+    return complex(*(float(digits(part)) for part in (value.real, value.imag)))
+
+
 def digits(value: float) -> str:
     """A number as short as it is exact, or with six digits."""
     if float(value).is_integer() and abs(value) < 1e6:
         return str(int(value))
     exact = repr(float(value))
-    return exact if len(exact) <= LONGEST_NUMBER else f"{value:.6g}"
+    return exact if _in_full.get() or len(exact) <= LONGEST_NUMBER else f"{value:.6g}"
 
 
 def _broadcast(node: nodes.Broadcast) -> Box:
@@ -80,7 +98,7 @@ def _broadcast(node: nodes.Broadcast) -> Box:
 
 
 def _form(shape: nodes.Shape) -> str:
-    if len(shape) == 1 or shape[1:] == (1,):
+    if len(shape) != 2 or shape[1] == 1:
         return "column"
     return "row" if shape[0] == 1 else "matrix"
 
@@ -132,7 +150,7 @@ def _entrywise(node: nodes.Entrywise) -> Box:
     return boxes.Infix(
         _within(node.left, PRODUCT if operator == "./" else ENTRYWISE),
         operator,
-        _within(node.right, PRODUCT),
+        _within(node.right, CALL if operator == "./" else PRODUCT),
     )
 
 
@@ -199,7 +217,8 @@ def _norm(node: nodes.Norm) -> Box:
         return boxes.Applied(f"norm{kind}", (notation(node.body), *_axis(node.axis)))
     if len(node.body.shape) > 1:
         if kind == "2":
-            return boxes.NormBars(notation(node.body), "F")
+            is_vector = sorted(node.body.shape)[:-1] == [1]
+            return boxes.NormBars(notation(node.body), "2" if is_vector else "F")
         return boxes.NormBars(boxes.Applied("vec", (notation(node.body),)), kind)
     return boxes.NormBars(notation(node.body), kind)
 
@@ -227,7 +246,8 @@ def _reshape(node: nodes.Reshape) -> Box:
     if len(new) == 1:
         flat = _transposed(node.body) if node.order == "C" else notation(node.body)
         return boxes.Applied("vec", (flat,))
-    return boxes.Applied("reshape", (notation(node.body), boxes.Dimensions(new)))
+    order = (boxes.Word("order=C"),) if node.order == "C" else ()
+    return boxes.Applied("reshape", (notation(node.body), boxes.Dimensions(new), *order))
 
 
 def _index(node: nodes.Index) -> Box:
@@ -268,7 +288,7 @@ def _entry(part: Any, size: int) -> Any:
 def _stack(node: nodes.Stack) -> Box:
     flat = len(node.shape) == 1
     if len(node.shape) > 2:
-        return boxes.Applied("concatenate", tuple(map(notation, node.parts)))
+        return boxes.Applied("concatenate", (*map(notation, node.parts), *_axis(node.axis)))
     if not flat and node.axis % 2:
         return boxes.Blocks((tuple(map(notation, node.parts)),))
     rows: list[tuple[Box, ...]] = []
@@ -286,14 +306,17 @@ def _call(node: nodes.Call) -> Box:
     if node.function == "abs":
         return boxes.Fenced(notation(node.args[0]), "||")
     if node.function == "set":
-        return boxes.Fenced(notation(node.args[0]), "{}")
+        entries = boxes.Indexed(_within(node.args[0], UNIT), ("i",))
+        return boxes.Fenced(entries, "{}")
     if node.function == "logistic":
         power = boxes.Exponential(notation(node.args[0]))
         return boxes.Applied("log", (boxes.Signed(((1, boxes.Numeral("1")), (1, power))),))
+    if "parts" in node.options:
+        return boxes.Applied(node.function, tuple(map(_part, node.options["parts"])))
     if "of" in node.options or "by" in node.options:
         first, *others = map(notation, node.options.values())
         return boxes.Applied(node.function, (first, *others, notation(node.args[0])))
-    named = [node.options[name] for name in ("k", "M", "p", "axes") if name in node.options]
+    named = [node.options[name] for name in ("k", "p", "axes") if name in node.options]
     extra = tuple(map(_option, named))
     axis: Any = node.options.get("axis")
     if len(node.args) == 1 and _is_reduction(node.args[0], axis) and _reduces(node):
@@ -301,6 +324,10 @@ def _call(node: nodes.Call) -> Box:
     if len(node.shape) > 1 or isinstance(axis, tuple):
         extra += _axis(axis)
     return boxes.Applied(node.function, (*map(_bare, node.args), *extra))
+
+
+def _part(part: Node | nodes.Relation) -> Box:
+    return statement(part) if isinstance(part, nodes.Relation) else notation(part)
 
 
 def _reduces(node: nodes.Call) -> bool:
@@ -311,7 +338,7 @@ def _option(value: Any) -> Box:
     value = np.asarray(value)
     if value.size == 1:
         return _signed_numeral(float(value.item()))
-    return boxes.Fenced(boxes.Listed(tuple(boxes.Numeral(f"{entry:g}") for entry in value.flat)))
+    return boxes.Fenced(boxes.Listed(tuple(_signed_numeral(float(entry)) for entry in value.flat)))
 
 
 _NOTATIONS: dict[type[Node], Callable[[Any], Box]] = {

@@ -28,6 +28,7 @@ _SIMPLE = {
     "tanh": "np.tanh({})", "asinh": "np.arcsinh({})", "atanh": "np.arctanh({})",
     "real": "np.real({})", "imag": "np.imag({})", "conj": "np.conj({})",
     "tr_inv": "np.trace(np.linalg.inv({}))", "matmul": "np.matmul({}, {})",
+    "huber": "(2.0 * special.huber({1}, {0}))",
     "upper_tri": "({0})[np.triu_indices(len({0}), 1)]",
 }  # fmt: skip
 _REDUCTIONS = {
@@ -239,8 +240,6 @@ class _Writer:
         if node.function in _REDUCTIONS:
             axis = _axis(node.options.get("axis"), node.options.get("keepdims", False))
             return f"{_REDUCTIONS[node.function]}({args[0]}{axis})"
-        if node.function == "huber" and np.size(node.options["M"]) == 1:
-            return f"(2.0 * special.huber({float(node.options['M'])!r}, {args[0]}))"
         return self._atom(node, args)
 
     def _atom(self, node: nodes.Call, args: list[str]) -> str:

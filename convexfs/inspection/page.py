@@ -1,5 +1,6 @@
 """A whole problem written out: objective, constraints, and what the symbols are."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,9 +30,29 @@ MEANINGS = {
     "lambda_max": "lambda_max(X) = largest eigenvalue",
     "matrix_frac": "matrix_frac(X, P) = tr(X' P^-1 X)",
     "tr_inv": "tr_inv(X) = tr(X^-1)",
+    "condition_number": "condition_number(X) = largest over smallest eigenvalue",
+    "dist_ratio": "dist_ratio(x, a, b) = norm2(x - a) / norm2(x - b)",
+    "dotsort": "dotsort(x, w) = x'w with the entries of both in order of size",
+    "eye_minus_inv": "eye_minus_inv(X) = (I - X)^-1",
+    "gen_lambda_max": "gen_lambda_max(A, B) = largest lam with det(A - lam B) = 0",
+    "gmatmul": "gmatmul(A, x) = products over j of x_j^A_ij",
+    "lambda_sum_largest": "lambda_sum_largest(X, k) = sum of the k largest eigenvalues",
+    "length": "length(x) = how many entries there are up to the last that is not 0",
+    "log1p": "log1p(x) = log(1 + x)",
+    "one_minus_pos": "one_minus_pos(x) = 1 - x",
+    "perspective": "perspective(f(x), s) = s f(x/s)",
+    "pf_eigenvalue": "pf_eigenvalue(X) = spectral radius",
+    "pnorm": "pnorm(x, p) = (sum_i x_i^p)^(1/p)",
+    "quantum_rel_entr": "quantum_rel_entr(X, Y) = tr(X (log X - log Y))",
+    "von_neumann_entr": "von_neumann_entr(X) = -tr(X log X)",
 }
 _ATTRIBUTES = {"nonneg": "+", "pos": "++", "nonpos": "-", "neg": "--"}
-_WORDS = ("diag", "hermitian", "sparsity", "imag")
+_WORDS = ("diag", "hermitian", "imag")
+#: Fonts with tables for the heights of mathematics, whichever the machine has.
+FONTS = (
+    "STIX Two Math, Cambria Math, Latin Modern Math, Libertinus Math, DejaVu Math TeX Gyre, math"
+)
+_CELL = '<mtd style="text-align: left; white-space: nowrap">'
 
 
 @dataclass(frozen=True)
@@ -114,12 +135,13 @@ class Page:
     @deep()
     def as_mathml(self) -> str:
         lines = "".join(
-            f"<mtr><mtd>{mathml.write(boxes.Word(head))}</mtd><mtd>{mathml.write(body)}</mtd>"
-            f"<mtd>{mathml.write(boxes.Word(note))}</mtd></mtr>\n"
+            f"<mtr>{_CELL}{mathml.write(boxes.Word(head))}</mtd>{_CELL}{mathml.write(body)}</mtd>"
+            f"{_CELL}{mathml.write(boxes.Word(note))}</mtd></mtr>\n"
             for head, body, note in self._rows()
         )
         return (
-            '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">'
+            '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block" '
+            f'style="font-family: {FONTS}">'
             f'<mtable columnalign="left" displaystyle="true">\n{lines}</mtable></math>'
         )
 
@@ -175,15 +197,16 @@ def _listed(symbol: Declaration) -> Box | None:
 
 def _set(symbol: Declaration) -> Box:
     attributes = getattr(symbol.stands_for, "attributes", {})
-    if attributes.get("boolean"):
+    if attributes.get("boolean") is True:
         pair = boxes.Fenced(boxes.Listed((boxes.Numeral("0"), boxes.Numeral("1"))), "{}")
         return boxes.Subset(pair, "", symbol.shape)
-    if attributes.get("integer") or symbol.kind == POSITIONS:
+    if attributes.get("integer") is True or symbol.kind == POSITIONS:
         return boxes.Subset(boxes.Letter("Z"), _sign(attributes), symbol.shape)
     for attribute, sign in (("PSD", "+"), ("NSD", "-"), ("symmetric", "")):
         if attributes.get(attribute):
             return boxes.Subset(boxes.Letter("S"), sign, symbol.shape[:1])
-    is_complex = attributes.get("complex") or np.iscomplexobj(symbol.stands_for)
+    leaf = symbol.stands_for
+    is_complex = leaf.is_complex() if attributes else np.iscomplexobj(leaf)
     letter = boxes.Letter("C" if is_complex else "R")
     return boxes.Subset(letter, _sign(attributes), symbol.shape)
 
@@ -195,6 +218,11 @@ def _sign(attributes: dict[str, Any]) -> str:
 def _remark(symbol: Declaration) -> str:
     attributes = getattr(symbol.stands_for, "attributes", {})
     words = [name for name in _WORDS if attributes.get(name)]
+    words += [f"{name} in part" for name in ("boolean", "integer")
+              if not isinstance(attributes.get(name, False), bool)]  # fmt: skip
+    pattern = getattr(symbol.stands_for, "sparse_idx", None)
+    if pattern is not None:
+        words.append(f"{len(pattern[0])} of {math.prod(symbol.shape)} entries not 0")
     if attributes.get("bounds") is not None:
         words.append(_bounds(symbol.stands_for.get_bounds()))
     return ", ".join([*words, *([] if symbol.kind == VARIABLE else [symbol.kind])])
@@ -202,9 +230,10 @@ def _remark(symbol: Declaration) -> str:
 
 def _bounds(bounds: Any) -> str:
     ends = [np.unique(np.asarray(end)) for end in bounds]
-    if all(end.size == 1 for end in ends):
-        low, high = (float(end[0]) for end in ends)
-        return (
-            f"between {'-' * (low < 0)}{digits(abs(low))} and {'-' * (high < 0)}{digits(abs(high))}"
-        )
-    return "between bounds that differ by entry"
+    if any(end.size != 1 for end in ends):
+        return "between bounds that differ by entry"
+    low, high = (float(end[0]) for end in ends)
+    written = [f"{'-' * (end < 0)}{digits(abs(end))}" for end in (low, high)]
+    if np.isinf(low):
+        return f"at most {written[1]}"
+    return f"at least {written[0]}" if np.isinf(high) else f"between {written[0]} and {written[1]}"

@@ -1,35 +1,27 @@
 """Read a cvxpy expression tree into a formula.
 
-Each atom has a short reader in :data:`READERS`; one without becomes a function of
-its own name, so that every expression can be read.
+Each atom has a short reader in :data:`~convexfs.inspection.readers.READERS`; one without
+becomes a function of its own name, so that every expression can be read.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 from cvxpy import constraints
-from cvxpy.atoms.affine.add_expr import AddExpression
-from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression, multiply
-from cvxpy.atoms.affine.broadcast_to import broadcast_to
-from cvxpy.atoms.affine.concatenate import Concatenate
-from cvxpy.atoms.affine.conj import conj
-from cvxpy.atoms.affine.hstack import Hstack
 from cvxpy.atoms.affine.index import index, special_index
-from cvxpy.atoms.affine.promote import Promote
-from cvxpy.atoms.affine.sum import Sum as SumAtom
-from cvxpy.atoms.affine.transpose import transpose as transpose_atom
-from cvxpy.atoms.affine.unary_operators import NegExpression
-from cvxpy.atoms.affine.vstack import Vstack
 from cvxpy.atoms.affine.wraps import Wrap
 from cvxpy.atoms.elementwise.power import Power as PowerAtom
-from cvxpy.atoms.pnorm import Pnorm
+from cvxpy.atoms.suppfunc import SuppFuncAtom
+from cvxpy.transforms.indicator import indicator
+from cvxpy.transforms.partial_optimize import PartialProblem
 
 from convexfs.inspection import nodes
 from convexfs.inspection.depth import deep
-from convexfs.inspection.nodes import Call, Entrywise, Index, Node, Norm, Power, Relation, Stack
+from convexfs.inspection.nodes import Call, Index, Node, Power, Relation
+from convexfs.inspection.readers import READERS, call, entrywise, norm, over
 from convexfs.inspection.symbols import SymbolTable
 
 #: Positions of an index that are listed before they get a name.
@@ -74,6 +66,8 @@ def read(expression: Any, symbols: SymbolTable) -> Node:
         return symbols.constant(expression)
     if isinstance(expression, cp.Variable | cp.Parameter):
         return symbols.leaf(expression)
+    if isinstance(expression, indicator | PartialProblem | SuppFuncAtom):
+        return _of_constraints(expression, symbols)
     args = tuple(read(arg, symbols) for arg in getattr(expression, "args", ()))
     if isinstance(expression, Wrap):
         return args[0]
@@ -81,17 +75,19 @@ def read(expression: Any, symbols: SymbolTable) -> Node:
         return _index(expression, args[0], symbols)
     if isinstance(expression, cp.perspective):
         # What it is the perspective of is not among its arguments.
-        call = _call(expression, *args)
-        return replace(call, options={"of": read(expression.f, symbols)})
+        made = call(expression, *args)
+        return replace(made, options={"of": read(expression.f, symbols)})
     if isinstance(expression, cp.gmatmul):
-        call = _call(expression, *args)
-        return replace(call, options={"by": read(cp.Constant.cast_to_const(expression.A), symbols)})
+        made = call(expression, *args)
+        return replace(made, options={"by": read(cp.Constant.cast_to_const(expression.A), symbols)})
     if isinstance(expression, PowerAtom):
         args = (*args, read(cp.Constant.cast_to_const(expression.p), symbols))
+    if isinstance(expression, cp.huber):
+        args = (*args, read(expression.M, symbols))
     for kind in type(expression).__mro__:
         if kind in READERS:
             return READERS[kind](expression, *args)
-    return _call(expression, *args)
+    return call(expression, *args)
 
 
 def _keys(rows: list[Any]) -> Iterator[str]:
@@ -105,13 +101,13 @@ def _keys(rows: list[Any]) -> Iterator[str]:
 
 def _clause(key: str, constraint: Any, symbols: SymbolTable) -> Clause:
     args = tuple(read(arg, symbols) for arg in constraint.args)
-    statement = _statement(constraint, args)
+    statement = _statement(constraint, args, symbols)
     two_sided = isinstance(constraint, constraints.Inequality | constraints.Equality)
-    residual = (nodes.difference(*args),) if two_sided else args
+    residual = (nodes.difference(constraint.expr.shape, *args),) if two_sided else args
     return Clause(key, bool(constraint.label), statement, residual)
 
 
-def _statement(constraint: Any, args: tuple[Node, ...]) -> Relation:
+def _statement(constraint: Any, args: tuple[Node, ...], symbols: SymbolTable) -> Relation:
     zero = nodes.number(0.0)
     match constraint:
         case constraints.Inequality():
@@ -128,15 +124,18 @@ def _statement(constraint: Any, args: tuple[Node, ...]) -> Relation:
             return Relation(args[0], ">>", zero)
         case constraints.SOC():
             axis = constraint.axis if len(args[1].shape) == 2 else None
-            return Relation(_norm(args[1], 2, axis, shape=args[0].shape), "<=", args[0])
+            return Relation(norm(args[1], 2, axis, shape=args[0].shape), "<=", args[0])
         case constraints.ExpCone():
             x, y, z = args
-            power = Call(x.shape, "exp", (_over(x, y),))
-            return Relation(_entrywise("*", y, power), "<=", z)
-        case constraints.PowCone3D():
+            power = Call(x.shape, "exp", (over(x, y),))
+            return Relation(entrywise("*", y, power), "<=", z)
+        case constraints.PowCone3D() if np.unique(np.asarray(constraint.alpha.value)).size == 1:
             return _power_cone(constraint, args)
         case cp.FiniteSet():
             return Relation(args[0], "in", Call((), "set", (args[1],)))
+    exponents = getattr(constraint, "alpha", None)
+    if exponents is not None:
+        args = (*args, read(cp.Constant.cast_to_const(exponents), symbols))
     named = Call((), type(constraint).__name__, args)
     return Relation(named, "holds", zero)
 
@@ -150,86 +149,12 @@ def _turned(constraint: Any, left: Node, right: Node) -> Relation:
 
 def _power_cone(constraint: Any, args: tuple[Node, ...]) -> Relation:
     x, y, z = args
-    alpha = np.unique(np.asarray(constraint.alpha.value))
-    if alpha.size > 1:
-        return Relation(Call((), "PowCone3D", args), "holds", nodes.number(0.0))
+    alpha = float(np.ravel(constraint.alpha.value)[0])
     powers = [
-        Power(node.shape, node, nodes.number(float(exponent)))
-        for node, exponent in ((x, alpha[0]), (y, 1 - alpha[0]))
+        Power(node.shape, node, nodes.number(exponent))
+        for node, exponent in ((x, alpha), (y, 1 - alpha))
     ]
-    return Relation(_entrywise("*", *powers), ">=", Call(z.shape, "abs", (z,)))
-
-
-def _entrywise(operator: str, left: Node, right: Node) -> Node:
-    shape = np.broadcast_shapes(left.shape, right.shape)
-    if operator == "*" and _is_scalar(left, shape):
-        return nodes.times(_scalar(left), right)
-    if operator == "*" and _is_scalar(right, shape):
-        return nodes.times(_scalar(right), left)
-    if operator == "/" and _is_scalar(right, shape):
-        return nodes.divide(left, _scalar(right))
-    return Entrywise(shape, operator, left, right)
-
-
-def _is_scalar(node: Node, shape: nodes.Shape) -> bool:
-    """Whether a factor is one number for all entries of the other factor."""
-    if node.shape == () or (isinstance(node, nodes.Broadcast) and node.body.shape == ()):
-        return np.broadcast_shapes(node.shape, shape) == shape
-    return False
-
-
-def _scalar(node: Node) -> Node:
-    return node.body if isinstance(node, nodes.Broadcast) else node
-
-
-def _add(expression: AddExpression, *args: Node) -> Node:
-    # Zero times anything affine is nothing; zero times log(x) still asks for x > 0.
-    kept = [
-        node
-        for node, arg in zip(args, expression.args, strict=True)
-        if not (isinstance(node, nodes.Product) and node.number == 0 and _affine_factors(arg))
-    ]
-    return nodes.add(expression.shape, kept)
-
-
-def _affine_factors(expression: Any) -> bool:
-    # cvxpy counts zero times log(x) as affine, so its factors are asked.
-    if isinstance(expression, MulExpression | multiply | NegExpression | Promote):
-        return all(_affine_factors(arg) for arg in expression.args)
-    return expression.is_affine()
-
-
-def _multiply(expression: Any, left: Node, right: Node) -> Node:
-    product = _entrywise("*", left, right)
-    return nodes.broadcast(product, expression.shape)
-
-
-def _matmul(expression: Any, left: Node, right: Node) -> Node:
-    if left.shape == () or right.shape == ():
-        return nodes.times(*sorted((left, right), key=lambda node: node.shape != ()))
-    if max(len(left.shape), len(right.shape)) > 2:
-        return Call(expression.shape, "matmul", (left, right))
-    return nodes.chain(expression.shape, left, right)
-
-
-def _divide(expression: Any, left: Node, right: Node) -> Node:
-    return nodes.broadcast(_entrywise("/", left, right), expression.shape)
-
-
-def _over(left: Node, right: Node) -> Node:
-    return _entrywise("/", left, right)
-
-
-def _transpose(expression: Any, body: Node) -> Node:
-    axes = expression.axes
-    reversed_axes = tuple(range(len(body.shape)))[::-1]
-    if axes is None or tuple(axes) == reversed_axes:
-        return nodes.transpose(body)
-    return _call(expression, body)
-
-
-def _conj(expression: Any, body: Node) -> Node:
-    return body if expression.args[0].is_real() else Call(body.shape, "conj", (body,))
+    return Relation(entrywise("*", *powers), ">=", Call(z.shape, "abs", (z,)))
 
 
 def _index(expression: Any, body: Node, symbols: SymbolTable) -> Node:
@@ -249,124 +174,44 @@ def _index(expression: Any, body: Node, symbols: SymbolTable) -> Node:
     return Index(expression.shape, body, tuple(named))
 
 
-def _reshape(expression: Any, body: Node) -> Node:
-    if body.shape == expression.shape:
-        return body
-    if isinstance(body, nodes.Broadcast) and body.body.shape == ():
-        return nodes.broadcast(body.body, expression.shape)
-    return nodes.Reshape(expression.shape, body, expression.order)
-
-
-def _stack(expression: Any, *args: Node) -> Node:
-    if isinstance(expression, Vstack) and len(args[0].shape) < 2:
-        args = tuple(nodes.Reshape((1, *(node.shape or (1,))), node, "C") for node in args)
-        return Stack(expression.shape, args, 0)
-    if isinstance(expression, Vstack):
-        axis: int | None = 0
-    elif isinstance(expression, Hstack):
-        axis = 1 if len(args[0].shape) > 1 else 0
+def _of_constraints(expression: Any, symbols: SymbolTable) -> Call:
+    """An optimal value or an indicator, as a function of the leaves that stay free."""
+    first: list[Node] = []
+    free: list[Any] = [*expression.variables(), *expression.parameters()]
+    if isinstance(expression, indicator):
+        name, rows = "indicator", expression.args
+    elif isinstance(expression, PartialProblem):
+        problem = expression.args[0]
+        free = [*expression.dont_opt_vars, *expression.parameters()]
+        kept = {leaf.id for leaf in free}
+        taken = [leaf for leaf in problem.variables() if leaf.id not in kept]
+        way = "min" if isinstance(problem.objective, cp.Minimize) else "max"
+        name, rows = f"{way} over {_names(taken, symbols)}", problem.constraints
+        first = [read(problem.objective.expr, symbols)]
     else:
-        axis = expression.axis
-    if axis is None or any(not node.shape for node in args):
-        return _call(expression, *args)
-    return args[0] if len(args) == 1 else Stack(expression.shape, args, axis)
+        x, y = expression._parent.x, expression.args[0]
+        name, rows = f"sup over {_names([x], symbols)}", expression._parent.constraints
+        first = [read(cp.sum(cp.multiply(x, y)), symbols)]
+    stated = [_clause("", row, symbols).statement for row in rows]
+    leaves = tuple(symbols.leaf(leaf) for leaf in free)
+    return Call((), name, leaves, {"parts": (*first, *stated)}, _value_at(expression, free))
 
 
-def _pnorm(expression: Any, body: Node) -> Node:
-    p, axis, keepdims = expression.original_p, expression.axis, expression.keepdims
-    if not isinstance(p, int | float) or p < 1:
-        return _call(expression, body)
-    return _norm(body, p, axis, keepdims, expression.shape)
+def _names(leaves: list[Any], symbols: SymbolTable) -> str:
+    return ", ".join(symbols.leaf(leaf).name for leaf in leaves)
 
 
-def _norm(
-    body: Node, p: float, axis: Any = None, keepdims: bool = False, shape: nodes.Shape = ()
-) -> Norm:
-    flattened = isinstance(body, nodes.Reshape) and len(body.shape) == 1
-    # cvxpy's Frobenius norm is the 2-norm of the flattened matrix.
-    if p == 2 and flattened and axis is None:
-        body = body.body  # type: ignore[attr-defined]
-    return Norm(shape, body, float(p), axis, keepdims)
+def _value_at(expression: Any, leaves: list[Any]) -> Callable[[Sequence[Any]], Any]:
+    """Value of an expression, by cvxpy, where its leaves have others than their own."""
 
+    def evaluate(values: Sequence[Any]) -> Any:
+        before = [leaf.value for leaf in leaves]
+        try:
+            for leaf, value in zip(leaves, values, strict=True):
+                leaf.save_value(np.asarray(value))
+            return expression.value
+        finally:
+            for leaf, value in zip(leaves, before, strict=True):
+                leaf.save_value(value)
 
-def _norm_of(p: float) -> Callable[..., Node]:
-    return lambda expression, body: _norm(
-        body, p, expression.axis, expression.keepdims, expression.shape
-    )
-
-
-def _matrix_norm(kind: str) -> Callable[..., Node]:
-    return lambda expression, body: Norm(expression.shape, body, kind)
-
-
-def _quad_over_lin(expression: Any, body: Node, over: Node) -> Node:
-    norm = _norm(body, 2, expression.axis, expression.keepdims, expression.shape)
-    return _over(Power(expression.shape, norm, nodes.number(2.0)), over)
-
-
-def _quad_form(expression: Any, x: Node, matrix: Node) -> Node:
-    if len(x.shape) != 1:
-        return _call(expression, x, matrix)
-    return nodes.chain((), nodes.chain(x.shape, x, matrix), x)
-
-
-def _power(expression: Any, base: Node, exponent: Node) -> Node:
-    return Power(expression.shape, base, exponent)
-
-
-def _call(expression: Any, *args: Node) -> Call:
-    """A function of the atom's own name."""
-    shape, evaluate = getattr(expression, "shape", ()), getattr(expression, "numeric", None)
-    name = type(expression).__name__.removesuffix("Approx")
-    return Call(shape, FUNCTIONS.get(name, name), args, _options(expression), evaluate)
-
-
-def _options(expression: Any) -> dict[str, Any]:
-    """What an atom knows besides its arguments."""
-    options: dict[str, Any] = {}
-    if hasattr(expression, "axis"):
-        keepdims = getattr(expression, "keepdims", False)
-        options = {"axis": expression.axis, "keepdims": keepdims}
-    for name in ("k", "M", "p", "axes"):
-        held = getattr(expression, name, None)
-        held = held.value if isinstance(held, cp.Expression) else held
-        if held is None or (name == "k" and held == 0):
-            continue
-        # A geometric mean without weights has equal ones.
-        if np.size(held) == 1 or np.ptp(np.asarray(held, dtype=float)) > 0:
-            options[name] = held
-    return options
-
-
-#: cvxpy's class names that are not the names of its functions.
-FUNCTIONS = {"Trace": "trace", "Prod": "prod", "GeoMean": "geo_mean", "QuadForm": "quad_form",
-             "MatrixFrac": "matrix_frac", "diag_vec": "diag", "diag_mat": "diag",
-             "Power": "power", "Pnorm": "pnorm", "Hstack": "hstack", "Vstack": "vstack",
-             "Concatenate": "concatenate"}  # fmt: skip
-
-READERS: dict[type, Callable[..., Node]] = {
-    AddExpression: _add,
-    NegExpression: lambda _, body: nodes.negate(body),
-    multiply: _multiply,
-    MulExpression: _matmul,
-    DivExpression: _divide,
-    Promote: lambda expression, body: nodes.broadcast(body, expression.shape),
-    broadcast_to: lambda expression, body: nodes.broadcast(body, expression.shape),
-    transpose_atom: _transpose,
-    conj: _conj,
-    cp.reshape: _reshape,
-    Hstack: _stack,
-    Vstack: _stack,
-    Concatenate: _stack,
-    SumAtom: lambda expression, body: nodes.Total(
-        expression.shape, body, expression.axis, expression.keepdims
-    ),
-    Pnorm: _pnorm,
-    cp.norm1: _norm_of(1),
-    cp.norm_inf: _norm_of(np.inf),
-    cp.sigma_max: _matrix_norm("spectral"),
-    cp.normNuc: _matrix_norm("nuc"),
-    cp.quad_over_lin: _quad_over_lin,
-    cp.QuadForm: _quad_form,
-    PowerAtom: _power,
-}  # fmt: skip
+    return evaluate

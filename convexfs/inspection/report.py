@@ -9,7 +9,7 @@ from typing import Any
 
 import cvxpy as cp
 from cvxpy import constraints
-from cvxpy.constraints import SOC, ExpCone, PowCone3D, PowConeND
+from cvxpy.constraints import SOC
 
 from convexfs.errors import InputError
 from convexfs.inspection import text
@@ -138,7 +138,7 @@ class Inspection:
         """The cone program of the preferred solver, or why there is none."""
         if not self.problem.is_dcp():
             return "none: the problem is not convex by cvxpy's rules"
-        unset = [p.name() for p in self.problem.parameters() if p.value is None]
+        unset = [self._name(p) for p in self.problem.parameters() if p.value is None]
         if unset:
             return f"not known before parameter {', '.join(unset)} has a value"
         try:
@@ -170,8 +170,8 @@ class Inspection:
         rules = ", ".join(f"{rule} {'yes' if kept else 'no'}" for rule, kept in self.rules.items())
         ready = [name for name, verdict in self.solvers.items() if verdict == "ready"]
         lines = [
-            ("variables", _listing(problem.variables())),
-            ("parameters", _listing(problem.parameters()) or "none"),
+            ("variables", self._listing(problem.variables()) or "none"),
+            ("parameters", self._listing(problem.parameters()) or "none"),
             *(("" if k else "constraints", line) for k, line in enumerate(self._constraints())),
             ("curvature", f"{self.curvatures['objective']}; {rules}"),
             *(("", reason) for reason in self.reasons),
@@ -183,6 +183,12 @@ class Inspection:
             *self._dual_lines(),
         ]  # fmt: skip
         return "\n".join(f"{head:<13}{line}" for head, line in lines)
+
+    def _listing(self, leaves: list[Any]) -> str:
+        return ", ".join(f"{self._name(leaf)} {leaf.shape or 'scalar'}" for leaf in leaves)
+
+    def _name(self, leaf: Any) -> str:
+        return self.formula.symbols.leaf(leaf).name
 
     def _stated(self) -> str:
         """Sizes before canonicalisation."""
@@ -267,15 +273,11 @@ def _meaning(constraint: Any, bound: str) -> str:
             return f"price of {bound}, a psd matrix of side {constraint.args[0].shape[0]}"
         case SOC():
             return f"price of {bound}, {count} numbers in the second-order cone"
-        case ExpCone() | PowCone3D() | PowConeND():
-            return f"price of {bound}, {count} numbers in the dual cone"
-    what = "one number >= 0" if count == 1 else f"{count} numbers >= 0, one a row"
-    return f"price of the bound {bound}, {what}"
+        case constraints.Inequality() | constraints.NonNeg() | constraints.NonPos():
+            what = "one number >= 0" if count == 1 else f"{count} numbers >= 0, one a row"
+            return f"price of the bound {bound}, {what}"
+    return f"price of {bound}, {count} numbers in the dual cone"
 
 
 def _counted(count: int, thing: str) -> str:
     return f"{count} {thing}" + ("s" if count != 1 else "")
-
-
-def _listing(leaves: list) -> str:
-    return ", ".join(f"{leaf.name()} {leaf.shape or 'scalar'}" for leaf in leaves)

@@ -24,7 +24,7 @@ def broken_rules(problem: cp.Problem, describe: Describe, dpp: bool = False) -> 
         maximised = isinstance(problem.objective, cp.Maximize)
         if not problem.objective.is_dcp():
             wanted = "concave" if maximised else "convex"
-            used = "maximised" if maximised else "minimised"
+            used = f"what is {'maximised' if maximised else 'minimised'}"
             yield f"objective: {_why_not(problem.objective.expr, wanted, used, describe, dpp)}"
         for position, constraint in enumerate(problem.constraints):
             if not constraint.is_dcp():
@@ -33,20 +33,28 @@ def broken_rules(problem: cp.Problem, describe: Describe, dpp: bool = False) -> 
 
 
 def _why_constraint_not(constraint: Any, describe: Describe, dpp: bool) -> str:
-    if isinstance(constraint, constraints.Inequality):
-        sides = (
-            (constraint.args[0], "convex", "on the smaller side of <="),
-            (constraint.args[1], "concave", "on the larger side of <="),
-        )
-    else:
-        name = "equality" if isinstance(constraint, constraints.Equality) else "cone"
-        sides = tuple(
-            (arg, "affine", f"in an {name}".replace("an c", "a c")) for arg in constraint.args
-        )
-    for side, wanted, used in sides:
+    for side, (wanted, used) in zip(constraint.args, _asked_of(constraint), strict=True):
         if not _is(side, wanted):
             return _why_not(side, wanted, used, describe, dpp)
-    return f"{type(constraint).__name__} is not allowed here"
+    such = "parameters" if dpp else "arguments"
+    return f"cvxpy's rules admit no {type(constraint).__name__} of these {such}"
+
+
+def _asked_of(constraint: Any) -> list[tuple[str, str]]:
+    """The curvature each argument must have, and in which words that is asked for."""
+    match constraint:
+        case constraints.Inequality():
+            larger = ("concave", "the larger side of an inequality")
+            return [("convex", "the smaller side of an inequality"), larger]
+        case constraints.NonNeg():
+            return [("concave", "what is at least 0")]
+        case constraints.NonPos():
+            return [("convex", "what is at most 0")]
+        case constraints.Equality() | constraints.Zero():
+            asked = ("affine", "each side of an equality")
+        case _:
+            asked = ("affine", "what lies in a cone")
+    return [asked] * len(constraint.args)
 
 
 def curvature(expression: Any) -> str:
@@ -69,21 +77,26 @@ def _why_not(expression: Any, wanted: str, used: str, describe: Describe, dpp: b
     if _unknown(expression):
         return _broken(_innermost_unknown(expression), describe, dpp)
     part, flipped = _wrong_part(expression, wanted)
-    turned = " with a negative sign" if flipped else ""
-    return f"{describe(part)} is {curvature(part)}, {used}{turned}"
+    turned = " and has a negative sign" if flipped else ""
+    return f"{describe(part)} is {curvature(part)}{turned}, but {used} must be {wanted}"
 
 
 def _innermost_unknown(expression: Any) -> Any:
-    for arg in expression.args:
+    for arg in _arguments(expression):
         if _unknown(arg):
             return _innermost_unknown(arg)
     return expression
 
 
+def _arguments(expression: Any) -> list[Any]:
+    """Arguments that are expressions; those of a partial problem or indicator are not."""
+    return [arg for arg in expression.args if isinstance(arg, cp.Expression)]
+
+
 def _wrong_part(expression: Any, wanted: str, flipped: bool = False) -> tuple[Any, bool]:
     """The smallest part behind sums, signs and factors that has the wrong curvature."""
     if wanted == "affine" or not isinstance(expression, AffAtom):
-        parts = [arg for arg in expression.args if not arg.is_affine()]
+        parts = [arg for arg in _arguments(expression) if not arg.is_affine()]
         if wanted == "affine" and isinstance(expression, AffAtom) and parts:
             return _wrong_part(parts[0], wanted)
         return expression, flipped
@@ -107,20 +120,46 @@ def _broken(expression: Any, describe: Describe, dpp: bool) -> str:
             "concave, so their sum is neither"
         )
     if isinstance(expression, DivExpression) and not expression.args[1].is_constant():
-        return f"{shown} divides by an expression that contains {moving}"
+        return f"{shown} divides by an expression that contains {moving}{_inverse(expression, dpp)}"
     if isinstance(expression, MulExpression | multiply):
         constants = [arg for arg in expression.args if arg.is_constant()]
         if not constants:
-            return f"{shown} is a product of two expressions that both contain {moving}"
+            both = f"{shown} is a product of two expressions that both contain {moving}"
+            return both + _one_factor(expression, dpp)
         bent_arg = next(arg for arg in expression.args if not arg.is_constant())
+        unsigned = [p for arg in constants for p in arg.parameters()]
         return (
             f"{shown} multiplies {describe(bent_arg)}, which is {curvature(bent_arg)}, "
             "by a factor whose sign is mixed or not known"
+            + (": declare the parameter nonneg or nonpos" if unsigned else "")
         )
     if isinstance(expression, cp.QuadForm):
         matrix = describe(expression.args[1])
+        if dpp:
+            return (
+                f"{shown} has a matrix {matrix} that contains parameters: make a root R of it, "
+                "R'R, the parameter and write sum_squares(R @ x)"
+            )
         return f"{shown} has a matrix {matrix} that is neither positive nor negative semidefinite"
     return _composition(expression, describe)
+
+
+def _inverse(expression: Any, dpp: bool) -> str:
+    """What a quotient may be written as instead."""
+    numerator, denominator = expression.args
+    if dpp and not denominator.variables():
+        return ": make the inverse a parameter of its own"
+    return ": write inv_pos if the divisor is positive" if numerator.is_constant() else ""
+
+
+def _one_factor(expression: Any, dpp: bool) -> str:
+    """What a product may be written as instead."""
+    left, right = expression.args
+    if dpp and not (left.variables() and right.variables()):
+        return ": make the product of the parameters a parameter of its own"
+    if left is right and (expression.shape == () or isinstance(expression, multiply)):
+        return ": write square, or sum_squares"
+    return ": one of them must be constant"
 
 
 def _composition(expression: Any, describe: Describe) -> str:
@@ -142,4 +181,15 @@ def _composition(expression: Any, describe: Describe) -> str:
                 f"in {shown} the function is {name} and {way}, so its argument must be {needed}, "
                 f"but {describe(arg)} is {curvature(arg)}"
             )
-    return f"{shown} is neither convex nor concave"
+    return f"{shown} is neither convex nor concave{_other_curvature(expression)}"
+
+
+def _other_curvature(expression: Any) -> str:
+    """The wider discipline that admits an expression, if there is one."""
+    for kind, words in (("quasiconvex", "quasiconvex, which DQCP admits"),
+                        ("quasiconcave", "quasiconcave, which DQCP admits"),
+                        ("log_log_convex", "log-log convex, which DGP admits"),
+                        ("log_log_concave", "log-log concave, which DGP admits")):  # fmt: skip
+        if _is(expression, kind):
+            return f", but {words}"
+    return ""

@@ -44,6 +44,8 @@ class SymbolTable:
         Names of constants; the others are called ``c_1`` (vectors) and ``C_1``.
     like : SymbolTable, optional
         Of a problem to be compared with: a constant of both has one name.
+    renamed : mapping of str to str, optional
+        Other names for some of the leaves.
     """
 
     def __init__(
@@ -51,9 +53,11 @@ class SymbolTable:
         problem: cp.Problem,
         names: Mapping[str, Any] | None = None,
         like: "SymbolTable | None" = None,
+        renamed: Mapping[str, str] | None = None,
     ):
         self.declared: dict[str, Declaration] = {}
         self._leaves: dict[int, Symbol] = {}
+        self._renamed = renamed or {}
         self._arrays: dict[str, Node] = {} if like is None else like._arrays
         self._taken: set[str] = set() if like is None else like._constant_names()
         self._name_leaves(problem)
@@ -105,13 +109,16 @@ class SymbolTable:
 
     def _name_leaves(self, problem: cp.Problem) -> None:
         for leaf in [*problem.variables(), *problem.parameters()]:
-            if not _unnamed(leaf):
+            if not unnamed(leaf):
                 self._name_leaf(leaf)
 
     def _name_leaf(self, leaf: Any) -> None:
         # cvxpy's own names count every leaf ever made, so they change between runs.
-        stem = ("p" if isinstance(leaf, cp.Parameter) else "x") if _unnamed(leaf) else leaf.name()
-        self._leaves[leaf.id] = Symbol(leaf.shape, self._free(stem))
+        if unnamed(leaf):
+            stem = "p" if isinstance(leaf, cp.Parameter) else "x"
+        else:
+            stem = " ".join(leaf.name().split())
+        self._leaves[leaf.id] = Symbol(leaf.shape, self._free(self._renamed.get(stem, stem)))
 
     def _numbered(self, stem: str) -> str:
         name = next(name for k in count(1) if (name := f"{stem}_{k}") not in self._taken)
@@ -148,8 +155,9 @@ def _as_numbers(value: Any) -> Any:
     return np.asarray(value, dtype=complex if np.iscomplexobj(value) else float)
 
 
-def _unnamed(leaf: Any) -> bool:
-    return leaf.name() in (f"var{leaf.id}", f"param{leaf.id}")
+def unnamed(leaf: Any) -> bool:
+    """Whether a leaf has only the name that cvxpy gives by counting."""
+    return leaf.name().strip() in ("", f"var{leaf.id}", f"param{leaf.id}")
 
 
 def _scalar(value: Any) -> complex:
@@ -164,7 +172,7 @@ def _recognised(value: Any, shape: Shape) -> Node | None:
             return filled(0.0, shape)
     elif value.size and (value == value.flat[0]).all():
         return filled(_scalar(value.flat[0]), shape)
-    if len(shape) != 2 or shape[0] != shape[1]:
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
         return None
     scale = value.diagonal()[0]
     rest = value - scale * sparse.eye_array(shape[0])

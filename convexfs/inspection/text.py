@@ -3,7 +3,7 @@
 from typing import Any
 
 from convexfs.inspection import boxes
-from convexfs.inspection.boxes import CALL, PRODUCT, Box
+from convexfs.inspection.boxes import CALL, ENTRYWISE, PRODUCT, Box
 
 #: Short names that formulas in books use.
 FUNCTIONS = {"trace": "tr", "maximum": "max", "minimum": "min"}
@@ -20,6 +20,8 @@ def write(box: Box) -> str:
             return ONES[form] if body is None else write(body)
         case boxes.Signed(terms):
             return _sum(terms)
+        case boxes.Infix(left, (".*" | "./") as operator, right):
+            return f"{_held(left, ENTRYWISE)} {operator} {_held(right, ENTRYWISE)}"
         case boxes.Infix(left, operator, right):
             return f"{write(left)} {operator} {write(right)}"
         case boxes.Row(parts):
@@ -42,7 +44,11 @@ def write(box: Box) -> str:
 def _enclosed(box: Box) -> str:
     match box:
         case boxes.Fenced(body, fence):
-            return f"abs({write(body)})" if fence == "||" else f"{fence[0]}{write(body)}{fence[1]}"
+            if fence == "||":
+                return f"abs({write(body)})"
+            # exp(t)^2 needs no more brackets on one line.
+            has_own = fence == "()" and isinstance(body, boxes.Applied | boxes.Exponential)
+            return write(body) if has_own else f"{fence[0]}{write(body)}{fence[1]}"
         case boxes.NormBars(body, kind):
             return f"norm{'nuc' if kind == '*' else kind}({write(body)})"
         case boxes.Applied(function, args):

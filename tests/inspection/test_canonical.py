@@ -10,6 +10,7 @@ from scipy import sparse
 
 from convexfs.errors import InputError
 from convexfs.inspection import save
+from convexfs.inspection.canonical import CanonicalForm
 from tests.solving import problems
 
 
@@ -69,6 +70,12 @@ def test_a_model_file_has_the_same_optimum(tmp_path, ending, build):
     [
         (problems.second_order, "x.lp", "needs SOC: save it as .npz"),
         (problems.linear, "x.txt", "save as .npz"),
+        (lambda: cp.Problem(cp.Minimize(cp.Constant(3))), "x.npz", "without variables"),
+        (
+            lambda: cp.Problem(cp.Minimize(cp.Variable(name="eta"))),
+            "x.mps",
+            "column name: eta: rename the variable, or save as .npz",
+        ),
         (problems.linear, "nowhere/x.npz", "there is no folder"),
         (lambda: cp.Problem(cp.Minimize(cp.sqrt(cp.Variable()))), "x.npz", "not convex"),
         (
@@ -81,3 +88,12 @@ def test_a_model_file_has_the_same_optimum(tmp_path, ending, build):
 def test_what_cannot_be_saved_is_refused(tmp_path, build, file, message):
     with pytest.raises(InputError, match=message):
         save(build(), tmp_path / file)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_variables_of_one_name_have_columns_each():
+    first, second = cp.Variable(2, name="x"), cp.Variable(3, name="x")
+    problem = cp.Problem(cp.Minimize(cp.sum(first) + cp.sum(second)), [first >= 0, second >= 1])
+    columns = CanonicalForm.of(problem).columns
+    assert sorted(columns) == ["x", "x_2"]
+    assert sorted(size for _, size in columns.values()) == [2, 3]

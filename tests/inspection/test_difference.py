@@ -4,6 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from convexfs import show
 from convexfs.cli import main
 from convexfs.inspection import differences
 
@@ -35,6 +36,62 @@ def test_a_constant_with_other_values_is_another_symbol():
         "objective\n  - 1' log(1 + exp(-Z w))\n  + 1' log(1 + exp(-Z_2 w))\n"
         "where\n  - Z in R^4x3, constant\n  + Z_2 in R^4x3, constant"
     )
+
+
+def leaf_problem(cost, *rows, **attributes):
+    x = cp.Variable(3, name="x", **attributes)
+    return cp.Problem(cp.Minimize(cost(x)), [row(x) for row in rows])
+
+
+def test_numbers_that_look_the_same_do_differ():
+    first, second = (leaf_problem(cp.sum, lambda x, k=k: x >= k) for k in (1.23456789, 1.234567))
+    assert differences(first, second) == ("constraints\n  - x >= 1.23456789\n  + x >= 1.234567")
+    assert ">= 1.23457" in show(first).text  # only a comparison needs every digit
+
+
+def test_what_no_line_spells_out_differs_too():
+    ends = (np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]))
+    first, second = (leaf_problem(cp.sum, bounds=[np.zeros(3), end]) for end in ends)
+    assert differences(first, second) == "values\n  x: 1 of 6 numbers of its bounds differ"
+    first, second = (
+        leaf_problem(lambda x, end=end: cp.Parameter(3, name="g", value=end) @ x) for end in ends
+    )
+    assert differences(first, second) == "values\n  g: 1 of 3 numbers of its value differ"
+    first, second = (
+        leaf_problem(cp.sum, lambda x, alpha=alpha: cp.PowConeND(x, cp.Constant(0.1), alpha))
+        for alpha in (np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.2, 0.5]))
+    )
+    assert "  - PowConeND(x, 0.1, c_1)\n  + PowConeND(x, 0.1, c_2)" in differences(first, second)
+    first, second = (
+        leaf_problem(lambda x, o=o: cp.reshape(cp.outer(x, x), (1, 9), order=o)[0, 1]) for o in "CF"
+    )
+    assert "order=C" in differences(first, second)
+
+
+def test_a_renamed_leaf_is_said_to_be_one():
+    def problem(name, bound=1):
+        w, t = cp.Variable(3, name=name), cp.Variable(name="t")
+        return cp.Problem(cp.Minimize(cp.sum(w) + t), [w >= t, cp.norm(w) <= bound])
+
+    assert differences(problem("w"), problem("v")) == "renamed\n  w is v"
+    assert differences(problem("w"), problem("v", 2)) == (
+        "constraints\n  - norm2(w) <= 1\n  + norm2(w) <= 2\nrenamed\n  w is v"
+    )
+
+
+def test_leaves_that_could_be_either_are_not_renamed():
+    def problem(*names):
+        return cp.Problem(cp.Minimize(sum(cp.Variable(name=name) for name in names)))
+
+    assert differences(problem("a", "b"), problem("c", "d")).startswith(
+        "objective\n  - a\n  - b\n  + c\n  + d\n"
+    )
+
+
+def test_unnamed_constants_with_other_values_are_other_symbols():
+    tables = (np.arange(30.0).reshape(10, 3), np.arange(1.0, 31.0).reshape(10, 3))
+    first, second = (leaf_problem(lambda x, C=C: cp.norm(C @ x)) for C in tables)
+    assert differences(first, second).startswith("objective\n  - norm2(C_1 x)\n  + norm2(C_2 x)\n")
 
 
 def test_order_and_labels_make_no_difference():
@@ -106,7 +163,17 @@ def test_saving(run, tmp_path):
     assert (tmp_path / "form.npz").is_file()
     code, out, err = run("relief", "--save", "form.lp")
     assert (code, out) == (2, "")
+    assert not (tmp_path / "form.lp").exists()
     assert ".lp files hold linear problems and this one needs SOC: save it as .npz" in err
+
+
+@pytest.mark.parametrize("suffix", ["npz", "lp", "mps"])
+def test_a_file_that_cannot_be_written_is_named(run, tmp_path, suffix):
+    (tmp_path / "a.py").write_text(FILE.replace("cp.norm(w, 2)", "cp.sum(w)"))
+    (tmp_path / f"taken.{suffix}").mkdir()
+    code, out, err = run("a.py", "--save", f"taken.{suffix}")
+    assert (code, out) == (2, "")
+    assert err == f"convexfs: error: taken.{suffix} cannot be written: Is a directory\n"
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ EXPECTED = {
         "(t + 1)^2 / (s + 1)",
         r"\frac{\left(t + 1\right)^{2}}{s + 1}",
     ),
-    "cp.exp(t) ** 2": ("(exp(t))^2", r"\left(e^{t}\right)^{2}"),
+    "cp.exp(t) ** 2": ("exp(t)^2", r"\left(e^{t}\right)^{2}"),
     "cp.sqrt(t) - 1e-7 * s": ("sqrt(t) - 1e-07 s", r"\sqrt{t} - 10^{-7} \, s"),
     "cp.norm(X, 'fro') + cp.norm(X, 'nuc')": (
         "normF(X) + normnuc(X)",
@@ -54,6 +54,46 @@ EXPECTED = {
     ),
     "cp.sum(cp.multiply(x, y)) / 2": ("x'y / 2", r"\frac{x^\top y}{2}"),
     "cp.sum_largest(x, 2)": ("sum_largest(x, 2)", r"\text{sum\_largest}\left(x, 2\right)"),
+    "cp.sum(-2 * x) - cp.sum(x / 3)": (
+        "-2 1'x - 1'x / 3",
+        r"-2 \, \mathbf{1}^\top x - \frac{\mathbf{1}^\top x}{3}",
+    ),
+    "(-t) / (-s) + t / -2": ("t / s - t / 2", r"\frac{t}{s} - \frac{t}{2}"),
+    "cp.sum(x / (y / 2))": (
+        "1'(x ./ (y / 2))",
+        r"\mathbf{1}^\top \left(x \oslash \frac{y}{2}\right)",
+    ),
+    "cp.norm(x - cp.mean(x, keepdims=True))": (
+        "norm2(x - 1'x / 3)",
+        r"\left\|x - \frac{\mathbf{1}^\top x}{3} \, \mathbf{1}\right\|_{2}",
+    ),
+    "cp.real(cp.quad_form(k, H))": (
+        "real(conj(k)'C_1 k)",
+        r"\operatorname{Re}\left(\left(\operatorname{conj}\left(k\right)\right)^\top "
+        r"C_{1} k\right)",
+    ),
+    "cp.sum(cp.huber(x, lam))": (
+        "1' huber(x, lam)",
+        r"\mathbf{1}^\top \operatorname{huber}\left(x, \lambda\right)",
+    ),
+    "cp.reshape(M, (2, 3), order='C')[0, 1]": (
+        "reshape(M, 2x3, order=C)[0, 1]",
+        r"\left(\operatorname{reshape}\left(M, 2 \times 3, \text{order=C}\right)\right)_{1,2}",
+    ),
+    "t + np.nan": ("t + nan", r"t + \text{nan}"),
+    "cp.norm(t) + cp.quad_over_lin(t, s)": (
+        "abs(t) + t^2 / s",
+        r"\left|t\right| + \frac{t^{2}}{s}",
+    ),
+    "cp.sum(T + 1)": ("sum(T + 1)", r"\operatorname{sum}\left(T + \mathbf{1}\right)"),
+    "cp.suppfunc(x, [cp.norm(x) <= 1])(y)": (
+        "sup over x(x'y, norm2(x) <= 1)",
+        r"\text{sup over x}\left(x^\top y, \left\|x\right\|_{2} \le 1\right)",
+    ),
+    "partial_optimize(cp.Problem(cp.Minimize(cp.norm(x - y)), [x >= 1]), opt_vars=[x])": (
+        "min over x(norm2(x - y), x >= 1)",
+        r"\text{min over x}\left(\left\|x - y\right\|_{2}, x \ge 1\right)",
+    ),
     "cp.perspective(cp.square(t), s)": (
         "perspective(t^2, s)",
         r"\operatorname{perspective}\left(t^{2}, s\right)",
@@ -93,9 +133,17 @@ def test_logo_as_latex():
     ]
 
 
+def test_an_exponent_stands_above_an_index():
+    written = show(
+        cp.Problem(cp.Minimize(expression("cp.norm(x) ** 2 + x[0] ** 2 + t ** 2")))
+    ).mathml
+    assert written.count("<mn>2</mn></msubsup>") == 2
+    assert "<msup><mi>t</mi><mn>2</mn></msup>" in written
+
+
 def test_every_kind_of_constraint():
     lines = show(ZOO["constraints"]()).text.splitlines()
-    assert [line[12:] for line in lines[1:15]] == [
+    assert [line[12:] for line in lines[1:17]] == [
         "norm: norm2(x) <= 1",
         "x >= 0",
         "x <= 1",
@@ -110,14 +158,45 @@ def test_every_kind_of_constraint():
         "(norm2(M[i, :]))_i <= x",
         "1'x <= lam",
         "s <= 2 t",
+        "one <= x",
+        "PowConeND(x, t, c_3)",
     ]
 
 
 def test_what_a_variable_may_be_is_stated():
     text = show(ZOO["attributes"]()).text
     for line in ("f in {0, 1}^4", "k in Z^2", "P in S_+^2", "d in R^2x2, diag",
-                 "u in R^3, between -1 and 2", "x in R^2"):  # fmt: skip
+                 "u in R^3, between -1 and 2", "x in R^2", "h in C^2x2, hermitian",
+                 "m in R^3, at most 1", "some in R^3, boolean in part",
+                 "s in R^2x2, 1 of 4 entries not 0", "c_1 = (1, 2, 3), constant"):  # fmt: skip
         assert f" {line}\n" in text + "\n"
+    assert "k[0] in {c_1[i]}" in text
+
+
+def test_the_meanings_given_in_words_are_cvxpys():
+    X, Y = cp.Constant(np.diag([1.0, 3.0])), cp.Constant(np.diag([2.0, 5.0]))
+    x, A = cp.Constant([1.0, 2.0, 0.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
+    given = (
+        (cp.condition_number(X), 3),
+        (cp.dist_ratio(x, [0, 0, 0], [1, 0, 0]), np.sqrt(5) / 2),
+        (cp.dotsort(x, [3, -1, 1]), 0 * -1 + 1 * 1 + 2 * 3),
+        (cp.eye_minus_inv(X / 4)[1, 1], 1 / (1 - 3 / 4)),
+        (cp.gen_lambda_max(X, Y), 3 / 5),
+        (cp.gmatmul(A, cp.Constant([2.0, 3.0]))[0], 2 * 3**2),
+        (cp.lambda_sum_largest(X, 1), 3),
+        (cp.length(x), 2),
+        (cp.one_minus_pos(cp.Constant(0.25)), 0.75),
+        (cp.pf_eigenvalue(X), 3),
+        (cp.pnorm([4.0, 9.0], 0.5), (2 + 3) ** 2),
+        # cvxpy's value of this one takes X as a density matrix, of trace 1.
+        (
+            cp.quantum_rel_entr(cp.symmetric_wrap(X / 4), Y),
+            np.log(1 / 8) / 4 + np.log(3 / 20) * 3 / 4,
+        ),
+        (cp.von_neumann_entr(X), -3 * np.log(3)),
+    )
+    for atom, value in given:
+        np.testing.assert_allclose(atom.value, value, rtol=1e-6)
 
 
 def test_equal_constants_share_a_name_and_a_transpose_is_one():

@@ -4,6 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from cvxpy.constraints import Equality, Inequality
+from cvxpy.transforms.partial_optimize import partial_optimize
 
 from convexfs import FORMULATIONS, show
 from tests.inspection.zoo import ZOO, place, stated
@@ -44,6 +45,7 @@ def test_every_formulation_evaluates_to_cvxpys_numbers(name):
         assert_same_numbers(problem, seed, values)
 
 
+@pytest.mark.filterwarnings("ignore:Reading from a sparse CVXPY expression")
 @pytest.mark.parametrize("name", ZOO)
 def test_every_atom_evaluates_to_cvxpys_numbers(name):
     for seed in range(3):
@@ -55,6 +57,21 @@ def test_the_code_is_readable():
     problem = cp.Problem(cp.Maximize(w @ z - 0.5 * cp.sum(w)), [w >= 0])
     assert "    return w @ z - 0.5 * np.sum(w)\n" in show(problem, {"z": z}).numpy.text
     assert "'0': [-w]," in show(problem).numpy.text
+
+
+def test_a_parameter_inside_an_atom_may_take_another_value():
+    t, lam = cp.Variable(name="t"), cp.Parameter(nonneg=True, name="lam", value=1.0)
+    code = show(cp.Problem(cp.Minimize(cp.huber(t, lam)))).numpy
+    assert code.objective({"t": 5.0, "lam": 2.0}) == 2 * 2 * 5 - 2**2
+
+
+def test_an_optimal_value_inside_a_formula_is_cvxpys_and_leaves_the_leaves_alone():
+    x, y = cp.Variable(2, name="x"), cp.Variable(2, name="y", value=np.array([7.0, 7.0]))
+    inner = cp.Problem(cp.Minimize(cp.norm1(x - y)), [x >= 1])
+    code = show(cp.Problem(cp.Minimize(partial_optimize(inner, opt_vars=[x])))).numpy
+    found = code.objective({"x": np.zeros(2), "y": np.array([0.0, 3.0])})
+    np.testing.assert_allclose(found, 1.0, atol=1e-6)
+    np.testing.assert_array_equal(y.value, [7.0, 7.0])
 
 
 def test_an_atom_numpy_cannot_spell_is_cvxpys_own():

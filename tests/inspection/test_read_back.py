@@ -116,6 +116,8 @@ def multiplied(factors):
 
 
 def column(value):
+    if np.iscomplexobj(value):
+        raise NotUnderstood("complex numbers")
     value = np.asarray(value.toarray() if hasattr(value, "toarray") else value, dtype=float)
     return value.reshape(-1, 1) if value.ndim == 1 else value if value.ndim else value.item()
 

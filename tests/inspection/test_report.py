@@ -77,6 +77,9 @@ def test_multipliers_of_every_kind_have_a_meaning():
     assert meanings[4] == "price of X >> 0, a psd matrix of side 3"
     assert meanings[6] == "price of norm2(x) <= t, 4 numbers in the second-order cone"
     assert meanings[7].endswith("3 numbers in the dual cone")
+    x, y, z = (cp.Variable(2, name=name) for name in "xyz")
+    entropy = cp.Problem(cp.Minimize(0), [cp.RelEntrConeQuad(x, y, z, 3, 3)])
+    assert show(entropy).duals["0"].endswith("numbers in the dual cone")
     assert "integer variables leave no prices" in str(show(problems.integer()))
 
 

@@ -8,11 +8,46 @@ from convexfs import show
 from tests.inspection.zoo import expression
 
 REASONS = {
-    "cp.sqrt(t)": "sqrt(t) is concave, minimised",
-    "cp.sum(x) + 2 * cp.sum(cp.log(x))": "log(x) is concave, minimised",
-    "t - 2 * cp.sum_squares(x)": "norm2(x)^2 is convex, minimised with a negative sign",
-    "x @ y": "x'y is a product of two expressions that both contain variables",
-    "t * s + cp.square(t)": "t s is a product of two expressions that both contain variables",
+    "cp.sqrt(t)": "sqrt(t) is concave, but what is minimised must be convex",
+    "cp.sum(x) + 2 * cp.sum(cp.log(x))": (
+        "log(x) is concave, but what is minimised must be convex"
+    ),
+    "t - 2 * cp.sum_squares(x)": (
+        "norm2(x)^2 is convex and has a negative sign, but what is minimised must be convex"
+    ),
+    "x @ y": (
+        "x'y is a product of two expressions that both contain variables: one of them must be "
+        "constant"
+    ),
+    "t * s + cp.square(t)": (
+        "t s is a product of two expressions that both contain variables: one of them must be "
+        "constant"
+    ),
+    "t * t": (
+        "t t is a product of two expressions that both contain variables: write square, or "
+        "sum_squares"
+    ),
+    "1 / t": (
+        "1 / t divides by an expression that contains variables: write inv_pos if the divisor is "
+        "positive"
+    ),
+    "cp.sqrt(t) ** 2": (
+        "in sqrt(t)^2 the function is convex and increasing, so its argument must be convex, "
+        "but sqrt(t) is concave"
+    ),
+    "cp.log(cp.square(t) + 1)": (
+        "in log(t^2 + 1) the function is concave and increasing, so its argument must be concave, "
+        "but t^2 + 1 is convex"
+    ),
+    "cp.sum(cp.multiply(g, cp.square(x)))": (
+        "g .* x.^2 multiplies x.^2, which is convex, by a factor whose sign is mixed or not "
+        "known: declare the parameter nonneg or nonpos"
+    ),
+    "cp.ceil(t)": "ceil(t) is neither convex nor concave, but quasiconvex, which DQCP admits",
+    "-partial_optimize(cp.Problem(cp.Minimize(cp.norm(x - y)), [x >= 1]), opt_vars=[x])": (
+        "min over x(norm2(x - y), x >= 1) is convex and has a negative sign, but what is "
+        "minimised must be convex"
+    ),
     "cp.square(t) + cp.sqrt(t)": "t^2 is convex and sqrt(t) is concave, so their sum is neither",
     "t / (s + 1)": "t / (s + 1) divides by an expression that contains variables",
     "cp.exp(cp.sqrt(t))": (
@@ -40,6 +75,7 @@ def test_the_first_offending_part_of_an_objective(source):
     assert f"objective: {REASONS[source]}" in str(seen)
 
 
+@pytest.mark.filterwarnings("ignore::cvxpy.CvxpyDeprecationWarning")  # of NonPos
 def test_constraints_are_named():
     x, t = cp.Variable(3, name="x"), cp.Variable(name="t")
     rows = [
@@ -47,20 +83,38 @@ def test_constraints_are_named():
         cp.square(t) == 1,
         cp.sqrt(t) <= 1,
         cp.norm(x) <= 1,
+        cp.SOC(t, cp.square(x)),
+        cp.NonNeg(cp.square(x)),
+        cp.NonPos(cp.sqrt(x)),
+        cp.Zero(cp.square(t)),
     ]
-    assert show(cp.Problem(cp.Maximize(t), rows)).reasons == [
-        "constraint outside: norm2(x) is convex, on the larger side of <=",
-        "constraint 1: t^2 is convex, in an equality",
-        "constraint 2: sqrt(t) is concave, on the smaller side of <=",
+    assert show(cp.Problem(cp.Maximize(cp.square(t)), rows)).reasons == [
+        "objective: t^2 is convex, but what is maximised must be concave",
+        "constraint outside: norm2(x) is convex, but the larger side of an inequality must be "
+        "concave",
+        "constraint 1: t^2 is convex, but each side of an equality must be affine",
+        "constraint 2: sqrt(t) is concave, but the smaller side of an inequality must be convex",
+        "constraint 4: x.^2 is convex, but what lies in a cone must be affine",
+        "constraint 5: x.^2 is convex, but what is at least 0 must be concave",
+        "constraint 6: sqrt(x) is concave, but what is at most 0 must be convex",
+        "constraint 7: t^2 is convex, but each side of an equality must be affine",
     ]
 
 
 def test_what_is_convex_but_not_parametrised_is_told_why():
-    a, b = cp.Parameter(name="a", value=1.0), cp.Parameter(name="b", value=2.0)
-    seen = show(cp.Problem(cp.Minimize(a * b * cp.Variable(name="t")), []))
+    a, b = cp.Parameter(name="a", pos=True), cp.Parameter(name="b", value=2.0)
+    P = cp.Parameter((3, 3), name="P", PSD=True)
+    x, t = cp.Variable(3, name="x"), cp.Variable(name="t")
+    rows = [t >= 1 / a, cp.quad_form(x, P) <= 1]
+    seen = show(cp.Problem(cp.Minimize(a * b * t), rows))
     assert seen.rules == {"DCP": True, "DPP": False, "DQCP": True}
     assert seen.reasons == [
-        "objective: a b is a product of two expressions that both contain variables or parameters"
+        "objective: a b is a product of two expressions that both contain variables or "
+        "parameters: make the product of the parameters a parameter of its own",
+        "constraint 0: 1 / a divides by an expression that contains variables or parameters: "
+        "make the inverse a parameter of its own",
+        "constraint 1: x'P x has a matrix P that contains parameters: make a root R of it, R'R, "
+        "the parameter and write sum_squares(R @ x)",
     ]
 
 

@@ -85,6 +85,17 @@ def test_mathml_is_well_formed(name):
         assert wanted is None or len(element) == wanted
 
 
+def test_mathml_needs_no_style_sheet_of_its_page():
+    """Not every browser reads ``columnalign`` or ``mathvariant``; heights are in the font."""
+    written = show(ZOO["lam * cp.sum(x) - c @ x"]()).mathml
+    tree = ElementTree.fromstring(written)
+    name = "{http://www.w3.org/1998/Math/MathML}"
+    outer = [cell for row in tree[0].findall(f"{name}mtr") for cell in row]
+    assert {cell.get("style") for cell in outer} == {"text-align: left; white-space: nowrap"}
+    assert "DejaVu Math TeX Gyre" in tree.get("style", "")
+    assert "<mn>𝟏</mn>" in written
+
+
 UNARY = (
     lambda e: -e, lambda e: 2.5 * e, lambda e: e / 4, lambda e: e - 1, cp.exp, cp.abs, cp.square,
     cp.logistic, cp.pos, lambda e: e[:2] if e.shape else e, lambda e: cp.sum(e), lambda e: e + 0.0,

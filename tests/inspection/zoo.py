@@ -6,6 +6,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.transforms.partial_optimize import partial_optimize
 from scipy import sparse
 
 from convexfs.data import load
@@ -14,6 +15,7 @@ from convexfs.formulations import FORMULATIONS
 _RNG = np.random.default_rng(5)
 A, b, c = _RNG.standard_normal((7, 3)), _RNG.standard_normal(7), _RNG.standard_normal(3)
 S = np.diag([1.0, 2.0, 4.0]) + 0.1
+H = np.array([[2.0, 1j, 0.0], [-1j, 3.0, 0.5], [0.0, 0.5, 1.0]])
 
 
 def _leaves() -> dict[str, Any]:
@@ -27,6 +29,8 @@ def _leaves() -> dict[str, Any]:
         "col": cp.Variable((3, 1), name="col"),
         "T": cp.Variable((2, 3, 4), name="T"),
         "B": cp.Variable((2, 4, 5), name="B"),
+        "one": cp.Variable((1, 1), name="one"),
+        "k": cp.Variable(3, name="k", complex=True),
         "lam": cp.Parameter(name="lam", nonneg=True, value=0.7),
         "g": cp.Parameter(3, name="g", value=np.array([1.0, -2.0, 0.5])),
     }
@@ -110,13 +114,21 @@ EXPRESSIONS = (
     "cp.power(cp.Constant(1e-7), 2) * t + (x / s) @ y + (t / s) ** 2",
     "cp.lambda_sum_largest(X, 2) + cp.pnorm(x, 0.5) + cp.sum(cp.log_normcdf(x))",
     "lam * cp.sum(cp.norm(M, 2, axis=1))",
+    "cp.real(cp.quad_form(k, H)) + cp.real(2j * cp.sum(k) - (1 - 3j) * k[0])",
+    "cp.sum(one * x) + cp.sum(x / one) + cp.sum(one + X)",
+    "cp.sum(cp.huber(x, lam)) + cp.geo_mean(x, [1, 0, 2])",
+    "cp.sum(x / (y / 2)) - cp.sum(-x / y) + cp.sum(x / 2 - y) / -3",
+    "cp.sum(T + 1) + cp.sum(cp.multiply(cp.hstack([T, T]), np.arange(48.0).reshape(2, 6, 4)))",
+    "cp.sum(cp.reshape(M, (2, 3), order='C') @ c) - cp.sum(cp.reshape(M, (2, 3), order='F') @ c)",
+    "cp.quad_over_lin(t, s) + cp.norm(t) + cp.norm(col)",
+    "cp.suppfunc(x, [cp.norm(x) <= 1, x >= 0])(y) + cp.transforms.indicator([x >= 0, t <= 9])",
+    "partial_optimize(cp.Problem(cp.Minimize(cp.norm(x - y)), [x >= lam]), opt_vars=[x])",
 )
 
 
 def expression(source: str) -> Any:
-    return eval(
-        source, {"cp": cp, "np": np, "sparse": sparse, "A": A, "b": b, "c": c, "S": S}, _leaves()
-    )
+    known = {"cp": cp, "np": np, "sparse": sparse, "partial_optimize": partial_optimize}
+    return eval(source, known | {"A": A, "b": b, "c": c, "S": S, "H": H}, _leaves())
 
 
 def _constrained() -> cp.Problem:
@@ -127,6 +139,7 @@ def _constrained() -> cp.Problem:
         X << 2 * np.eye(3),
         cp.SOC(t, x), cp.ExpCone(t, s, t + 1), cp.PowCone3D(t, s, t, 0.25), cp.NonNeg(x - c),
         cp.Zero(c @ x - 1), cp.SOC(x, v["M"], axis=1), cp.sum(x) <= v["lam"], 2 * t >= s,
+        v["one"] <= x, cp.PowConeND(x, t, np.array([0.2, 0.3, 0.5])),
     ]  # fmt: skip
     return cp.Problem(cp.Minimize(t), rows)
 
@@ -135,14 +148,31 @@ def _attributes() -> cp.Problem:
     f, k = cp.Variable(4, name="f", boolean=True), cp.Variable(2, name="k", integer=True)
     P, d = cp.Variable((2, 2), name="P", PSD=True), cp.Variable((2, 2), name="d", diag=True)
     u = cp.Variable(3, name="u", bounds=[-1, 2])
+    h, m = cp.Variable((2, 2), name="h", hermitian=True), cp.Variable(3, name="m", bounds=[None, 1])
+    some = cp.Variable(3, name="some", boolean=[(0,), (2,)])
+    s = cp.Variable((2, 2), name="s", sparsity=(np.array([0]), np.array([1])))
     total = cp.sum(f) + cp.sum(k) + cp.trace(P) + cp.trace(d) + cp.sum(u) + cp.sum(cp.Variable(2))
+    total += cp.real(cp.trace(h)) + cp.sum(m) + cp.sum(some) + cp.sum(s)
     return cp.Problem(cp.Maximize(total), [f <= 1, cp.FiniteSet(k[0], [1, 2, 3])])
 
 
 def _names() -> cp.Problem:
     """Names that mean something to LaTeX, XML or Python."""
-    names = ("a_b%", "lambda", "x<y>&", "Sigma_max", "$\\frac{", "import", "w w", "α", "1st", "np")
-    return cp.Problem(cp.Minimize(sum(cp.Variable(name=name) for name in names)))
+    names = (
+        "a_b%",
+        "lambda",
+        "x<y>&",
+        "Sigma_max",
+        "$\\frac{",
+        "import",
+        "w w",
+        "α",
+        "1st",
+        "np",
+        "",
+    )
+    total = sum(cp.Variable(name=name) for name in names)
+    return cp.Problem(cp.Minimize(total), [(total >= np.inf).set_label("λ_1 <&> 50%")])
 
 
 def _of(source: str) -> Callable[[], cp.Problem]:
@@ -172,6 +202,11 @@ def place(problem: cp.Problem, seed: int) -> dict[str, Any]:
             value = value @ value.T + np.eye(len(value))
         elif variable.attributes["diag"]:
             value = np.diag(np.diag(value))
+        elif variable.attributes["complex"]:
+            value = value + 1j * rng.uniform(-1.0, 1.0, variable.shape)
+        elif variable.attributes["sparsity"]:
+            variable.value_sparse = sparse.coo_array(([0.5], variable.sparse_idx), variable.shape)
+            continue
         variable.save_value(sparse.dia_array(value) if variable.attributes["diag"] else value)
         values[variable.id] = value
     return values

@@ -21,6 +21,8 @@ from convexfs.solution import OPTIMAL
 if TYPE_CHECKING:
     import pandas as pd
 
+    from convexfs.study.outcomes import Frame
+
 #: Reasons of failures named at the end.
 SHOWN_FAILURES = 10
 #: What is shown of wrong claims, by column.
@@ -81,7 +83,7 @@ def _report(console: Console, folder: Path, keys: frozenset[str]) -> None:
     """Tables of this command's tasks; the folder may hold others."""
     from convexfs.batch.store import RESULTS
     from convexfs.study import profiles
-    from convexfs.study.outcomes import Frame, outcomes
+    from convexfs.study.outcomes import outcomes
 
     found: Frame = outcomes(folder)
     judged = found[found["key"].isin(keys)]
@@ -168,7 +170,7 @@ def _leaders_table(leaders: "pd.DataFrame") -> Table:
     return table
 
 
-def _claims_table(claims: "pd.DataFrame") -> Table:
+def _claims_table(claims: "Frame") -> Table:
     """What a solver wrongly says at an accuracy, one row each, with one of the problems."""
     table = _table("Wrong claims", "solver", "accuracy", "says", "problems", *RESIDUALS.values())
     table.add_column("one of them", overflow="fold")
@@ -176,21 +178,15 @@ def _claims_table(claims: "pd.DataFrame") -> Table:
         "infeasible, unbounded: of problems that have a proven optimum · "
         "primal, gap, objective off: the largest"
     )
-    groups = claims.groupby(["solver", "settings", "status"])
-    worst = (
-        groups[[*RESIDUALS]]
-        .max()
-        .assign(problems=groups.size(), example=groups["instance"].first())
-    )
-    for row in worst.reset_index().to_dict("records"):
-        numbers = [row[name] if row["status"] == OPTIMAL else math.nan for name in RESIDUALS]
+    for (solver, settings, status), rows in claims.groupby(["solver", "settings", "status"]):
+        largest = (rows[name].max() if status == OPTIMAL else math.nan for name in RESIDUALS)
         table.add_row(
-            row["solver"],
-            row["settings"],
-            row["status"],
-            str(row["problems"]),
-            *(_number(number, ".0e") for number in numbers),
-            Text(row["example"]),
+            solver,
+            settings,
+            status,
+            str(len(rows)),
+            *(_number(number, ".0e") for number in largest),
+            Text(rows["instance"].iloc[0]),
         )
     return table
 

@@ -38,6 +38,8 @@ class Column:
 COLUMNS = {
     "problem_class": Column("class"),
     "hyper": Column("hyper-parameters", "code"),
+    "instance": Column("instance", "code"),
+    "example": Column("example", "code"),
     "repeat": Column("repeat", "count"),
     "outcome": Column("outcome", "outcome"),
     "ok": Column("proven", "flag"),
@@ -48,6 +50,9 @@ COLUMNS = {
     "dual_residual": Column("dual residual", "residual"),
     "complementarity": Column("complementarity", "residual"),
     "gap": Column("gap", "residual"),
+    "objective_error": Column(
+        "objective off", "residual", title="relative distance from a proven objective"
+    ),
     "tol": Column("tolerance", "residual"),
     "success_rate": Column("success", "share", title="solved of tried"),
     "wrong_claims": Column("wrong claims", "bad", title="called optimal, but refused"),

@@ -6,7 +6,8 @@ import csv
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,14 @@ def select(arguments: argparse.Namespace) -> int:
     settings = dict(_assignment(text) for text in arguments.set)
     if arguments.solver != "auto":
         settings["solver"] = arguments.solver
+    if arguments.method == "llfs":
+        settings.setdefault("verbose", 1)  # it draws a bar of its own
     fit = prepared(arguments.method, settings, arguments.top, arguments.seed)
     data = load(arguments.source, arguments.target, arguments.data, drop=arguments.drop)
     scaled = data.scaled(arguments.scale)
     training = scaled.training
     start = time.perf_counter()
-    with Console(stderr=True).status(
-        f"{arguments.method} on {training.n_samples} samples x {data.n_features} features"
-    ):
+    with _shown_on_stderr(arguments.method, training):
         outcome = fit(training)
     seconds = time.perf_counter() - start
     if arguments.out is not None:
@@ -54,6 +55,20 @@ def select(arguments: argparse.Namespace) -> int:
         )
         return 1
     return 0
+
+
+@contextmanager
+def _shown_on_stderr(method: str, data: Dataset) -> Iterator[None]:
+    """Show what is being waited for, on a terminal."""
+    from convexfs.compiling import announced
+
+    if method == "llfs":
+        yield
+        return
+    console = Console(stderr=True)
+    what = f"{method} on {data.n_samples} samples x {data.n_features} features"
+    with announced(console.print), console.status(what):
+        yield
 
 
 def _check_targets(arguments: argparse.Namespace) -> None:

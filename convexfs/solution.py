@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-OPTIMAL = "optimal"
+OPTIMAL, INFEASIBLE = "optimal", "infeasible"
 #: Statuses convexfs adds to cvxpy's own.
 ERROR, TIMEOUT, SKIPPED = "error", "timeout", "skipped"
 

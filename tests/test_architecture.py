@@ -93,10 +93,11 @@ def test_only_the_command_line_prints(path):
     assert "print" not in calls or room_of(path) == "cli"
 
 
-@pytest.mark.parametrize("name", ["certify", "cone_program"])
+@pytest.mark.parametrize("name", ["certify", "cone_program", "infeasibility"])
 def test_the_judge_knows_nothing_of_the_solver_call(name):
     own = {n for n in imports_of(PACKAGE / f"solving/{name}.py") if n.startswith("convexfs.")}
-    judges = {"convexfs.errors", "convexfs.solution", "convexfs.solving.cone_program"}
+    judges = {"convexfs.errors", "convexfs.solution"}
+    judges |= {"convexfs.solving.cone_program", "convexfs.solving.infeasibility"}
     assert {name.rpartition(".")[0] for name in own} <= judges
 
 

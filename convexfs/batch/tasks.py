@@ -32,7 +32,7 @@ from convexfs.errors import (
 )
 from convexfs.formulations import FORMULATIONS
 from convexfs.methods.step import solve_step
-from convexfs.solution import OPTIMAL, SKIPPED, TIMEOUT, Certificate, Solution
+from convexfs.solution import INFEASIBLE, OPTIMAL, SKIPPED, TIMEOUT, Certificate, Solution
 
 log = logging.getLogger(__name__)
 
@@ -284,8 +284,9 @@ def _result(
 ) -> Result:
     """The task's row, and its answer after the iterations that led to it."""
     refused = f"certificate {certificate}" if certificate.ok is False else ""
-    if not solution.solved and not certificate.ok:
-        refused = f"{solution.solver} says {solution.status}"
+    if not solution.solved and not (certificate.ok and solution.primal):
+        proven = ", which is proven" if certificate.ok else ""
+        refused = f"{solution.solver} says {solution.status}{proven}"
     row = {
         "status": solution.status,
         "failure": solution.failure or refused,
@@ -391,9 +392,10 @@ def _seed(task: Task, numeric: Callable[..., Any]) -> tuple[int, int]:
 def failure_kind(status: str, ok: bool | None) -> str:
     """How a finished task failed, in a word; empty if it did not.
 
-    A proven answer has not, whatever its solver says of it; one that is claimed
-    optimal but not proven is ``refused``.
+    A proven point has not, whatever its solver says of it; one that is claimed
+    optimal but not proven is ``refused``. Without a point a task has failed, also
+    where it is proven that there is none.
     """
     if status == OPTIMAL:
         return "refused" if ok is False else ""
-    return "" if status == SKIPPED or ok else status
+    return "" if status == SKIPPED or (ok and status != INFEASIBLE) else status

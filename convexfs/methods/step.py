@@ -147,8 +147,9 @@ def stated(
         frames = traceback.extract_tb(error.__traceback__)
         # Where the formula went wrong, not where a library noticed.
         place = [frame for frame in frames if "site-packages" not in frame.filename][-1]
+        said = " ".join(str(error).split())
         raise InputError(
-            f"the changed problem cannot be built: {type(error).__name__}: {error} "
+            f"the changed problem cannot be built: {type(error).__name__}: {said} "
             f"({place.filename}, line {place.lineno})"
         ) from error
     require_variable(problem, formulation.symbol, next(iter(offered.values())).shape[-1])

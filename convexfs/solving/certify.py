@@ -28,8 +28,9 @@ import numpy as np
 from cvxpy.constraints import Equality, Inequality
 
 from convexfs.errors import InputError
-from convexfs.solution import Certificate, Solution, symbols
+from convexfs.solution import INFEASIBLE, Certificate, Solution, symbols
 from convexfs.solving.cone_program import ConeProgram
+from convexfs.solving.infeasibility import refute
 
 BASIS = "cone program"
 #: A certificate allows this many times the accuracy asked of the solver.
@@ -53,11 +54,15 @@ def certify(problem: cp.Problem, solution: Solution, tol: float | None = None) -
     -------
     Certificate
         ``ok`` is None when the point is feasible but the solver returns no
-        multipliers (integer problems).
+        multipliers (integer problems). Of an answer that says ``infeasible`` it
+        tells whether multipliers were found here that leave no feasible point.
     """
     tol = SLACK * solution.tol if tol is None else tol
     if solution.solver == "native":
         raise InputError("native answers are certified by their formulation's gap, not here")
+    if solution.status == INFEASIBLE:
+        found = refute(ConeProgram.of(problem, solution.solver), tol)
+        return found or Certificate(np.inf, None, None, None, tol, "no proof of infeasibility")
     if not solution.primal or solution.cone is None:
         return Certificate(np.inf, None, None, None, tol, f"no point: {solution.status}")
     _place(problem, solution)

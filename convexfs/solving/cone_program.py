@@ -10,6 +10,7 @@ canonicalised afresh and shares no code with the call of a solver.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import cvxpy as cp
@@ -145,6 +146,8 @@ class ConeProgram:
 
 #: How far some rows lie outside a cone, relative to the sizes of their terms.
 Distance = Callable[[np.ndarray, np.ndarray], float]
+#: That a vector of multipliers lies in the dual cone, as constraints.
+Membership = Callable[[cp.Expression], list[Any]]
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,7 @@ class Cone:
     rows: slice
     violation: Distance
     dual_violation: Distance | None
+    dual: Membership | None = None
     is_equality: bool = False
     is_rowwise: bool = False
 
@@ -165,14 +169,16 @@ def _cones(constraints: list[Any], context: Any) -> Iterator[Cone]:
         start = rows.stop
         match constraint:
             case Zero():
-                yield Cone(rows, _nonzero, lambda y, sizes: 0.0, is_equality=True)
+                yield Cone(rows, _nonzero, lambda y, sizes: 0.0, lambda y: [], is_equality=True)
             case NonNeg():
-                yield Cone(rows, _negative, _negative, is_rowwise=True)
+                yield Cone(rows, _negative, _negative, lambda y: [y >= 0], is_rowwise=True)
             case SOC():
-                beyond = _of_whole(_second_order(constraint.cone_sizes()[0]))
-                yield Cone(rows, beyond, beyond)
+                size = constraint.cone_sizes()[0]
+                beyond = _of_whole(_second_order(size))
+                yield Cone(rows, beyond, beyond, partial(_in_second_order, size))
             case ExpCone():
-                yield Cone(rows, _of_whole(_exponential), _of_whole(_exponential_dual))
+                beyond, dual = _of_whole(_exponential), _of_whole(_exponential_dual)
+                yield Cone(rows, beyond, dual, _in_exponential_dual)
             case PSD():
                 beyond = _of_whole(_negative_eigenvalue(_square))
                 yield Cone(rows, beyond, beyond)
@@ -222,6 +228,11 @@ def _second_order(size: int) -> Callable[[np.ndarray], float]:
         return float(np.max(np.linalg.norm(X, axis=1) - t, initial=0.0))
 
     return beyond
+
+
+def _in_second_order(size: int, values: cp.Expression) -> list[Any]:
+    count = values.size // size
+    return [SOC(values[:count], cp.reshape(values[count:], (count, size - 1), order="C"), axis=1)]
 
 
 def _negative_eigenvalue(
@@ -277,6 +288,12 @@ def _exponential_dual(values: np.ndarray) -> float:
     by_v = np.where((u < 0) & (w > 0), raise_v, np.inf)
     to_face = np.maximum.reduce([np.abs(u), -v, -w])
     return _worst_of_nearest(by_w, by_v, to_face)
+
+
+def _in_exponential_dual(values: cp.Expression) -> list[Any]:
+    count = values.size // 3
+    u, v, w = values[:count], values[count : 2 * count], values[2 * count :]
+    return [ExpCone(-v, -u, np.e * w)]
 
 
 def _worst_of_nearest(*bounds: np.ndarray) -> float:

@@ -4,10 +4,10 @@ Table, page and export all read :func:`outcomes`, so they cannot show different 
 
 An answer is judged by its residuals, not by its solver's word: it is *solved* if the
 solver says ``optimal``, every residual is at most ten times the accuracy asked for, and
-the solver kept its time limit. With a solver's own default accuracy the bound is
-``SLACK * DEFAULT_ACCURACY`` = 1e-4 for all: ten times the 1e-5 that most first-order
-solvers default to, and a hundredth of the 1 % of the largest weight at which features
-are selected.
+the solver kept its time limit; or if it says ``infeasible`` and multipliers prove it. With
+a solver's own default accuracy the bound is ``SLACK * DEFAULT_ACCURACY`` = 1e-4 for all: ten
+times the 1e-5 that most first-order solvers default to, and a hundredth of the 1 % of the
+largest weight at which features are selected.
 
 A *wrong claim* is an ``optimal`` about a point that is not feasible (primal residual beyond
 the bound) or not optimal (objective farther than the bound from a proven one of the same
@@ -34,7 +34,7 @@ from convexfs.batch.store import Store, unpack
 from convexfs.batch.tasks import DEFAULT_ACCURACY
 from convexfs.errors import InputError
 from convexfs.formulations import FORMULATIONS
-from convexfs.solution import OPTIMAL, SKIPPED, TIMEOUT
+from convexfs.solution import INFEASIBLE, OPTIMAL, SKIPPED, TIMEOUT
 
 #: A DataFrame or Series inside: pandas' own hints mislead a type checker.
 Frame = Any
@@ -45,7 +45,7 @@ DEFAULT = "default"
 #: An answer may be this many times less accurate than was asked for.
 SLACK = 10.0
 #: Claims about a problem that has a proven optimum, hence false.
-DENIALS = ("infeasible", "unbounded")
+DENIALS = (INFEASIBLE, "unbounded")
 RESIDUALS = ["primal_residual", "dual_residual", "complementarity", "gap"]
 #: Bases of answers that nothing but another answer can prove.
 BY_PROOF, BY_BEST = "objective of a proven answer", "best objective known"
@@ -328,6 +328,7 @@ def _outcome(frame: Frame, off: Frame) -> Frame:
         ((refused & ~good) | (denies & proven), WRONG),
         ((frame["status"] == TIMEOUT) | late, TIMEOUT),
         (claims & ~refused, SOLVED),
+        ((frame["status"] == INFEASIBLE) & frame["ok"].fillna(False), SOLVED),
     ]
     cases = [np.asarray(case, dtype=bool) for case, _ in chosen]
     found = np.select(cases, [name for _, name in chosen], FAILED)

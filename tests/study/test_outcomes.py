@@ -190,6 +190,16 @@ def test_a_denial_that_nobody_disproves_is_a_failure(folder):
     assert told == {"k0": "failed", "k1": "solved", "k2": "wrong claim"}
 
 
+def test_a_proven_infeasibility_is_solved_and_an_optimum_of_it_a_wrong_claim(folder):
+    refutation = PROVEN | {"complementarity": None, "basis": "Farkas multipliers"}
+    told = folder(
+        ({"status": "infeasible", "objective": None, "solve_seconds": 0.5}, refutation),
+        ({"solver": "QPALM"}, PROVEN | {"primal_residual": 0.1, "ok": False}),
+    )
+    assert verdicts(told) == {"k0": "solved", "k1": "wrong claim"}
+    assert outcomes(told)["charged_seconds"].iloc[0] == 0.5
+
+
 @pytest.mark.parametrize("status", ["optimal_inaccurate", "user_limit", "error", "solver_error"])
 def test_a_solver_that_says_it_is_unsure_has_failed(folder, status):
     assert verdicts(folder(({"status": status}, PROVEN))) == {"k0": "failed"}

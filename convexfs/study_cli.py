@@ -175,7 +175,7 @@ def _claims_table(claims: "Frame") -> Table:
     table = _table("Wrong claims", "solver", "accuracy", "says", "problems", *RESIDUALS.values())
     table.add_column("one of them", overflow="fold")
     table.caption = (
-        "infeasible, unbounded: of problems that have a proven optimum · "
+        "infeasible, unbounded: of problems that have a proven optimum, or proven infeasible · "
         "primal, gap, objective off: the largest"
     )
     for (solver, settings, status), rows in claims.groupby(["solver", "settings", "status"]):

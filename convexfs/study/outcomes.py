@@ -12,7 +12,8 @@ largest weight at which features are selected.
 A *wrong claim* is an ``optimal`` about a point that is not feasible (primal residual beyond
 the bound) or not optimal (objective farther than the bound from a proven one of the same
 problem; where nobody has proven any, gap beyond the bound), or an ``infeasible`` or
-``unbounded`` about a problem that has a proven optimum. Solvers that say they are unsure
+``unbounded`` about a problem that has a proven optimum, or an ``unbounded`` about one that
+is proven infeasible. Solvers that say they are unsure
 (``optimal_inaccurate``, ``user_limit``) have *failed*, and so have those whose point is
 good but whose multipliers do not prove it: unproven is not wrong.
 
@@ -44,7 +45,7 @@ OUTCOMES = (SOLVED, WRONG, FAILED, TIMEOUT, SKIPPED)
 DEFAULT = "default"
 #: An answer may be this many times less accurate than was asked for.
 SLACK = 10.0
-#: Claims about a problem that has a proven optimum, hence false.
+#: False of a problem that has a proven optimum.
 DENIALS = (INFEASIBLE, "unbounded")
 RESIDUALS = ["primal_residual", "dual_residual", "complementarity", "gap"]
 #: Bases of answers that nothing but another answer can prove.
@@ -316,23 +317,28 @@ def _senses(frame: Frame) -> Frame:
 def _outcome(frame: Frame, off: Frame) -> Frame:
     """The verdicts; `off` are objectives that are not optimal."""
     claims = frame["status"] == OPTIMAL
+    infeasible = frame["status"] == INFEASIBLE
     denies = frame["status"].isin(DENIALS)
-    proven = (claims & frame["ok"].fillna(False)).groupby(
-        [frame["instance"], frame["repeat"]]
-    ).transform("any")  # fmt: skip
+    settled = frame["ok"].fillna(False)
+    proven, refuted = (_of_anyone(frame, said & settled) for said in (claims, infeasible))
     good = (frame["primal_residual"] <= allowed(frame)) & ~off
     refused = claims & ~frame["ok"].fillna(True)
     late = frame["solve_seconds"] > frame["time_limit"]
     chosen = [
         (frame["status"] == SKIPPED, SKIPPED),
-        ((refused & ~good) | (denies & proven), WRONG),
+        ((refused & ~good) | (denies & proven) | (denies & ~infeasible & refuted), WRONG),
         ((frame["status"] == TIMEOUT) | late, TIMEOUT),
         (claims & ~refused, SOLVED),
-        ((frame["status"] == INFEASIBLE) & frame["ok"].fillna(False), SOLVED),
+        (infeasible & settled, SOLVED),
     ]
     cases = [np.asarray(case, dtype=bool) for case, _ in chosen]
     found = np.select(cases, [name for _, name in chosen], FAILED)
     return pd.Series(found, index=frame.index, dtype="string")
+
+
+def _of_anyone(frame: Frame, known: Frame) -> Frame:
+    """Whether something is known of a task's problem by any solver."""
+    return known.groupby([frame["instance"], frame["repeat"]]).transform("any")
 
 
 def _charged(frame: Frame) -> Frame:

@@ -195,8 +195,9 @@ def test_a_proven_infeasibility_is_solved_and_an_optimum_of_it_a_wrong_claim(fol
     told = folder(
         ({"status": "infeasible", "objective": None, "solve_seconds": 0.5}, refutation),
         ({"solver": "QPALM"}, PROVEN | {"primal_residual": 0.1, "ok": False}),
+        ({"solver": "ECOS", "status": "unbounded", "objective": None},),
     )
-    assert verdicts(told) == {"k0": "solved", "k1": "wrong claim"}
+    assert verdicts(told) == {"k0": "solved", "k1": "wrong claim", "k2": "wrong claim"}
     assert outcomes(told)["charged_seconds"].iloc[0] == 0.5
 
 

@@ -66,10 +66,10 @@ def overview(folder: Path, frame: Frame) -> Part:
         ("folder", folder),
     ]
     lead = (
-        "A task is solved when its solver calls it optimal (or infeasible) in time and the certificate, computed "
-        "from the problem and not taken from the solver, proves it. A wrong claim is an answer "
-        "called optimal that is not feasible or not optimal, or a solvable problem called "
-        "infeasible or unbounded. What is only unproven has failed."
+        "A task is solved when its solver calls it optimal (or infeasible) in time and the "
+        "certificate, computed from the problem and not taken from the solver, proves it. A "
+        "wrong claim is an answer called optimal that is not feasible or not optimal, or a "
+        "solvable problem called infeasible or unbounded. What is only unproven has failed."
     )
     return Part(Section("overview", "What was run", lead, tiles(numbers) + facts(told)))
 

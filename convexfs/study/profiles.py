@@ -54,11 +54,9 @@ SUMMARY = [
     "settings", "solver", "instances", "of", "tried", *COUNTS, "unproven", "success_rate", *SECONDS,
     "times_best", "par10", "compile_seconds", "error",
 ]  # fmt: skip
-RANKING = [*SCOPE, "rank", "solver", "solved", "success_rate", *SECONDS, "error"]
-LEADERS = [
-    *SCOPE, "fastest", "seconds", "second", "lead", "lead_low", "lead_high", "clear",
-    "most_accurate", "error",
-]  # fmt: skip
+LEAD = ["lead", "lead_low", "lead_high", "clear"]
+RANKING = [*SCOPE, "rank", "solver", "solved", "success_rate", *SECONDS, *LEAD, "error"]
+LEADERS = [*SCOPE, "fastest", "seconds", "second", *LEAD, "most_accurate", "error"]
 
 
 def summary(outcomes: Frame) -> pd.DataFrame:
@@ -264,18 +262,23 @@ def ranking(outcomes: Frame) -> pd.DataFrame:
     -------
     DataFrame
         ``settings, problem_class, scope, instances, rank, solver, solved, success_rate,
-        seconds, seconds_low, seconds_high, error``. ``scope`` is ``all``, or ``native``:
-        only the instances that have a native twin, where these are not all. ``error`` is
-        the geometric mean over what the solver solved.
+        seconds, seconds_low, seconds_high, lead, lead_low, lead_high, clear, error``.
+        ``scope`` is ``all``, or ``native``: only the instances that have a native twin,
+        where these are not all. The lead is over the next in rank, as in :func:`leaders`.
+        ``error`` is the geometric mean over what the solver solved.
     """
-    rows = [
-        {**scope, "solver": solver, **_success(own), **_seconds(_logs(own))}
-        for scope, group in _scopes(outcomes)
-        for solver, own in group.groupby("solver")
-    ]
-    table: Frame = pd.DataFrame(rows, columns=RANKING).sort_values([*SCOPE, "seconds"])
-    table["rank"] = table.groupby(SCOPE).cumcount() + 1
-    return table.reset_index(drop=True)
+    rows = [row for scope, group in _scopes(outcomes) for row in _ranked(scope, group)]
+    return pd.DataFrame(rows, columns=RANKING).sort_values(SCOPE, kind="stable", ignore_index=True)
+
+
+def _ranked(scope: dict[str, Any], group: Frame) -> Iterator[dict[str, Any]]:
+    seconds = {solver: _seconds(_logs(own)) for solver, own in group.groupby("solver")}
+    names = sorted(seconds, key=lambda solver: seconds[solver]["seconds"])
+    for place, solver in enumerate(names):
+        behind = names[place + 1] if place + 1 < len(names) else None
+        told = {**scope, "rank": place + 1, "solver": solver, **seconds[solver]}
+        own = group[group["solver"] == solver]
+        yield {**told, **_success(own), **_lead(group, solver, behind)}
 
 
 def _success(own: Frame) -> dict[str, float]:

@@ -13,7 +13,14 @@ from convexfs.study.figures import Figure
 from convexfs.study.outcomes import FAILED, SOLVED, WRONG, Frame
 from convexfs.study.page.assemble import Section, escape, facts, figure_place, table_place, tiles
 from convexfs.study.page.columns import Table
-from convexfs.study.profiles import CONFIDENCE, leaders, reasons, summary, wrong_claims
+from convexfs.study.profiles import (
+    CONFIDENCE,
+    leaders,
+    ranking,
+    reasons,
+    summary,
+    wrong_claims,
+)
 
 #: Columns shown at first; the others are a click away.
 SHOWN_ROWS = [
@@ -93,10 +100,13 @@ def best(frame: Frame) -> Part | None:
         return None
     lead = (
         "Among the solvers that take every problem of a class. A lead is how many times as "
-        "long the second takes; it is clear when its whole interval is above 1."
+        "long the next takes; it is clear when its whole interval is above 1. The leaders are "
+        "sought among those that solved the most; in the ranking what is not solved is charged."
     )
-    place = table_place("leaders", "Leaders")
-    return Part(Section("leaders", "Leaders", lead, place), {"leaders": Table.of(table)})
+    everyone = f"<h3>Ranking</h3>{table_place('ranking', 'Ranking')}"
+    section = Section("leaders", "Leaders", lead, table_place("leaders", "Leaders") + everyone)
+    ranked = Table.of(ranking(frame))
+    return Part(section, {"leaders": Table.of(table), "ranking": ranked})
 
 
 def failures(frame: Frame) -> Part | None:

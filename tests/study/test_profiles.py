@@ -228,6 +228,10 @@ def test_a_slow_day_of_the_machine_leaves_the_lead():
     assert row["clear"]
 
 
+#: Seconds of some solvers, not in the order of their names.
+TIMES = {"A": 4.0, "B": 1.0, "C": 2.0}
+
+
 def test_easy_problems_alone_win_nothing():
     """B takes only the easy problem; A is compared with C on both, with B on neither."""
     frame = rows(
@@ -253,6 +257,17 @@ def test_native_twins_are_compared_where_they_are():
     assert table.loc["native", "fastest"] == "native"
     assert table.loc["native", "second"] == "B"
     assert table["instances"].to_dict() == {"all": 2, "native": 1}
+
+
+def test_every_rank_has_its_lead_over_the_next():
+    day = [1.0, 1.1, 0.9]
+    frame = pd.concat([repeated(name, [size * t for t in day]) for name, size in TIMES.items()])
+    table = ranking(frame).set_index("solver")
+    assert table["rank"].to_dict() == {"B": 1, "C": 2, "A": 3}
+    assert table.loc["B", "lead"] == pytest.approx((2 + SHIFT) / (1 + SHIFT), rel=1e-2)
+    assert table.loc["C", "lead"] == pytest.approx((4 + SHIFT) / (2 + SHIFT), rel=1e-2)
+    assert table["clear"].to_dict() == {"B": True, "C": True, "A": False}
+    assert math.isnan(table.loc["A", "lead"])
 
 
 def test_failures_cost_the_limit_in_the_ranking():

@@ -23,6 +23,10 @@ from convexfs.study.profiles import (
 )
 
 #: Columns shown at first; the others are a click away.
+SHOWN_RANKING = [
+    "settings", "problem_class", "scope", "instances", "rank", "solver", "success_rate", "seconds",
+    "lead", "lead_low", "lead_high", "clear", "error",
+]  # fmt: skip
 SHOWN_ROWS = [
     "problem", "data", "hyper", "problem_class", "settings", "solver", "repeat", "outcome",
     "objective", "error", "solve_seconds", "wall_seconds", "failure",
@@ -105,7 +109,7 @@ def best(frame: Frame) -> Part | None:
     )
     everyone = f"<h3>Ranking</h3>{table_place('ranking', 'Ranking')}"
     section = Section("leaders", "Leaders", lead, table_place("leaders", "Leaders") + everyone)
-    ranked = Table.of(ranking(frame))
+    ranked = Table.of(ranking(frame), _varied(frame, SHOWN_RANKING))
     return Part(section, {"leaders": Table.of(table), "ranking": ranked})
 
 

@@ -10,7 +10,6 @@ canonicalised afresh and shares no code with the call of a solver.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import cvxpy as cp
@@ -26,6 +25,8 @@ from convexfs.errors import InputError
 
 #: Terms below this share of the objective's largest coefficient are judged by that share.
 NEGLIGIBLE = 1e-3
+#: Multipliers are moved into a dual cone this far, relative to their own size.
+MARGIN = 1e-6
 #: Side of a quadratic objective's matrix above which its lowest eigenvalue is only searched for.
 LARGEST_DENSE = 1000
 
@@ -54,15 +55,15 @@ class ConeProgram:
         program, _ = Chain(reductions=chain.reductions[:-1]).apply(problem)
         parts = program.apply_parameters(quad_obj=program.P is not None)
         P, (q, d, A, b) = (None, parts) if program.P is None else (parts[0], parts[1:])
-        lower, upper = program.lower_bounds, program.upper_bounds
+        lower, upper = _bounds(program, q.size)
         return cls(
             P=P,
             q=np.ravel(q),
             d=float(np.squeeze(d)),
             A=A,
             b=np.ravel(b),
-            lower=np.full(q.size, -np.inf) if lower is None else np.ravel(lower),
-            upper=np.full(q.size, np.inf) if upper is None else np.ravel(upper),
+            lower=lower,
+            upper=upper,
             cones=tuple(_cones(program.constraints, chain.solver_context)),
         )
 
@@ -144,10 +145,27 @@ class ConeProgram:
         return negated
 
 
+def _bounds(program: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Least and largest values of the variables; boolean ones are relaxed to 0 .. 1."""
+    lower, upper = program.lower_bounds, program.upper_bounds
+    lower = np.full(size, -np.inf) if lower is None else np.array(lower, dtype=float).ravel()
+    upper = np.full(size, np.inf) if upper is None else np.array(upper, dtype=float).ravel()
+    boolean = [index for (index,) in program.x.boolean_idx]
+    lower[boolean] = np.maximum(lower[boolean], 0.0)
+    upper[boolean] = np.minimum(upper[boolean], 1.0)
+    return lower, upper
+
+
 #: How far some rows lie outside a cone, relative to the sizes of their terms.
 Distance = Callable[[np.ndarray, np.ndarray], float]
-#: That a vector of multipliers lies in the dual cone, as constraints.
-Membership = Callable[[cp.Expression], list[Any]]
+
+
+@dataclass(frozen=True)
+class Dual:
+    """A dual cone: membership as constraints, and the way into it, by MARGIN where it is curved."""
+
+    membership: Callable[[cp.Expression], list[Any]]
+    inside: Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -157,9 +175,13 @@ class Cone:
     rows: slice
     violation: Distance
     dual_violation: Distance | None
-    dual: Membership | None = None
+    dual: Dual | None = None
     is_equality: bool = False
     is_rowwise: bool = False
+
+
+ANYTHING = Dual(lambda y: [], lambda y: y)
+NONNEGATIVE = Dual(lambda y: [y >= 0], lambda y: np.maximum(y, 0.0))
 
 
 def _cones(constraints: list[Any], context: Any) -> Iterator[Cone]:
@@ -169,16 +191,16 @@ def _cones(constraints: list[Any], context: Any) -> Iterator[Cone]:
         start = rows.stop
         match constraint:
             case Zero():
-                yield Cone(rows, _nonzero, lambda y, sizes: 0.0, lambda y: [], is_equality=True)
+                yield Cone(rows, _nonzero, lambda y, sizes: 0.0, ANYTHING, is_equality=True)
             case NonNeg():
-                yield Cone(rows, _negative, _negative, lambda y: [y >= 0], is_rowwise=True)
+                yield Cone(rows, _negative, _negative, NONNEGATIVE, is_rowwise=True)
             case SOC():
                 size = constraint.cone_sizes()[0]
                 beyond = _of_whole(_second_order(size))
-                yield Cone(rows, beyond, beyond, partial(_in_second_order, size))
+                yield Cone(rows, beyond, beyond, _second_order_dual(size))
             case ExpCone():
                 beyond, dual = _of_whole(_exponential), _of_whole(_exponential_dual)
-                yield Cone(rows, beyond, dual, _in_exponential_dual)
+                yield Cone(rows, beyond, dual, EXPONENTIAL_DUAL)
             case PSD():
                 beyond = _of_whole(_negative_eigenvalue(_square))
                 yield Cone(rows, beyond, beyond)
@@ -230,9 +252,20 @@ def _second_order(size: int) -> Callable[[np.ndarray], float]:
     return beyond
 
 
-def _in_second_order(size: int, values: cp.Expression) -> list[Any]:
-    count = values.size // size
-    return [SOC(values[:count], cp.reshape(values[count:], (count, size - 1), order="C"), axis=1)]
+def _second_order_dual(size: int) -> Dual:
+    """The cone itself, with room: (1 + MARGIN) norm(X) <= t."""
+
+    def membership(values: cp.Expression) -> list[Any]:
+        count = values.size // size
+        X = cp.reshape(values[count:], (count, size - 1), order="C")
+        return [SOC(values[:count], (1.0 + MARGIN) * X, axis=1)]
+
+    def inside(values: np.ndarray) -> np.ndarray:
+        count = values.size // size
+        norms = np.linalg.norm(values[count:].reshape(count, size - 1), axis=1)
+        return np.concatenate([np.maximum(values[:count], (1.0 + MARGIN) * norms), values[count:]])
+
+    return Dual(membership, inside)
 
 
 def _negative_eigenvalue(
@@ -293,7 +326,25 @@ def _exponential_dual(values: np.ndarray) -> float:
 def _in_exponential_dual(values: cp.Expression) -> list[Any]:
     count = values.size // 3
     u, v, w = values[:count], values[count : 2 * count], values[2 * count :]
-    return [ExpCone(-v, -u, np.e * w)]
+    return [ExpCone(-v, -u, np.e / (1.0 + MARGIN) * w)]
+
+
+def _into_exponential_dual(values: np.ndarray) -> np.ndarray:
+    """Raise w or v, whichever needs less, until -u exp(v/u) (1 + MARGIN) <= e w."""
+    u, v, w = values.reshape(3, -1)
+    u, w = np.minimum(u, 0.0), np.maximum(w, 0.0)
+    with np.errstate(all="ignore"):
+        least_w = -u * np.exp(v / u - 1.0) * (1.0 + MARGIN)
+        least_v = u * (1.0 + np.log(w / (-u * (1.0 + MARGIN))))
+    flat = u == 0
+    least_w, least_v = np.where(flat, 0.0, least_w), np.where(flat, 0.0, least_v)
+    by_v = flat | (least_v - v < least_w - w)
+    return np.concatenate(
+        [u, np.where(by_v, np.maximum(v, least_v), v), np.where(by_v, w, np.maximum(w, least_w))]
+    )
+
+
+EXPONENTIAL_DUAL = Dual(_in_exponential_dual, _into_exponential_dual)
 
 
 def _worst_of_nearest(*bounds: np.ndarray) -> float:

@@ -162,7 +162,7 @@ def _leaders_table(leaders: "pd.DataFrame") -> Table:
             _number(row["seconds"]),
             row["second"] if isinstance(row["second"], str) else "-",
             _number(row["lead"]),
-            _interval(row["lead_low"], row["lead_high"]),
+            _interval(row["lead_low"], row["lead_high"], ".3g"),
             "yes" if row["clear"] else "no",
             row["most_accurate"],
             _number(row["error"], ".0e"),
@@ -207,8 +207,8 @@ def _number(value: float, form: str = ".3g") -> str:
     return "-" if value != value else f"{value:{form}}"
 
 
-def _interval(low: float, high: float) -> str:
-    return "-" if low != low else f"{low:.2g}…{high:.2g}"
+def _interval(low: float, high: float, form: str = ".2g") -> str:
+    return "-" if low != low else f"{low:{form}}…{high:{form}}"
 
 
 COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {

@@ -39,13 +39,13 @@ def _same(*names: str) -> Callable[[float], Options]:
     return lambda value: dict.fromkeys(names, value)
 
 
-def _interior(*names: str) -> Callable[[float], Options]:
-    """Interior-point options: a hundredth of the tolerance.
+def _interior(*names: str, least: float = 1e-9) -> Callable[[float], Options]:
+    """Interior-point options: a hundredth of the tolerance, but not below what can be reached.
 
     It costs an iteration or two, and an answer errs by the square root of its
     gap wherever the optimum is curved, as RELIEF's weights do.
     """
-    return lambda tol: dict.fromkeys(names, min(tol, max(0.01 * tol, 1e-9)))
+    return lambda tol: dict.fromkeys(names, min(tol, max(0.01 * tol, least)))
 
 
 def _nothing(_: float) -> Options:
@@ -199,7 +199,8 @@ _ROWS = (
     ),
     Backend(
         "CVXOPT", "cvxopt", "GPL-3.0", _CONIC | {SEMIDEFINITE},
-        accuracy=_interior("abstol", "reltol", "feastol"), extra="solvers", tested=True,
+        accuracy=_interior("abstol", "reltol", "feastol", least=1e-8), extra="solvers",
+        tested=True,
         faults=("an iteration limit is an exception, not a status", "no time limit of its own",
                 "its redundant rows are sought by ARPACK, which may not converge"),
     ),

@@ -24,8 +24,8 @@ from convexfs.study.profiles import (
 
 #: Columns shown at first; the others are a click away.
 SHOWN_RANKING = [
-    "settings", "problem_class", "scope", "instances", "rank", "solver", "success_rate", "seconds",
-    "lead", "lead_low", "lead_high", "clear", "error",
+    "settings", "problem_class", "scope", "rank", "solver", "success_rate", "seconds", "lead",
+    "lead_low", "lead_high", "clear",
 ]  # fmt: skip
 SHOWN_ROWS = [
     "problem", "data", "hyper", "problem_class", "settings", "solver", "repeat", "outcome",

@@ -392,9 +392,8 @@ def _seed(task: Task, numeric: Callable[..., Any]) -> tuple[int, int]:
 def failure_kind(status: str, ok: bool | None) -> str:
     """How a finished task failed, in a word; empty if it did not.
 
-    A proven point has not, whatever its solver says of it; one that is claimed
-    optimal but not proven is ``refused``. Without a point a task has failed, also
-    where it is proven that there is none.
+    A proven point has not, whatever its solver says of it; one that is claimed optimal but not
+    proven is ``refused``. Without a point a task has failed, also if there is provably none.
     """
     if status == OPTIMAL:
         return "refused" if ok is False else ""

@@ -13,9 +13,9 @@ A *wrong claim* is an ``optimal`` about a point that is not feasible (primal res
 the bound) or not optimal (objective farther than the bound from a proven one of the same
 problem; where nobody has proven any, gap beyond the bound), or an ``infeasible`` or
 ``unbounded`` about a problem that has a proven optimum, or an ``unbounded`` about one that
-is proven infeasible. Solvers that say they are unsure
-(``optimal_inaccurate``, ``user_limit``) have *failed*, and so have those whose point is
-good but whose multipliers do not prove it: unproven is not wrong.
+is proven infeasible. Solvers that say they are unsure (``optimal_inaccurate``,
+``user_limit``) have *failed*, and so have those whose point is good but whose multipliers do
+not prove it: unproven is not wrong.
 
 Answers without multipliers (integer problems, solvers that return none) cannot be proven
 by themselves. Their gap is the distance of their objective from a proven one of the same

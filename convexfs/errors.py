@@ -70,7 +70,9 @@ def check_number(
     convexfs.errors.InputError: n_neighbors must be a whole number of at least 1, not 0
     """
     kinds: Any = Integral if whole else Real
-    is_number = isinstance(value, kinds) and not isinstance(value, bool) and math.isfinite(value)
+    is_number = isinstance(value, kinds) and not isinstance(value, bool)
+    # An integer is finite, but may be too large to ask as a float.
+    is_number = is_number and (isinstance(value, Integral) or math.isfinite(value))
     if is_number and (low < value < high if open_ends else low <= value <= high):
         return
     kind = "a whole number" if whole else "a number"

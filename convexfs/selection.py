@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.baselines import PROJECTIONS, SELECTORS, projection, selector
-from convexfs.data import Dataset
+from convexfs.data import Dataset, constant_columns
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.estimators import ESTIMATORS, estimator
 from convexfs.pictures import weight_bars
@@ -119,9 +119,12 @@ def _comparator(
     def fit(data: Dataset) -> Outcome:
         _check_top(top, data)
         scores = rank(data.X, data.y, **parameters)
+        constant = constant_columns(data.X)
         support = scores > RELEVANT_SHARE * scores.max(initial=0.0)
         if top is not None:
-            support = np.isin(np.arange(len(scores)), np.argsort(-scores, kind="stable")[:top])
+            order = np.lexsort((-scores, constant))
+            support = np.isin(np.arange(len(scores)), order[:top])
+        support &= ~constant
         return Outcome(
             **_selection(scores, support, data), weights_are="score", parameters=parameters
         )

@@ -76,6 +76,12 @@ class Solution:
         """Whether the solver claims an optimum."""
         return self.status == OPTIMAL
 
+    @property
+    def finite(self) -> bool:
+        """Whether all of the point, and its objective, are numbers."""
+        point = (np.isfinite(np.asarray(value)).all() for value in self.primal.values())
+        return self.objective is not None and bool(np.isfinite(self.objective)) and all(point)
+
     def after(self, earlier: "Solution | None") -> "Solution":
         """Return this answer, with the seconds of an earlier step of the same method added."""
         if earlier is None:
@@ -93,6 +99,8 @@ class Certificate:
     All four are relative: 0 is exact. ``ok`` is True when all are at most
     ``tol``, False when one is not, None when the point is feasible but no dual
     exists to prove it optimal. ``basis`` says what the numbers were computed on.
+
+    A NaN is never ok, wherever it is: :meth:`of` refuses any answer that is not finite.
     """
 
     primal_residual: float
@@ -102,14 +110,33 @@ class Certificate:
     tol: float
     basis: str
 
+    @classmethod
+    def of(
+        cls,
+        solution: Solution,
+        *,
+        tol: float,
+        basis: str,
+        primal_residual: float = 0.0,
+        dual_residual: float | None = None,
+        complementarity: float | None = None,
+        gap: float | None = None,
+    ) -> "Certificate":
+        """The certificate of `solution`, whose own numbers must be numbers to be judged."""
+        if not solution.finite:
+            primal_residual = np.nan
+        return cls(primal_residual, dual_residual, complementarity, gap, tol, basis)
+
     @property
     def worst(self) -> float:
-        """The largest residual; NaN if one of them is."""
+        """The largest residual; NaN if one of them is, or if none was computed."""
         parts = (self.primal_residual, self.dual_residual, self.complementarity, self.gap)
-        return float(np.max([part for part in parts if part is not None]))
+        known = [part for part in parts if part is not None]
+        return np.nan if self.primal_residual is None else float(np.max(known))
 
     @property
     def ok(self) -> bool | None:
+        """Whether the answer is proven, None if it cannot be; see the class."""
         if not self.worst <= self.tol:
             return False
         return None if self.gap is None else True

@@ -109,16 +109,27 @@ def _confidence(n_samples: int, n_features: int, delta: float, kernel: str) -> f
     return complexity + math.log(8 * cells / delta)
 
 
-def vc_dimension(n_spheres: int, gamma: float) -> int:
-    r"""Vapnik-Chervonenkis dimension :math:`h = L(\lceil 1/\gamma \rceil - 1)` of L spheres.
+def vc_dimension(n_clusters: int, gamma: float) -> int:
+    r"""Vapnik-Chervonenkis dimension :math:`h = L(\lceil 1/\gamma \rceil - 1)` of LLFS.
 
-    >>> vc_dimension(100, 0.2)
-    400
+    Parameters
+    ----------
+    n_clusters : int
+        L, the number of clusters the samples form (Sec. III-B): the paper takes the spheres
+        of one cluster for one. It is known for made-up data, else estimated, and at most the
+        number of spheres, which is that of the samples.
+    gamma : float in (0, 1)
+        The impurity a sphere may have.
+
+    Examples
+    --------
+    >>> vc_dimension(4, 0.2)
+    16
     """
-    check_number("n_spheres", n_spheres, 1, whole=True)
+    check_number("n_clusters", n_clusters, 1, whole=True)
     check_number("gamma", gamma, 0, 1, open_ends=True)
     # 1/(1/49) is a hair above 49, and its ceiling must not be 50.
-    return n_spheres * (math.ceil(1.0 / gamma * (1.0 - 1e-12)) - 1)
+    return n_clusters * (math.ceil(1.0 / gamma * (1.0 - 1e-12)) - 1)
 
 
 def llfs_risk_bound(training_error: float, n_samples: int, h: int, xi: float = 0.05) -> float:

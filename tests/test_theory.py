@@ -114,6 +114,14 @@ def test_the_ceiling_is_not_fooled_by_rounding():
     assert vc_dimension(1, 0.3) == 3
 
 
+def test_clusters_count_and_not_spheres():
+    """100 samples in three clusters at gamma = .2; 100 spheres would say 1.13, which is nothing."""
+    h = vc_dimension(n_clusters=3, gamma=0.2)
+    assert h == 12
+    assert llfs_risk_bound(0.0, 100, h) == pytest.approx(0.71, abs=0.005)
+    assert llfs_risk_bound(0.0, 100, vc_dimension(100, 0.2)) == pytest.approx(1.13, abs=0.005)
+
+
 def test_the_risk_bound_of_llfs_is_eq_15_and_falls_with_samples():
     h, xi, n = 10, 0.05, 100_000
     expected = 0.1 + math.sqrt((h * (math.log(2 * n / h) + 1) - math.log(xi / 4)) / n)

@@ -4,21 +4,19 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data import check_finite
+from convexfs.data import as_labels, as_matrix, check_finite, check_range
 from convexfs.errors import InputError
 
 
 def checked(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Float matrix and class codes 0 to K - 1, or one clear error."""
-    X, y = np.asarray(X), np.asarray(y)
-    if X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise InputError(f"X must be a matrix of numbers, not of shape {X.shape} and {X.dtype}")
+    X, names = as_matrix(X, "X"), getattr(X, "columns", None)
+    names = None if names is None else [str(name) for name in names]
+    check_finite(X, "X", names)
+    check_range(X, "X", names)
+    y = as_labels(y, "y")
     if y.shape != (len(X),):
         raise InputError(f"y must have one class for each of the {len(X)} rows of X")
-    if not X.size:
-        raise InputError(f"X is empty: it has {len(X)} rows and {X.shape[1]} columns")
-    X = X.astype(np.float64)
-    check_finite(X, "X")
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise InputError("y has a single class; ranking features needs samples of at least two")

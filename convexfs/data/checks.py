@@ -51,7 +51,7 @@ def check_finite(
     more = f" ({count} such cells in all)" if count > 1 else ""
     raise InputError(
         f"{where} contains {what} at data row {damaged[0].start + row + 1}, "
-        f"{_column(column, feature_names)}{more}; drop or impute such cells first"
+        f"{column_called(column, feature_names)}{more}; drop or impute such cells first"
     )
 
 
@@ -87,15 +87,19 @@ def require_two_classes(
         )
 
 
-def warn_constant_columns(X: np.ndarray, feature_names: Sequence[str] | None = None) -> None:
-    """Warn of columns with a single value: they are kept, but tell nothing."""
-    same = np.ones(X.shape[1], dtype=bool)
-    for rows in row_blocks(X):
-        same &= (X[rows] == X[0]).all(axis=0)
-    constant = np.flatnonzero(same).tolist()
-    if not constant:
+def warn_constant_columns(constant: np.ndarray, feature_names: Sequence[str] | None = None) -> None:
+    """Warn of columns with a single value: they are kept, but tell nothing and weigh nothing.
+
+    Parameters
+    ----------
+    constant : bool array (n_features,)
+        See :func:`convexfs.data.ranges.constant_columns`.
+    feature_names : sequence of str, optional
+    """
+    if not constant.any():
         return
-    names = [feature_names[j] if feature_names is not None else str(j + 1) for j in constant]
+    positions = np.flatnonzero(constant).tolist()
+    names = [feature_names[j] if feature_names is not None else str(j + 1) for j in positions]
     _warn(f"constant {_listing('column', 'columns', names)} kept, but carrying no information")
 
 
@@ -151,6 +155,52 @@ def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) ->
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
         return np.ascontiguousarray(X, dtype=np.float64)
     return _matrix_of_frame(X, where, feature_names)
+
+
+def refuse_text(X: Any, where: str) -> None:
+    """Raise if a table's cells are text or dates, naming the columns.
+
+    Anything else that is no number is left to whoever converts the cells.
+    """
+    import pandas as pd
+
+    if not isinstance(X, pd.DataFrame):
+        X = np.asarray(X)
+        if X.ndim != 2 or X.dtype.kind in "biufc":
+            return
+        X = pd.DataFrame(X, columns=range(1, X.shape[1] + 1))
+    frame = X.infer_objects()
+    text = [j for j in range(frame.shape[1]) if _is_text_or_date(frame.iloc[:, j])]
+    if text:
+        raise _text_error(frame, text, where, "")
+
+
+def as_labels(y: Any, where: str) -> np.ndarray:
+    """Classes as an array that sorts: none missing, objects as what they are.
+
+    Raises
+    ------
+    InputError
+        If a label is missing, or if text and other things are mixed.
+    """
+    import pandas as pd
+
+    labels = np.asarray(y)
+    _refuse_missing(labels, where)
+    if labels.dtype.kind != "O":
+        return labels
+    labels = pd.Series(labels.ravel()).infer_objects().to_numpy().reshape(labels.shape)
+    kinds = {type(label) for label in labels.ravel().tolist()}
+    if str in kinds and len(kinds) > 1:
+        first, other = (
+            next(label for label in labels.ravel() if isinstance(label, str) is wanted)
+            for wanted in (True, False)
+        )
+        raise InputError(
+            f"{where} mixes text such as {first!r} with {type(other).__name__} such as {other!r}: "
+            "give all labels as text"
+        )
+    return labels
 
 
 def encode_labels(y: Any, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -231,13 +281,28 @@ def _matrix_of_frame(X: Any, where: str, feature_names: Sequence[str] | None) ->
     # a column without any value is not text: its missing cells are found later
     text = [j for j in other if frame.iloc[:, j].notna().any()]
     if text:
-        names, example = [str(frame.columns[j]) for j in text], _first_text(frame.iloc[:, text[0]])
-        out = "" if feature_names is None else f": {_how_to_drop(names)}"
-        raise InputError(
-            f"{where} holds text in {_listing('column', 'columns', names)}, such as "
-            f"'{example}'; encode text as numbers or leave such columns out{out}"
+        names = [str(frame.columns[j]) for j in text]
+        raise _text_error(
+            frame, text, where, "" if feature_names is None else f": {_how_to_drop(names)}"
         )
     return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _text_error(frame: Any, text: Sequence[int], where: str, out: str) -> InputError:
+    names, first = [str(frame.columns[j]) for j in text], frame.iloc[:, text[0]]
+    what = "dates" if first.dtype.kind in "mM" else "text"
+    return InputError(
+        f"{where} holds {what} in {_listing('column', 'columns', names)}, such as "
+        f"'{_first_text(first)}'; encode {what} as numbers or leave such columns out{out}"
+    )
+
+
+def _is_text_or_date(column: Any) -> bool:
+    if column.dtype.kind in "mMSU":
+        return True
+    if column.dtype.kind != "O":
+        return False
+    return column.map(lambda cell: isinstance(cell, str | bytes)).any()
 
 
 def _how_to_drop(names: Sequence[str]) -> str:
@@ -256,12 +321,7 @@ def _first_text(column: Any) -> object:
 def _discrete(labels: np.ndarray, where: str) -> np.ndarray:
     import pandas as pd
 
-    missing = np.flatnonzero(pd.isna(labels))
-    if missing.size:
-        raise InputError(
-            f"{where} has a missing value (NaN) at data row {missing[0] + 1} "
-            f"({missing.size} in all); drop these rows or label them"
-        )
+    _refuse_missing(labels, where)
     if labels.dtype.kind == "O":
         labels = pd.Series(labels).infer_objects().to_numpy()
     if labels.dtype.kind == "O":
@@ -279,7 +339,19 @@ def _discrete(labels: np.ndarray, where: str) -> np.ndarray:
     return labels.astype(np.int64)
 
 
-def _column(position: int, names: Sequence[str] | None) -> str:
+def _refuse_missing(labels: np.ndarray, where: str) -> None:
+    import pandas as pd
+
+    missing = np.flatnonzero(pd.isna(labels))
+    if missing.size:
+        raise InputError(
+            f"{where} has a missing value (NaN) at data row {missing[0] + 1} "
+            f"({missing.size} in all); drop these rows or label them"
+        )
+
+
+def column_called(position: int, names: Sequence[str] | None) -> str:
+    """A column by its name, or by its position where it has none."""
     return (
         f"column {position + 1} (counted from 1)"
         if names is None

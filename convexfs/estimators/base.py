@@ -13,73 +13,84 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from convexfs.data import check_classes, check_finite, warn_constant_columns
+from convexfs.data import (
+    as_labels,
+    check_classes,
+    check_finite,
+    check_largest,
+    check_range,
+    refuse_text,
+    warn_constant_columns,
+)
 from convexfs.errors import InputError, check_number
 
 #: Without n_features_to_select, weights above this share of the largest are kept.
 RELEVANT_SHARE = 0.01
+#: More threads or processes than any machine runs at once.
+_MOST_JOBS = 10_000
 
 
-class WeightSelector(SelectorMixin, BaseEstimator):
-    """Base of the estimators that give every feature a nonnegative weight.
+class NotNumbers(InputError, TypeError):
+    """Samples that cannot be converted to numbers; scikit-learn asks for a TypeError."""
 
-    A subclass has ``n_features_to_select``, ``solver_options``, ``n_jobs``,
-    ``random_state`` and ``verbose`` among its parameters and sets ``weights_`` in
-    ``fit``.
+
+class CheckedEstimator(BaseEstimator):
+    """Base of all estimators: samples, classes and common parameters are checked in one way.
+
+    A subclass has ``solver_options``, ``n_jobs``, ``random_state`` and ``verbose`` among its
+    parameters.
     """
 
     #: What `fit` wants samples to be, as scikit-learn's validation takes it.
     _layout: ClassVar[dict[str, Any]] = {"dtype": np.float64, "order": "C"}
 
-    n_features_to_select: int | None
     solver_options: Mapping[str, Any] | None
     n_jobs: int | None
     verbose: int
     n_features_in_: int
     random_state: Any
-    weights_: np.ndarray
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """The weights, under scikit-learn's name."""
-        check_is_fitted(self)
-        return self.weights_
+    #: Columns that had a single value in `fit`.
+    _constant: np.ndarray
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
 
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        weights, wanted = self.weights_, self.n_features_to_select
-        if wanted is None:
-            return weights > RELEVANT_SHARE * weights.max(initial=0.0)
-        mask = np.zeros(len(weights), dtype=bool)
-        mask[np.argsort(-weights, kind="stable")[:wanted]] = True
-        return mask
-
     def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Samples and class codes, or an error that names the bad cell or class."""
-        X, y = validate_data(
-            self, X, y, **self._layout, ensure_all_finite=False, ensure_min_samples=2
-        )
+        refuse_text(X, "Input X")
+        if y is not None:
+            y = as_labels(y, "Input y")
+        try:
+            X, y = validate_data(
+                self, X, y, **self._layout, ensure_all_finite=False, ensure_min_samples=2
+            )
+        except (TypeError, OverflowError) as error:
+            raise NotNumbers(f"Input X: {error}") from error
         names = getattr(self, "feature_names_in_", None)
         check_finite(X, "Input X", names)
+        self._constant = check_range(X, "Input X", names)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         check_classes(codes, [str(label) for label in self.classes_])
-        warn_constant_columns(X, names)
+        warn_constant_columns(self._constant, names)
         self._check_parameters(X.shape[1])
         return X, codes.astype(np.int64)
 
+    def _queries(self, X: Any) -> np.ndarray:
+        """Samples as they were in `fit`, of any classes."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._layout, ensure_all_finite=False)
+        names = getattr(self, "feature_names_in_", None)
+        check_finite(X, "Input X", names)
+        check_largest(X, "Input X", names)
+        return X
+
     def _check_parameters(self, n_features: int) -> None:
         """Raise for what all estimators have; each method checks its own."""
-        if self.n_features_to_select is not None:
-            name = f"n_features_to_select, of {n_features} features,"
-            check_number(name, self.n_features_to_select, 1, n_features, whole=True)
         if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, whole=True)
+            check_number("n_jobs", self.n_jobs, -_MOST_JOBS, _MOST_JOBS, whole=True)
             if self.n_jobs == 0:
                 raise InputError("n_jobs must be a number of threads, or -1 for all cores, not 0")
         if self.solver_options is not None and not isinstance(self.solver_options, Mapping):
@@ -93,6 +104,39 @@ class WeightSelector(SelectorMixin, BaseEstimator):
             return check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         except ValueError as error:
             raise InputError(f"random_state: {error}") from error
+
+
+class WeightSelector(SelectorMixin, CheckedEstimator):
+    """Base of the estimators that give every feature a nonnegative weight.
+
+    A subclass has ``n_features_to_select`` among its parameters and sets ``weights_`` in
+    ``fit``. A constant column is never selected, however many features are asked for.
+    """
+
+    n_features_to_select: int | None
+    weights_: np.ndarray
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The weights, under scikit-learn's name."""
+        check_is_fitted(self)
+        return self.weights_
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        weights, wanted = self.weights_, self.n_features_to_select
+        if wanted is None:
+            return (weights > RELEVANT_SHARE * weights.max(initial=0.0)) & ~self._constant
+        mask = np.zeros(len(weights), dtype=bool)
+        # Constant columns come last, also where others weigh nothing.
+        mask[np.lexsort((-weights, self._constant))[:wanted]] = True
+        return mask & ~self._constant
+
+    def _check_parameters(self, n_features: int) -> None:
+        super()._check_parameters(n_features)
+        if self.n_features_to_select is not None:
+            name = f"n_features_to_select, of {n_features} features,"
+            check_number(name, self.n_features_to_select, 1, n_features, whole=True)
 
 
 @contextmanager

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from convexfs.data import check_classes, check_finite, warn_constant_columns
 from convexfs.errors import InputError, check_number
-from convexfs.estimators.base import thread_map
+from convexfs.estimators.base import CheckedEstimator, thread_map
 from convexfs.estimators.formulation import build_of
 from convexfs.methods.lfe import lfe
 
@@ -22,7 +20,7 @@ ODD_NEIGHBORS = tuple(range(1, 32, 2))
 FOLDS = 10
 
 
-class LFE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LFE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator):
     r"""Project samples so that misses are far and hits near: RELIEF with a full matrix.
 
     Solves :math:`\max_W \mathrm{tr}(W \Sigma)` over :math:`\|W\|_F \le 1, W \succeq 0`,
@@ -95,8 +93,6 @@ class LFE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     True
     """
 
-    n_features_in_: int
-
     def __init__(
         self,
         n_components: int | str | None = None,
@@ -156,9 +152,7 @@ class LFE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of samples along the components."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        return X @ self.components_.T
+        return self._queries(X) @ self.components_.T
 
     @property
     def metric_(self) -> np.ndarray:
@@ -173,29 +167,14 @@ class LFE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _n_features_out(self) -> int:
         return self.n_components_
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
-    def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Float matrix and class codes, or an error that names the bad cell or class."""
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_samples=2
-        )
-        names = getattr(self, "feature_names_in_", None)
-        check_finite(X, "Input X", names)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        check_classes(codes, [str(label) for label in self.classes_])
-        warn_constant_columns(X, names)
+    def _check_parameters(self, n_features: int) -> None:
+        super()._check_parameters(n_features)
         if self.n_components is not None and self.n_components != "cv":
             if isinstance(self.n_components, str):
                 raise InputError(
                     f"n_components must be a number, None or 'cv', not {self.n_components!r}"
                 )
-            check_number("n_components", self.n_components, 1, X.shape[1], whole=True)
-        return X, codes.astype(np.int64)
+            check_number("n_components", self.n_components, 1, n_features, whole=True)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from convexfs.data import check_finite
+from convexfs.data import check_finite, check_largest
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.estimators.base import WeightSelector
 from convexfs.estimators.llfs_tasks import changes_of, points_map, progress
@@ -203,7 +203,7 @@ class LLFS(ClassifierMixin, WeightSelector):
             result = llfs(
                 X[:, kept],
                 codes,
-                max_features=self._budget(len(kept)),
+                max_features=self.max_features,
                 gamma=self.gamma,
                 betas=self.betas,
                 form=self.form,
@@ -223,7 +223,7 @@ class LLFS(ClassifierMixin, WeightSelector):
         self.local_support_ = np.zeros(X.shape, dtype=bool)
         self.local_support_[:, kept] = result.support
         self.pruned_ = np.ones(X.shape[1], dtype=bool)
-        self.pruned_[kept] = False
+        self.pruned_[kept[result.considered]] = False
         self.weights_ = self.local_support_.mean(axis=0)
         self.radii_ = np.array([point.radius for point in result.points])
         self.betas_ = np.array([point.beta for point in result.points])
@@ -262,7 +262,9 @@ class LLFS(ClassifierMixin, WeightSelector):
                 f"x must be one sample with the {self.n_features_in_} features of the fit, "
                 f"not of shape {np.shape(x)}"
             )
-        check_finite(row[None], "x", getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None)
+        check_finite(row[None], "x", names)
+        check_largest(row[None], "x", names)
         spheres = self._spheres
         found = []
         for i in spheres.voters(row):
@@ -299,12 +301,6 @@ class LLFS(ClassifierMixin, WeightSelector):
         values = local_values(X, codes, i, alpha, self.sigma_init)
         return ConvexRoad(**values, max_features=alpha, **changed).last_step(beta)
 
-    def _queries(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        check_finite(X, "Input X", getattr(self, "feature_names_in_", None))
-        return X
-
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         if self.n_features_to_select is None and self.support == "union":
@@ -314,8 +310,8 @@ class LLFS(ClassifierMixin, WeightSelector):
         mask[np.argsort(-self.weights_, kind="stable")[:wanted]] = True
         return mask & (self.weights_ > 0)
 
-    def _budget(self, n_features: int) -> int:
-        return checked_max_features(self.max_features, n_features)
+    def _budget(self, n_considered: int) -> int:
+        return checked_max_features(self.max_features, self.n_features_in_, n_considered)
 
     def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """As elsewhere, but a class of one sample is an error: it has nothing to be near to."""

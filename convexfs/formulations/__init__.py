@@ -233,7 +233,7 @@ FORMULATIONS: dict[str, Formulation] = {
     "llfs-exact": Formulation(
         name="llfs-exact",
         equation="min U1(f)   s.t. U2(f) >= eps, f binary, 1 <= 1'f <= alpha",
-        reference="Armanfard, Reilly & Komeili, Logistic Localized Modeling (2017), eq. 4",
+        reference="Armanfard, Reilly & Komeili, Logistic Localized Modeling (2017), eq. 2",
         symbol="f",
         cones=frozenset({"LP"}),
         build_at="convexfs.formulations.llfs:llfs_exact",

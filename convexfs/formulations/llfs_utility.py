@@ -5,7 +5,7 @@ r"""The function LLFS sums distances with, in numpy.
     U(f) = \frac1n \sum_j G(a_j^T f)
 
 G is increasing and, on :math:`z \ge 0`, concave: it counts distances up to about
-:math:`1/s` and hardly sees larger ones (Armanfard, Reilly & Komeili 2017, eq. 5).
+:math:`1/s` and hardly sees larger ones (Armanfard, Reilly & Komeili 2017, eq. 3).
 """
 
 import numpy as np

@@ -2,12 +2,13 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
+from convexfs.data import varying_columns
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.formulations import FORMULATIONS
 from convexfs.methods.step import NATIVE, check_solver, require_answer, solve_step
@@ -71,6 +72,10 @@ def lfe(
     samples, where its optimum lies (Sec. 3.2). The row-sparse form and a
     changed `build` may look at single features, so they get the whole Sigma.
 
+    Constant features are left out and have no part in the components; a changed
+    `build` gets all. Where no direction has a positive margin, W = 0 is the optimum:
+    it is returned, certified, with a warning and no components.
+
     Parameters
     ----------
     X : array (N, J)
@@ -92,15 +97,21 @@ def lfe(
     check_solver(formulation, solver, solver_tol, build)
     _check_share(lam_share)
     neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)
-    inside = len(X) < X.shape[1] and form != "row-sparse" and build is None
-    samples, basis = in_their_span(X) if inside else (X, None)
+    # A changed problem may name features by their place.
+    kept = varying_columns(X) if build is None else np.arange(X.shape[1])
+    varying = X if len(kept) == X.shape[1] else X[:, kept]
+    inside = len(X) < len(kept) and form != "row-sparse" and build is None
+    samples, basis = in_their_span(varying) if inside else (varying, None)
     values, hyper = _numbers(signed_scatter(samples, neighbors), form, lam_share)
     solution, certificate = solve_step(
         formulation, values, hyper, solver=solver, tol=solver_tol,
         solver_options=solver_options, build=build, verbose=verbose,
     )  # fmt: skip
     W = require_answer(solution, formulation.symbol)
-    return _result(W, values["Sigma"], basis, solution, certificate)
+    result = _result(W, values["Sigma"], basis, solution, certificate)
+    components = np.zeros((len(result.components), X.shape[1]))
+    components[:, kept] = result.components
+    return replace(result, components=components)
 
 
 def lfe_problem(
@@ -186,7 +197,7 @@ def _result(
 ) -> LfeResult:
     beta, directions = eigh(W)
     share = _RANK_SHARE if solution.solver == NATIVE else _BACKEND_SLACK * solution.tol
-    used = beta > share * max(beta[-1], 0.0)
+    used = beta > share * beta.max(initial=0.0)
     beta, directions = beta[used], directions[:, used]
     eigenvalues = np.einsum("ji,ji->i", directions, Sigma @ directions)
     order = np.argsort(-beta * eigenvalues, kind="stable")

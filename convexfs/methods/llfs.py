@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.data import constant_columns, varying_columns
 from convexfs.errors import ConvexfsError, InputError, check_choice, check_number
 from convexfs.formulations.llfs_utility import utility
 from convexfs.hyperspheres import sphere_and_score
@@ -20,6 +21,8 @@ IMPURITIES = ("normalised", "raw")
 INACCURATE = "optimal_inaccurate"
 #: A sphere whose score is higher by less than this is no better: the lowest beta has it.
 SCORE_TIE = 1e-12
+#: Finer steps than these between 0 and 1 change nothing.
+MOST_BETAS = 100_001
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,13 @@ class PointResult:
 class LlfsResult:
     """All points' choices, in their order, and a summary in the records every method has.
 
-    The certificate has no gap: it shows feasible and stationary points, which is *local*.
+    ``considered`` are the features there was a choice among, as positions. The certificate
+    has no gap: it shows feasible and stationary points, which is *local*.
     """
 
     points: list[PointResult]
     support: np.ndarray
+    considered: np.ndarray
     solution: Solution
     certificate: Certificate
 
@@ -97,12 +102,19 @@ def llfs(
     of :math:`\min U_1,\ U_2 \ge \beta\epsilon_{max}` (7), rounded to a set of features;
     the hypersphere of each set; and the set whose sphere tells the classes best apart.
 
+    Constant features, which keep every sample near to its class, are left out; changed
+    constraints or steps get all, but a constant feature is not in what a point chose. Of
+    copies of a feature any may be chosen. Samples equally far from a point are in its
+    sphere or out of it together; a sphere that can grow to none is the point itself, of
+    radius half the distance to the nearest sample.
+
     Parameters
     ----------
     X : array (N, M)
     codes : int array (N,)
     max_features : int, optional
-        The paper's alpha; by default the square root of M, rounded up.
+        The paper's alpha; by default the square root of the number of features that vary,
+        rounded up, and never more than vary.
     gamma : float in (0, 1)
         Impurity a sphere may have.
     betas : int or values in [0, 1]
@@ -124,22 +136,30 @@ def llfs(
     map : callable
         Applied over the points, which do not depend on each other.
     """
+    # A changed problem may name features by their place.
+    changed = build is not None or feasible is not None
+    kept = np.arange(X.shape[1]) if changed else varying_columns(X)
     relaxed = RelaxedSettings(
-        checked_max_features(max_features, X.shape[1]), beta_values(betas), form, rounding,
-        n_roundings, swap, sigma_init, bound, solver, solver_tol, solver_options, build,
-        feasible, seed,
+        checked_max_features(max_features, X.shape[1], len(kept)), beta_values(betas), form,
+        rounding, n_roundings, swap, sigma_init, bound, solver, solver_tol, solver_options,
+        build, feasible, seed,
     )  # fmt: skip
     settings = LlfsSettings(relaxed, gamma, impurity)
-    X = np.ascontiguousarray(X, dtype=np.float64)
+    varying = np.ascontiguousarray(X[:, kept], dtype=np.float64)
     codes = np.ascontiguousarray(codes, dtype=np.int64)
-    work = partial(llfs_point, X=X, codes=codes, settings=settings)
-    return summarise(list(map(work, range(len(X)))), X.shape[1], relaxed)
+    work = partial(llfs_point, X=varying, codes=codes, settings=settings)
+    points = sorted(map(work, range(len(X))), key=lambda result: result.point)
+    support = np.zeros(X.shape, dtype=bool)
+    for row, point in enumerate(points):
+        support[row, kept[point.features]] = True
+    support[:, constant_columns(X)] = False
+    return summarise(points, support, kept, relaxed)
 
 
 def beta_values(betas: Any) -> np.ndarray:
     """Ascending values in [0, 1]: as given, or so many evenly spaced ones."""
     if np.ndim(betas) == 0:
-        check_number("betas, when it is a count,", betas, 2, whole=True)
+        check_number("betas, when it is a count,", betas, 2, MOST_BETAS, whole=True)
         return np.linspace(0.0, 1.0, int(betas))
     values = np.unique(np.asarray(betas, dtype=float))
     if not len(values):
@@ -205,32 +225,31 @@ def _lone_feature(values: Mapping[str, Any], relaxed: RelaxedSettings, point: in
 
 
 def summarise(
-    points: Sequence[PointResult], n_features: int, relaxed: RelaxedSettings
+    points: list[PointResult],
+    support: np.ndarray,
+    considered: np.ndarray,
+    relaxed: RelaxedSettings,
 ) -> LlfsResult:
-    """Put the points in order and sum up what is known of them."""
-    points = sorted(points, key=lambda result: result.point)
-    support = np.zeros((len(points), n_features), dtype=bool)
-    for row, result in enumerate(points):
-        support[row, result.features] = True
+    """Sum up what is known of all points."""
     tables = np.array([result.table for result in points])
     converged = not (tables["status"] == UNCONVERGED).any()
-    finite = np.isfinite(tables["u2"])
+    # Infinite where a beta has no set, which is no answer; NaN would be one, a wrong one.
+    answered = ~np.isinf(tables["u2"])
     short = np.where(
-        finite, (tables["level"] - tables["u2"]) / np.maximum(tables["level"], 1e-9), 0
-    )
-    certificate = Certificate(
-        primal_residual=float(max(short.max(), 0.0)),
-        dual_residual=float(tables["residual"].max()),
-        complementarity=None,
-        gap=None,
-        tol=1e-6,
-        basis="local: feasible and stationary, every point and beta",
+        answered, (tables["level"] - tables["u2"]) / np.maximum(tables["level"], 1e-9), 0
     )
     solution = Solution(
         status=OPTIMAL if converged else INACCURATE,
         solver=NATIVE if relaxed.native else relaxed.solver,
         primal={"f": support.mean(axis=0)},
-        objective=float(tables["u1"][finite].mean()),
+        objective=float(tables["u1"][answered].mean()) if answered.any() else None,
         solve_seconds=sum(result.seconds for result in points),
     )
-    return LlfsResult(points, support, solution, certificate)
+    certificate = Certificate.of(
+        solution,
+        primal_residual=float(np.maximum(short.max(), 0.0)),
+        dual_residual=float(tables["residual"].max()),
+        tol=1e-6,
+        basis="local: feasible and stationary, every point and beta",
+    )
+    return LlfsResult(points, support, considered, solution, certificate)

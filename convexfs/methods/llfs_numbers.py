@@ -20,12 +20,18 @@ SIGMA_INITS = ("feasible", "literal")
 Values = tuple[dict[str, Any], dict[str, Any]]
 
 
-def checked_max_features(max_features: int | None, n_features: int) -> int:
-    """The budget alpha; by default the square root of the number of features, rounded up."""
+def checked_max_features(
+    max_features: int | None, n_features: int, n_varying: int | None = None
+) -> int:
+    """The budget alpha; by default the square root of the number of features, rounded up.
+
+    Of features that do not vary none is chosen: the budget is that of `n_varying` others.
+    """
+    n_varying = n_features if n_varying is None else n_varying
     if max_features is None:
-        return math.ceil(math.sqrt(n_features))
+        return math.ceil(math.sqrt(n_varying))
     check_number("max_features", max_features, 1, n_features, whole=True)
-    return int(max_features)
+    return min(int(max_features), n_varying)
 
 
 def local_values(

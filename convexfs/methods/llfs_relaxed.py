@@ -21,9 +21,12 @@ from convexfs.rounding import HOW, best_rounding, swap_search
 
 FORMS = ("compactness", "linear", "bisection", "exact")
 GLOBAL, LOCAL, LINEAR, EXACT, UNCONVERGED = "global", "local", "linear", "exact", "unconverged"
+#: A mean of G, which is a difference of numbers near 1/2, errs by this.
+UTILITY_ROUNDING = 1e-15
 #: One row per point and beta. ``status`` says what is known of the relaxed f: ``global``
-#: (one feature, proven), ``local`` (a KKT point of eq. 7, to ``residual``), ``linear`` (the
-#: optimum of the linear form), ``exact`` (binary and searched through) or ``unconverged``.
+#: (one feature, or U1 = 0, proven), ``local`` (a KKT point of eq. 7, to ``residual``),
+#: ``linear`` (the optimum of the linear form), ``exact`` (binary and searched through) or
+#: ``unconverged``.
 #: ``bound`` is a lower bound of U1, NaN if not asked for; ``rounded_u1`` is infinite, and
 #: the beta dropped, where no rounding is feasible; ``score`` is that of its sphere.
 STATUS_ROW = np.dtype(
@@ -154,8 +157,11 @@ def _table(path: LocalPath, values: Mapping[str, Any], settings: RelaxedSettings
     # One feature at the least U1 of all betas is the closed form, optimal over everything.
     single = (path.f.sum(axis=1) <= 1 + 1e-12) & (path.f.max(axis=1) >= 1 - 1e-12)
     closed = settings.native & single & (path.iterations == 0)
-    table["status"] = np.where(closed, GLOBAL, LOCAL)
-    table["status"][path.residual > KKT_TOL] = UNCONVERGED
+    # No U1 is below 0; there gradients are rounding errors, and so is what they leave over.
+    least = path.u1 <= UTILITY_ROUNDING
+    table["residual"][least] = 0.0
+    table["status"] = np.where(closed | least, GLOBAL, LOCAL)
+    table["status"][table["residual"] > KKT_TOL] = UNCONVERGED
     if settings.form == "linear":
         table["status"] = LINEAR
     elif settings.bound:

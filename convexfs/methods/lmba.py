@@ -2,11 +2,12 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from convexfs.data import constant_columns, varying_columns
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.formulations import FORMULATIONS
 from convexfs.methods.lmba_gradient import descend
@@ -60,6 +61,11 @@ def lmba(
     of other classes that come nearer than a target plus the margin theta. In
     :math:`u = w^2` this is convex.
 
+    Constant features, which cost nothing and would take up the sum of the weights, are
+    left out and weigh 0; a changed `build` gets all, and they weigh 0 whatever it gives
+    them. Copies of a feature may share its weight in any way. Of equally near hits the
+    first in the data are the targets.
+
     Parameters
     ----------
     X : array (N, J)
@@ -81,22 +87,30 @@ def lmba(
     formulation = FORMULATIONS[FORMS[form]]
     check_solver(formulation, solver, solver_tol, build)
     check_number("n_epochs", n_epochs, 1, whole=True)
-    values, hyper = lmba_problem(X, codes, c=c, n_neighbors=n_neighbors)
+    if form == "gradient" and (build is not None or solver.lower() not in ("auto", NATIVE)):
+        raise InputError(
+            "form='gradient' is the paper's own descent, which no solver or formulation "
+            "changes: use form='box' or 'simplex'"
+        )
+    # A changed problem may name features by their place.
+    kept = varying_columns(X) if build is None else np.arange(X.shape[1])
+    values, hyper = lmba_problem(X[:, kept], codes, c=c, n_neighbors=n_neighbors)
     if form == "gradient":
-        if build is not None or solver.lower() not in ("auto", NATIVE):
-            raise InputError(
-                "form='gradient' is the paper's own descent, which no solver or formulation "
-                "changes: use form='box' or 'simplex'"
-            )
-        return _descended(values, hyper, n_epochs, seed)
-    solution, certificate = solve_step(
-        formulation, values, hyper, solver=solver, tol=solver_tol,
-        solver_options=solver_options, build=build, verbose=verbose,
-    )  # fmt: skip
-    u = np.maximum(require_answer(solution, formulation.symbol), 0.0)
-    if build is None:
-        _explain(u, values, c)
-    return LmbaResult(np.sqrt(u), evaluation(np.sqrt(u), values, hyper), solution, certificate)
+        solution, certificate = _descended(values, hyper, n_epochs, seed)
+    else:
+        solution, certificate = solve_step(
+            formulation, values, hyper, solver=solver, tol=solver_tol,
+            solver_options=solver_options, build=build, verbose=verbose,
+        )  # fmt: skip
+    found = np.maximum(require_answer(solution, formulation.symbol), 0.0)
+    if build is None and form != "gradient":
+        _explain(found, values, c)
+    loss = evaluation(np.sqrt(found), values, hyper)
+    u = np.zeros(X.shape[1])
+    u[kept] = found
+    solution = replace(solution, primal={**solution.primal, formulation.symbol: u})
+    weights = np.where(constant_columns(X), 0.0, np.sqrt(u))
+    return LmbaResult(weights, loss, solution, certificate)
 
 
 def lmba_problem(
@@ -137,15 +151,17 @@ def evaluation(weights: np.ndarray, values: Mapping[str, Any], hyper: Mapping[st
 
 def _descended(
     values: Mapping[str, Any], hyper: Mapping[str, Any], n_epochs: int, seed: Any
-) -> LmbaResult:
+) -> tuple[Solution, Certificate]:
     w = descend(**values, c=hyper["c"], step=_STEP, n_epochs=n_epochs, seed=seed)
-    loss = evaluation(w, values, hyper)
     solution = Solution(
-        status="local", solver=NATIVE, primal={"u": w**2}, objective=loss, iterations=n_epochs
+        status="local",
+        solver=NATIVE,
+        primal={"u": w**2},
+        objective=evaluation(w, values, hyper),
+        iterations=n_epochs,
     )
     # A ranking is all that is claimed, and any weights are one.
-    certificate = Certificate(0.0, None, None, None, 0.0, "stochastic descent")
-    return LmbaResult(np.abs(w), loss, solution, certificate)
+    return solution, Certificate.of(solution, tol=0.0, basis="stochastic descent")
 
 
 def _explain(u: np.ndarray, values: Mapping[str, Any], c: float) -> None:

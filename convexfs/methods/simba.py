@@ -1,13 +1,15 @@
 """Simba: iterative search of weights with a large nearest-neighbour margin."""
 
 import time
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from convexfs.errors import InputError, check_choice, check_number
+from convexfs.data import constant_columns
+from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.methods.step import NATIVE
 from convexfs.solution import Certificate, Solution
 
@@ -65,7 +67,9 @@ def simba(
     Returns
     -------
     SimbaResult
-        ``weights`` are :math:`w^2 / \max w^2`.
+        ``weights`` are :math:`w^2 / \max w^2`; those of constant features are 0. A step
+        may end at w = 0 in every feature, which no later step leaves: such a start is
+        taken only if all end so, and with a warning.
     """
     check_choice("utility", utility, UTILITIES)
     check_number("n_starts", n_starts, 1, whole=True)
@@ -75,14 +79,23 @@ def simba(
     began, rng = time.perf_counter(), np.random.default_rng(seed)
     X = np.ascontiguousarray(X, dtype=np.float64)
     sigmoid = utility == "sigmoid"
+    # No margin sees a constant feature, so nothing would move its weight from 1.
+    start = (~constant_columns(X)).astype(np.float64)
     found = []
     for _ in range(n_starts):
         order = np.concatenate([rng.permutation(len(X)) for _ in range(n_epochs)])
-        squared = _ascend(X, codes, order, sigmoid) ** 2
-        weights = squared / squared.max()
+        weights = _squared_shares(_ascend(X, codes, order, sigmoid, start))
         found.append((_evaluate(X, codes, weights, sigmoid), weights))
     evaluations = np.array([value for value, _ in found])
-    best = int(evaluations.argmax())
+    # Without any weight all margins are 0, which is no answer while another start has one.
+    best = max(range(n_starts), key=lambda at: (found[at][1].any(), evaluations[at]))
+    if not found[best][1].any():
+        warnings.warn(
+            "every start ends with all weights 0: hits are as far as misses in every feature; "
+            "check the labels, scale the features, or use more starts",
+            ConvexfsWarning,
+            stacklevel=2,
+        )
     solution = Solution(
         status="local",
         solver=NATIVE,
@@ -91,8 +104,14 @@ def simba(
         solve_seconds=time.perf_counter() - began,
         iterations=n_starts * n_epochs,
     )
-    certificate = Certificate(0.0, None, None, None, 0.0, "local search")
+    certificate = Certificate.of(solution, tol=0.0, basis="local search")
     return SimbaResult(found[best][1], evaluations, solution, certificate)
+
+
+def _squared_shares(w: np.ndarray) -> np.ndarray:
+    """``w^2 / max w^2``, or 0 where all weights are; no square vanishes before it is divided."""
+    largest = np.abs(w).max(initial=0.0)
+    return (w / largest) ** 2 if largest > 0 else np.zeros_like(w)
 
 
 @njit(nogil=True, cache=True)
@@ -116,8 +135,8 @@ def _nearest(X, codes, squared, n):
 
 
 @njit(nogil=True, cache=True)
-def _ascend(X, codes, order, sigmoid):
-    w = np.ones(X.shape[1])
+def _ascend(X, codes, order, sigmoid, start):
+    w = start.copy()
     for n in order:
         hit, miss, to_hit, to_miss = _nearest(X, codes, w * w, n)
         # Without a hit there is no margin; at distance 0 the norm has no gradient.

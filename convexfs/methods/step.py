@@ -108,11 +108,11 @@ def certify_by_formula(
     """
     gap = abs(formulation.gap(values, hyper, solution.primal))
     size = abs(solution.objective or 0.0) + gap
-    return Certificate(
+    return Certificate.of(
+        solution,
         primal_residual=formulation.violation(values, hyper, solution.primal),
-        dual_residual=None,
-        complementarity=None,
-        gap=gap / size if size > 0 else 0.0,
+        # Of a NaN neither is true, so that it stays one.
+        gap=0.0 if size == 0 else gap / size,
         tol=tol,
         basis="formula",
     )

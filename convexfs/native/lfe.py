@@ -32,8 +32,7 @@ def lfe_trace(Sigma: np.ndarray, lam: float = 0.0) -> Solution:
     """``W = (Sigma - lam I)+ / normF((Sigma - lam I)+)``; zero if no eigenvalue exceeds lam."""
     start = time.perf_counter()
     eigenvalues, vectors = eigh(Sigma)
-    lifted = eigenvalues - lam
-    rising = np.where(lifted > _ROUNDING * np.abs(eigenvalues).max(), lifted, 0.0)
+    lifted, rising = eigenvalues - lam, _rising(eigenvalues, lam)
     power = float(np.linalg.norm(rising))
     beta = rising / power if power > 0 else rising
     return Solution(
@@ -56,11 +55,21 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """``normF((Sigma - lam I)+) - tr(W (Sigma - lam I))``: dual bound minus objective."""
+    """``normF((Sigma - lam I)+) - tr(W (Sigma - lam I))``: dual bound minus objective.
+
+    Eigenvalues that are rounding errors of others are taken for 0: where W = 0 is the
+    optimum they would be all there is.
+    """
     Sigma, lam = np.asarray(values["Sigma"]), hyper.get("lam", 0.0)
-    rising = np.maximum(np.linalg.eigvalsh(Sigma) - lam, 0.0)
+    rising = _rising(np.linalg.eigvalsh(Sigma), lam)
     W = np.asarray(primal["W"])
     return float(np.linalg.norm(rising) - np.sum(W * Sigma) + lam * np.trace(W))
+
+
+def _rising(eigenvalues: np.ndarray, lam: float) -> np.ndarray:
+    """What eigenvalues exceed lam by, beyond rounding."""
+    lifted = eigenvalues - lam
+    return np.where(lifted > _ROUNDING * np.abs(eigenvalues).max(), lifted, 0.0)
 
 
 def _composed(vectors: np.ndarray, eigenvalues: np.ndarray) -> np.ndarray:

@@ -65,6 +65,8 @@ def certify(problem: cp.Problem, solution: Solution, tol: float | None = None) -
         return found or Certificate(np.inf, None, None, None, tol, "no proof of infeasibility")
     if not solution.primal or solution.cone is None:
         return Certificate(np.inf, None, None, None, tol, f"no point: {solution.status}")
+    if not solution.finite:
+        return Certificate.of(solution, tol=tol, basis=f"not a number: {solution.status}")
     _place(problem, solution)
     program = ConeProgram.of(problem, solution.solver)
     point = solution.cone

@@ -109,3 +109,18 @@ def test_a_failed_step_says_how_it_ended():
     failed = Solution(status="error", solver="SCS", failure="TypeError: no")
     with pytest.raises(ConvexfsError, match=r"SCS ended with status 'error' \(TypeError: no\)"):
         require_answer(failed, "w")
+
+
+@pytest.mark.parametrize(
+    ("z", "w", "objective"),
+    [
+        ([3.0, np.nan], [1.0, 0.0], 3.0),
+        ([3.0, 4.0], [np.nan, np.nan], 5.0),
+        ([3.0, 4.0], [0.6, 0.8], np.nan),
+        ([3.0, 4.0], [0.6, 0.8], None),
+    ],
+)
+def test_nan_in_the_problem_its_answer_or_its_objective_is_never_ok(z, w, objective):
+    answer = Solution("optimal", "native", primal={"w": np.array(w)}, objective=objective)
+    judged = certify_by_formula(RELIEF, {"z": np.array(z)}, HYPER, answer)
+    assert judged.ok is False

@@ -194,6 +194,16 @@ def test_not_a_number_anywhere_is_refused():
     assert certify(problem, replace(solution, primal={"f": spoiled})).ok is False
 
 
+@pytest.mark.parametrize("objective", [np.nan, np.inf, None])
+@pytest.mark.parametrize(
+    ("build", "solver"), [(problems.integer, "HIGHS"), (problems.CONVEX["linear"], "CLARABEL")]
+)
+def test_an_objective_that_is_no_number_is_refused(build, solver, objective):
+    problem = build()
+    solution = solve(problem, solver)
+    assert certify(problem, replace(solution, objective=objective)).ok is False
+
+
 def test_nameless_variables_go_by_their_position():
     def build():
         x, t = cp.Variable(), cp.Variable(name="t")

@@ -1,0 +1,88 @@
+"""From where to where the columns go: too far, hardly at all, or nowhere."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from convexfs.data.checks import column_called, row_blocks
+from convexfs.errors import InputError
+
+#: Methods sum fourth powers of differences over samples and features: for numbers beyond
+#: these bounds such sums overflow, or vanish.
+LARGEST, SMALLEST_SPREAD = 1e60, 1e-60
+_CURE = "rescale the features, such as to mean 0 and deviation 1"
+
+
+def check_range(
+    X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
+) -> np.ndarray:
+    """Raise if powers of differences would overflow or vanish; return the constant columns.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Finite.
+    where, feature_names
+        As for :func:`convexfs.data.checks.check_finite`.
+
+    Returns
+    -------
+    bool array (n_features,)
+        Which columns have a single value.
+
+    Raises
+    ------
+    InputError
+        If a value is beyond ``LARGEST``, or if values differ, but in every column by less
+        than ``SMALLEST_SPREAD``.
+    """
+    low, high = _ends(X)
+    _refuse_overflow(low, high, where, feature_names)
+    spread = (high.astype(np.float64) - low.astype(np.float64)).max()
+    if 0 < spread < SMALLEST_SPREAD:
+        raise InputError(
+            f"{where} has values that differ by {spread:.1e} at most, and below "
+            f"{SMALLEST_SPREAD:.0e} powers of differences vanish: {_CURE}"
+        )
+    return low == high
+
+
+def check_largest(
+    X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
+) -> None:
+    """Raise if a value is beyond ``LARGEST``: for samples to be compared with others."""
+    _refuse_overflow(*_ends(X), where, feature_names)
+
+
+def constant_columns(X: np.ndarray) -> np.ndarray:
+    """Which columns have a single value, as a bool array."""
+    low, high = _ends(X)
+    return low == high
+
+
+def varying_columns(X: np.ndarray) -> np.ndarray:
+    """Positions of the columns that vary; of the first one, if none does."""
+    varying = np.flatnonzero(~constant_columns(X))
+    return varying if len(varying) else np.arange(1)
+
+
+def _refuse_overflow(
+    low: np.ndarray, high: np.ndarray, where: str, feature_names: Sequence[str] | None
+) -> None:
+    largest = np.maximum(high.astype(np.float64), -low.astype(np.float64))
+    worst = int(largest.argmax())
+    if largest[worst] > LARGEST:
+        raise InputError(
+            f"{where} holds values of up to {largest[worst]:.1e} in "
+            f"{column_called(worst, feature_names)}, and beyond {LARGEST:.0e} sums of powers of "
+            f"differences overflow: {_CURE}"
+        )
+
+
+def _ends(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest value of each column."""
+    low, high = X[0].copy(), X[0].copy()
+    for rows in row_blocks(X):
+        np.minimum(low, X[rows].min(axis=0), out=low)
+        np.maximum(high, X[rows].max(axis=0), out=high)
+    return low, high

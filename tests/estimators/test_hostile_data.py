@@ -64,7 +64,7 @@ def test_a_constant_column_is_not_selected_even_where_more_features_are_asked_fo
 def test_only_constant_columns_give_no_weight_or_a_clear_error(model):
     same = np.ones((24, 30))
     if isinstance(model, LLFS):
-        with pytest.raises(InputError, match="sample 1 is equal.*leave out constant features"):
+        with pytest.raises(InputError, match=r"sample 1 is equal.*leave out constant features"):
             model.fit(same, Y)
         return
     assert not weights_of(model.fit(same, Y)).any()

@@ -40,7 +40,8 @@ def mitra(X: Any, y: Any, n_neighbors: int = 2) -> np.ndarray:
         if k == 0:
             kept.append(left)
             break
-        tied = left[sorted_distance <= sorted_distance.min() * (1.0 + 1e-12)]
+        nearest = sorted_distance.min()  # of copies a hair below 0
+        tied = left[sorted_distance <= nearest + 1e-12 * abs(nearest)]
         stays = tied[variance[tied].argmax()]
         near = left[np.argsort(distance[stays, left], kind="stable")]
         gone = near[near != stays][:k]

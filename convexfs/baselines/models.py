@@ -34,7 +34,8 @@ def elastic_net(X: Any, y: Any, l1_ratio: float = 0.5) -> np.ndarray:
     X, codes = checked(X, y)
     X = standardised(X)
     classes = range(1, 2) if codes.max() == 1 else range(codes.max() + 1)
-    models = (ElasticNetCV(l1_ratio=l1_ratio, cv=5).fit(X, codes == c) for c in classes)
+    folds = min(len(X), 5)
+    models = (ElasticNetCV(l1_ratio=l1_ratio, cv=folds).fit(X, codes == c) for c in classes)
     return np.max([np.abs(model.coef_) for model in models], axis=0)
 
 

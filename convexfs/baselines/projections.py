@@ -10,7 +10,8 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.baselines.checks import checked
-from convexfs.errors import check_number
+from convexfs.data import constant_columns
+from convexfs.errors import InputError, check_number
 from convexfs.methods.lmnn import lmnn
 from convexfs.methods.mmc import mmc
 
@@ -133,7 +134,10 @@ class PCA(sklearn.decomposition.PCA):
 
     def fit(self, X: Any, y: Any) -> "PCA":
         """Learn the directions."""
-        return super().fit(checked(X, y)[0])
+        X, _ = checked(X, y)
+        if constant_columns(X).all():
+            raise InputError("PCA needs samples that differ: all are the same")
+        return super().fit(X)
 
 
 class NCA(NeighborhoodComponentsAnalysis):
@@ -141,7 +145,14 @@ class NCA(NeighborhoodComponentsAnalysis):
 
     def fit(self, X: Any, y: Any) -> "NCA":
         """Learn the directions."""
-        return super().fit(*checked(X, y))
+        X, codes = checked(X, y)
+        try:
+            return super().fit(X, codes)
+        except (ValueError, IndexError) as error:  # its start, where classes do not differ
+            raise InputError(
+                f"NCA finds no start ({error}): it needs samples that differ, more than classes, "
+                "or another init"
+            ) from error
 
 
 def _class_means(X: np.ndarray, codes: np.ndarray) -> np.ndarray:

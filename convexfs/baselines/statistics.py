@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.feature_selection import mutual_info_classif
 
 from convexfs.baselines.checks import checked
+from convexfs.errors import InputError
 
 
 def kolmogorov_smirnov(X: Any, y: Any) -> np.ndarray:
@@ -50,4 +51,6 @@ def fisher_markov(X: Any, y: Any, gamma: float = 0.5) -> np.ndarray:
 def mutual_information(X: Any, y: Any, random_state: int = 0) -> np.ndarray:
     """Mutual information of a feature and the class, by nearest neighbours (scikit-learn)."""
     X, codes = checked(X, y)
+    if np.bincount(codes).max() < 2:
+        raise InputError("no class has two samples, so none has neighbours: check the classes")
     return mutual_info_classif(X, codes, random_state=random_state)

@@ -228,8 +228,14 @@ def choose_components(
     cv : int, splitter or iterable of splits
         As in scikit-learn, stratified; fewer folds where a class is smaller.
     """
+    counts = np.bincount(codes)
+    if counts.min() < 2 or counts.max() < 3:
+        raise InputError(
+            "n_components='cv' holds samples out, for which every class needs two and one of them "
+            f"three; they have {', '.join(str(n) for n in counts)}: give a number of components"
+        )
     if cv == FOLDS:
-        cv = int(np.clip(np.bincount(codes).min(), 2, FOLDS))
+        cv = int(np.clip(counts.min(), 2, FOLDS))
     folds = []
     settings: dict[str, Any] = model.get_params() | {"n_components": None}
     splitter: Any = check_cv(cv, codes, classifier=True)

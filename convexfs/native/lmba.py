@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,13 +95,14 @@ def program_of(
 
 def _solve(program: Program) -> Solution:
     start = time.perf_counter()
+    program, unit = _in_units(program)
     answer = minimise(program, TOL, _MOST_STEPS)
     apart = answer.value - answer.bound
     return Solution(
         status=OPTIMAL if apart <= max(TOL * abs(answer.value), _rounding(program)) else INACCURATE,
         solver=NATIVE,
         primal={"u": answer.u},
-        objective=answer.value,
+        objective=answer.value * unit**2,
         solve_seconds=time.perf_counter() - start,
         iterations=answer.steps,
         tol=TOL,
@@ -109,12 +111,22 @@ def _solve(program: Program) -> Solution:
 
 def _gap(values: Numbers, hyper: Numbers, primal: Numbers, *, simplex: bool) -> float:
     u = np.asarray(primal["u"], dtype=np.float64)
-    program = program_of(**values, c=hyper.get("c", 1.0), simplex=simplex)
+    program, unit = _in_units(program_of(**values, c=hyper.get("c", 1.0), simplex=simplex))
     found = polish(program, u)
     bound = program.bound(u, 0.0) if found is None else found.bound
     apart = program.value(u)[0] - bound
     # Where the loss is 0 rounding errors of its terms are all there is.
-    return 0.0 if abs(apart) <= _rounding(program) else apart
+    return 0.0 if abs(apart) <= _rounding(program) else apart * unit**2
+
+
+def _in_units(program: Program) -> tuple[Program, float]:
+    """The program with samples of ordinary size, and the power of 2 they were divided by.
+
+    Solvers have accuracies that are absolute; the weights do not see the unit.
+    """
+    largest = np.abs(program.X).max()
+    unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
+    return replace(program, X=program.X / unit, theta=program.theta / unit**2), unit
 
 
 def _rounding(program: Program) -> float:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 #: Hinges taken for nearly 0: this many, and as many more for every feature.
 _KINKS, _KINKS_PER_FEATURE = 200, 3
+#: Hinges below this share of the largest distance are 0; up to so many times the usual
+#: number of them are looked at, and told apart by so many digits.
+_TIED, _TIMES_USUAL, _DIGITS = 1e-12, 100, 12
 #: HiGHS goes no further.
 _ACCURACY = 1e-10
 
@@ -48,8 +51,8 @@ def polish(program: "Program", u: np.ndarray) -> Polished | None:
     earned -= program.theta[i[positive]].sum()
     v = program.linear + program.c * pair_sums(program.X, C)
     R = (program.X[i] - program.X[j]) ** 2 - (program.X[i] - program.X[p]) ** 2
-    theta = program.theta[i]
-    solved = _solve(program, v, R, theta)
+    R, theta, times = _merged(program, R, program.theta[i])
+    solved = _solve(program, v, R, theta, times)
     if solved is None:
         return None
     u, share = solved
@@ -59,34 +62,57 @@ def polish(program: "Program", u: np.ndarray) -> Polished | None:
 
 
 def _nearest_kinks(program: "Program", d: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Triplets (i, j, p) whose hinges are nearest to 0."""
-    wanted = _KINKS + _KINKS_PER_FEATURE * program.X.shape[1]
+    """Triplets (i, j, p) whose hinges are nearest to 0, and all that are 0."""
+    usual = _usual_kinks(program)
     others = np.not_equal.outer(program.codes, program.codes)
+    least = _TIED * np.abs(d).max(initial=0.0)
     found = []
     for place in range(program.targets.shape[1]):
         j = program.targets[:, place]
         rows = np.flatnonzero(j >= 0)
         reach = program.theta[rows] + d[rows, j[rows]]
         size = np.where(others[rows], np.abs(reach[:, None] - d[rows]), np.inf).ravel()
+        wanted = min(max(usual, np.count_nonzero(size <= least)), _TIMES_USUAL * usual)
         nearest = np.argpartition(size, wanted)[:wanted] if size.size > wanted else slice(None)
         cells = np.arange(size.size)[nearest]
         cells = cells[np.isfinite(size[cells])]
         i, p = rows[cells // len(d)], cells % len(d)
         found.append((size[cells], i, j[i], p))
     size, i, j, p = (np.concatenate(part) for part in zip(*found, strict=True))
-    kept = np.argsort(size, kind="stable")[:wanted]
+    kept = np.argsort(size, kind="stable")
+    kept = kept[: min(max(usual, np.count_nonzero(size <= least)), _TIMES_USUAL * usual)]
     return i[kept], j[kept], p[kept]
 
 
+def _usual_kinks(program: "Program") -> int:
+    return _KINKS + _KINKS_PER_FEATURE * program.X.shape[1]
+
+
+def _merged(
+    program: "Program", R: np.ndarray, theta: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Hinges that are the same as one, and how often each occurs.
+
+    With few different values in the data there are far more hinges at 0 than usual, but
+    few of them differ.
+    """
+    if len(R) <= _usual_kinks(program):
+        return R, theta, np.ones(len(R))
+    rows = np.column_stack([R, theta])
+    digits = np.round(rows / np.abs(rows).max(initial=1e-300), _DIGITS)
+    _, first, times = np.unique(digits, axis=0, return_index=True, return_counts=True)
+    return R[first], theta[first], times.astype(float)
+
+
 def _solve(
-    program: "Program", v: np.ndarray, R: np.ndarray, theta: np.ndarray
+    program: "Program", v: np.ndarray, R: np.ndarray, theta: np.ndarray, times: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Weights and shares of the small program, by HiGHS."""
+    """Weights, and shares times how often a hinge occurs, of the small program, by HiGHS."""
     n_kinks, n_features = R.shape
     box = program.total is None
     # In units of the slope, so that the solver's absolute accuracy means something.
-    unit = max(float(np.abs(v).max(initial=0.0)), np.finfo(float).tiny)
-    cost = np.concatenate([v, np.full(n_kinks, program.c)]) / unit
+    unit = max(float(np.abs(v).max(initial=0.0)), _ACCURACY * program.c)
+    cost = np.concatenate([v, program.c * times]) / unit
     sums = np.concatenate([np.ones(n_features), np.zeros(n_kinks)])[None]
     solved = linprog(
         cost,
@@ -106,5 +132,5 @@ def _solve(
     u = np.clip(solved.x[:n_features], 0.0, 1.0 if box else None)
     if program.total is not None:
         u *= program.total / u.sum()
-    share = np.clip(-solved.ineqlin.marginals * unit / program.c, 0.0, 1.0)
+    share = np.clip(-solved.ineqlin.marginals * unit / program.c, 0.0, times)
     return u, share

@@ -68,6 +68,12 @@ class IRelief(WeightSelector):
     classes_, n_features_in_, feature_names_in_
         As usual.
 
+    Notes
+    -----
+    A constant column weighs 0 and is never selected; copies of a column weigh the same.
+    Equally near samples count alike. Where no feature has a positive margin all weights
+    are 0, with a warning.
+
     References
     ----------
     Sun, "Iterative RELIEF for Feature Weighting: Algorithms, Theories, and

@@ -77,6 +77,13 @@ class LFE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator):
     classes_, n_features_in_, feature_names_in_
         As usual.
 
+    Notes
+    -----
+    A constant column has no part in the components; copies of a column have the same.
+    Of equally near samples the first rows are the neighbours. Where no direction has a
+    positive margin W = 0 is the optimum: certified, with a warning, and there are no
+    components.
+
     References
     ----------
     Sun and Wu, "Feature Extraction through Local Learning", Statistical

@@ -44,7 +44,7 @@ class LLFS(ClassifierMixin, WeightSelector):
     ----------
     max_features : int, optional
         Features a sample may select, the paper's alpha; by default the square root of
-        their number, rounded up.
+        the number of those that vary, rounded up.
     gamma : float in (0, 1), default=0.2
         Impurity a sphere may have.
     betas : int or list, default=21
@@ -102,7 +102,7 @@ class LLFS(ClassifierMixin, WeightSelector):
     points_ : structured array (n_samples, n_betas)
         beta, status, u1, u2, level, residual, bound, rounded_u1, score.
     pruned_ : bool array (n_features,)
-        Features left out beforehand.
+        Features left out beforehand: by `prune_to`, and constant ones.
     certificate_ : Certificate
         Worst residuals of all points; it proves local optima at most.
     classes_, n_features_in_, feature_names_in_
@@ -110,6 +110,12 @@ class LLFS(ClassifierMixin, WeightSelector):
 
     Notes
     -----
+    A constant column is left out beforehand (``pruned_``) and never selected: it would draw
+    all samples together. Of copies of a column any may be chosen. Samples equally far from
+    a sphere's centre are in it together or not at all. A sphere that cannot grow holds its
+    centre only, with half the distance to the nearest sample as radius, 0 if that is a copy
+    of another class.
+
     The paper calls its problem quasi-convex (Sec. III-A). It is not: U1 is concave, and
     :mod:`convexfs.formulations.llfs` has four samples with two separate local minima.
 

@@ -65,6 +65,12 @@ class Lmba(WeightSelector):
     classes_, n_features_in_, feature_names_in_
         As usual.
 
+    Notes
+    -----
+    A constant column weighs 0 and is never selected: it is left out of the problem, of
+    whose sum it would take a part at no cost. Copies of a column share its weight, in no
+    particular way. Of equally near samples the first rows are the targets.
+
     References
     ----------
     "Feature selection based on loss-margin of nearest neighbor classification",

@@ -118,6 +118,11 @@ class Logo(LocalMarginClassifier):
     classes_, n_features_in_, feature_names_in_
         As usual.
 
+    Notes
+    -----
+    A constant column weighs 0 and is never selected; copies of a column share its weight,
+    in no particular way. Equally near samples count alike.
+
     References
     ----------
     Sun, Todorovic and Goodison, "Local-Learning-Based Feature Selection for

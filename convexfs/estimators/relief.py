@@ -58,6 +58,12 @@ class Relief(WeightSelector):
     classes_, n_features_in_, feature_names_in_
         As usual.
 
+    Notes
+    -----
+    A constant column weighs 0 and is never selected; copies of a column weigh the same.
+    Of equally near samples the first rows are the neighbours. Where no feature has a
+    positive margin all weights are 0, which is the optimum: certified, with a warning.
+
     References
     ----------
     Sun and Wu, "Feature Extraction through Local Learning", Statistical

@@ -49,6 +49,13 @@ class Simba(WeightSelector):
     classes_, n_features_in_, feature_names_in_
         As usual.
 
+    Notes
+    -----
+    A constant column weighs 0 and is never selected; copies of a column weigh the same.
+    Of equally near samples the first row is the neighbour; at a copy of a sample, where
+    the margin has no gradient, no step is made. A start may lose all weight; if every one
+    does, all weights are 0, with a warning.
+
     References
     ----------
     Gilad-Bachrach, Navot and Tishby, "Margin Based Feature Selection", ICML 2004.

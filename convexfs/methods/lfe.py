@@ -12,7 +12,7 @@ from convexfs.data import varying_columns
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.formulations import FORMULATIONS
 from convexfs.methods.step import NATIVE, check_solver, require_answer, solve_step
-from convexfs.neighbors.hits_misses import signed_neighbors
+from convexfs.neighbors.hits_misses import SignedNeighbors, signed_neighbors
 from convexfs.neighbors.pair_sums import signed_scatter
 from convexfs.solution import Certificate, Solution
 
@@ -20,6 +20,8 @@ from convexfs.solution import Certificate, Solution
 FORMS = {"closed": "lfe", "trace": "lfe-trace", "row-sparse": "lfe-row-sparse"}
 #: Eigenvalues below this share of the largest are rounding.
 _RANK_SHARE = 1e-12
+#: What a term of Sigma errs by, relative to the largest there can be.
+_ROUNDING = 1e-15
 #: A backend's W has eigenvalues this many times its accuracy where there should be none.
 _BACKEND_SLACK = 100.0
 
@@ -102,7 +104,7 @@ def lfe(
     varying = X if len(kept) == X.shape[1] else X[:, kept]
     inside = len(X) < len(kept) and form != "row-sparse" and build is None
     samples, basis = in_their_span(varying) if inside else (varying, None)
-    values, hyper = _numbers(signed_scatter(samples, neighbors), form, lam_share)
+    values, hyper = _numbers(_scatter(samples, neighbors), form, lam_share)
     solution, certificate = solve_step(
         formulation, values, hyper, solver=solver, tol=solver_tol,
         solver_options=solver_options, build=build, verbose=verbose,
@@ -124,7 +126,7 @@ def lfe_problem(
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """The numeric half of eq. 8: Sigma over all features."""
     neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)
-    return _numbers(signed_scatter(X, neighbors), "closed", 0.0)
+    return _numbers(_scatter(X, neighbors), "closed", 0.0)
 
 
 def lfe_priced_problem(
@@ -163,6 +165,13 @@ def power_losses(eigenvalues: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray,
 
 def _check_share(lam_share: Any) -> None:
     check_number("lam, a share of the largest eigenvalue,", lam_share, 0, 1)
+
+
+def _scatter(samples: np.ndarray, neighbors: SignedNeighbors) -> np.ndarray:
+    """Sigma, 0 where all that is left of its sums is rounding."""
+    Sigma = signed_scatter(samples, neighbors)
+    largest = len(samples) * float(np.ptp(samples, axis=0).max()) ** 2
+    return Sigma if np.abs(Sigma).max() > _ROUNDING * largest else np.zeros_like(Sigma)
 
 
 def _numbers(

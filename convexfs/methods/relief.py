@@ -14,6 +14,9 @@ from convexfs.methods.step import check_solver, require_answer, solve_step
 from convexfs.neighbors.hits_misses import SignedNeighbors, margin_vector, signed_neighbors
 from convexfs.solution import Certificate, Solution
 
+#: What a term of z errs by, relative to the largest there can be.
+_ROUNDING = 1e-15
+
 
 @dataclass(frozen=True)
 class ReliefResult:
@@ -49,6 +52,10 @@ def relief(
     Margins are summed over the samples,
     :math:`z = \sum_n (|x_n - NM(x_n)| - |x_n - NH(x_n)|)`, and the weights solve
     :math:`\max w^T z - \lambda 1^T w,\ \|w\|_2 \le 1,\ w \ge 0`.
+
+    A constant feature has z = 0 and weighs 0; copies of a feature weigh the same. Of
+    equally near samples the first in the data are the neighbours. Where no z is positive
+    w = 0 is the optimum: it is returned, certified, with a warning.
 
     Parameters
     ----------
@@ -122,6 +129,9 @@ def relief_problem(
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
     z = margin_vector(X, neighbors, metric, map)
+    # What is left of a sum that cancels must not become all the weight there is.
+    spread = np.ptp(X, axis=0) ** (2 if metric == "sqeuclidean" else 1)
+    z[np.abs(z) <= _ROUNDING * len(X) * spread] = 0.0
     return {"z": z}, {"lam": l1 * float(max(z.max(initial=0.0), 0.0))}
 
 

@@ -17,8 +17,8 @@ NATIVE = "native"
 INACCURATE = "optimal_inaccurate"
 TOL = 1e-10
 _MOST_STEPS = 2000
-#: What a sum of hinges errs by, relative to its terms.
-_ROUNDING = 1e-14
+#: Hinges are followed down to this share of a typical one: their sum errs by as much.
+_ROUNDING = 1e-13
 Numbers = Mapping[str, Any]
 
 

@@ -72,10 +72,49 @@ def test_only_constant_columns_give_no_weight_or_a_clear_error(model):
 
 
 @everyone
-def test_a_copied_column_gets_finite_weights(model):
+def test_a_copied_column_is_like_the_one_it_copies(model):
     model.fit(np.column_stack([X, X[:, 1]]), Y)
+    found = weights_of(model)
+    assert np.isfinite(found).all()
+    assert model.certificate_.ok is not False
+    if isinstance(model, Relief | IRelief | Simba | LFE):
+        assert found[1] == pytest.approx(found[4])
+
+
+@everyone
+def test_samples_that_are_in_both_classes_leave_nothing_to_select(model):
+    """Every nearest miss is at distance 0, and no feature has a positive margin."""
+    model.fit(np.vstack([X, X]), np.r_[Y, 1 - Y])
     assert np.isfinite(weights_of(model)).all()
     assert model.certificate_.ok is not False
+    if isinstance(model, Relief | IRelief | LFE | Logo | LogoCV):
+        assert not weights_of(model).any()
+
+
+@pytest.mark.parametrize(
+    ("model", "column"),
+    [
+        (Relief(), [0.3, 0.1, 0.3, 0.4, 0.3]),
+        (Relief(), [0.5, 0.3, 0.1, 0.2, 0.5, 0.1]),
+        (LFE(), [0.3, 0.1, 0.5, 0.3, 0.5]),
+        (LFE(), [0.4, 0.2, 0.4, 0.4, 0.5, 0.4]),
+    ],
+)
+def test_a_margin_that_cancels_is_0_and_not_all_the_weight_there_is(model, column):
+    """What its rounding leaves over is positive."""
+    with pytest.warns(ConvexfsWarning, match="has a positive margin"):
+        model.fit(np.array(column)[:, None], np.arange(len(column)) % 2)
+    assert not weights_of(model).any()
+    assert model.certificate_.ok
+
+
+def test_a_sphere_that_cannot_grow_holds_its_centre_only():
+    line = np.arange(8.0)[:, None]
+    model = LLFS(betas=3).fit(line, Y[:8])
+    assert model.radii_.tolist() == [0.5] * 8
+    np.testing.assert_allclose(model.predict_proba(line).sum(axis=1), 1)
+    contradicted = LLFS(betas=3).fit(np.vstack([line, line]), np.r_[Y[:8], 1 - Y[:8]])
+    assert not contradicted.radii_.any()
 
 
 @everyone

@@ -71,8 +71,8 @@ def check_number(
     """
     kinds: Any = Integral if whole else Real
     is_number = isinstance(value, kinds) and not isinstance(value, bool)
-    # An integer is finite, but may be too large to ask as a float.
-    is_number = is_number and (isinstance(value, Integral) or math.isfinite(value))
+    # Not math.isfinite: an integer may be too large for a float.
+    is_number = is_number and -math.inf < value < math.inf
     if is_number and (low < value < high if open_ends else low <= value <= high):
         return
     kind = "a whole number" if whole else "a number"

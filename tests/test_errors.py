@@ -36,6 +36,12 @@ def test_numbers_in_range_pass():
         check_number("share", 1, 0, 1, open_ends=True)
 
 
+def test_integers_too_large_for_a_float_are_compared_all_the_same():
+    check_number("k", 10**400, 1, whole=True)
+    with pytest.raises(InputError, match="k must be a whole number at most 9, not 1000"):
+        check_number("k", 10**400, high=9, whole=True)
+
+
 def test_choices():
     check_choice("metric", "a", ("a", "b"))
     with pytest.raises(InputError, match="unknown metric 7: choose from a, b"):

@@ -60,11 +60,10 @@ class CheckedEstimator(BaseEstimator):
     def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Samples and class codes, or an error that names the bad cell or class."""
         refuse_text(X, "Input X")
-        if y is not None:
-            y = as_labels(y, "Input y")
+        labels: Any = None if y is None else as_labels(y, "Input y")
         try:
             X, y = validate_data(
-                self, X, y, **self._layout, ensure_all_finite=False, ensure_min_samples=2
+                self, X, labels, **self._layout, ensure_all_finite=False, ensure_min_samples=2
             )
         except (TypeError, OverflowError) as error:
             raise NotNumbers(f"Input X: {error}") from error

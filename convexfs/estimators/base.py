@@ -80,6 +80,7 @@ class CheckedEstimator(BaseEstimator):
     def _queries(self, X: Any) -> np.ndarray:
         """Samples as they were in `fit`, of any classes."""
         check_is_fitted(self)
+        refuse_text(X, "Input X")
         X = validate_data(self, X, reset=False, **self._layout, ensure_all_finite=False)
         names = getattr(self, "feature_names_in_", None)
         check_finite(X, "Input X", names)

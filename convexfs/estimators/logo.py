@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from convexfs.classification import class_distances
 from convexfs.estimators.base import WeightSelector, thread_map
@@ -44,8 +43,7 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
         return self.classes_[nearest]
 
     def _class_distances(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=NUMERIC)
+        X = self._queries(X)
         weights = self.weights_[self._used]
         return class_distances(X[:, self._used], self._known, self._codes, weights, self.sigma_)
 

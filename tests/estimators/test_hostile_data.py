@@ -201,6 +201,26 @@ def test_parameters_all_have(model, setting, message):
         type(model)(**model.get_params() | setting).fit(X, Y)
 
 
+@pytest.mark.parametrize("model", [Logo(), LogoCV(cv=2), LFE(), LLFS(betas=3)], ids=str)
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (1e308, r"column 2 .*rescale"),
+        (np.nan, "NaN at data row 1, column 2"),
+        (np.inf, "infinity at data row 1, column 2"),
+        ("high", "text in column '2', such as 'high'"),
+    ],
+)
+def test_queries_are_checked_as_samples_are(model, value, message):
+    queries = X[:2].astype(object)
+    queries[0, 1] = value
+    model.fit(X, Y)
+    answer = model.transform if isinstance(model, LFE) else model.predict
+    with pytest.raises(InputError, match=message):
+        answer(queries)
+    answer(np.zeros((2, 4)) + [[0], [1e-70]])  # near each other, which is no matter
+
+
 def test_ties_and_duplicate_samples_leave_every_answer_finite():
     rng = np.random.default_rng(1)
     for model in MODELS:
@@ -252,3 +272,12 @@ def test_a_search_that_loses_all_weight_says_so():
 def test_a_count_of_betas_has_an_end():
     with pytest.raises(InputError, match="betas, when it is a count, must be"):
         LLFS(betas=2**63).fit(X, Y)
+
+
+def test_without_a_price_logo_is_rightly_refused_for_no_bound_can_be_had():
+    """The answer is right, but a feature of tiny scale could lower the loss for ever."""
+    rng = np.random.default_rng(4)
+    with pytest.warns(ConvexfsWarning, match=r"lam=0 \(eq. 6\) has no bound to certify by"):
+        model = Logo(lam=0).fit(rng.standard_normal((8, 1)), Y[:8])
+    assert model.certificate_.ok is False
+    assert np.isfinite(model.weights_).all()

@@ -11,8 +11,9 @@ import numpy as np
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.formulations import FORMULATIONS, Formulation
 from convexfs.methods.logo_certificate import FixedPointCertificate
-from convexfs.methods.logo_certified import FixedPoint, Locality, certified_fixed_point, lam_max
+from convexfs.methods.logo_certified import FixedPoint, certified_fixed_point
 from convexfs.methods.logo_fixed_point import History
+from convexfs.methods.logo_locality import Locality, lam_max
 from convexfs.methods.logo_paper import paper_fixed_point
 from convexfs.methods.logo_solvers import changed_fixed_point, restricted_solver
 from convexfs.methods.step import NATIVE, NATIVE_TOL, check_solver, runs_natively

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from convexfs.methods.logo_certified import CandidateStep, FixedPoint, Locality, audit_all
+from convexfs.methods.logo_certified import CandidateStep, FixedPoint, audit_all
 from convexfs.methods.logo_fixed_point import History, iterate
+from convexfs.methods.logo_locality import Locality
 from convexfs.native.logo_objective import Objective, pull, relative
 from convexfs.neighbors.feature_passes import take_columns
 

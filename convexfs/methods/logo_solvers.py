@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from convexfs.formulations import Formulation
-from convexfs.methods.logo_certified import Audit, FixedPoint, Locality
+from convexfs.methods.logo_certified import Audit, FixedPoint
 from convexfs.methods.logo_fixed_point import History, iterate
+from convexfs.methods.logo_locality import Locality
 from convexfs.methods.step import require_answer, solve_step
 from convexfs.native.logo import solve_restricted
 from convexfs.native.logo_objective import Constrained, Objective

@@ -18,7 +18,7 @@ from convexfs.methods.logo import (
     logo_penalised_problem,
     margin_matrix,
 )
-from convexfs.methods.logo_certified import Locality, lam_max
+from convexfs.methods.logo_locality import Locality, lam_max
 from convexfs.methods.logo_paper import descend
 from convexfs.native.logo import logo_constrained, logo_penalised
 from convexfs.native.logo_objective import Penalised

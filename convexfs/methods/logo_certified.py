@@ -26,12 +26,10 @@ from convexfs.native.logo_working_set import (
     solve_by_working_set,
 )
 from convexfs.neighbors.feature_passes import (
-    all_distances,
     exact_scores,
     feature_scores,
     score_pairs,
     take_columns,
-    weighted_distances,
 )
 
 #: Features that may take part in the fixed point before others are asked.
@@ -89,6 +87,10 @@ class Audit:
     gap: float
 
 
+#: When there was no time left to ask: nothing is proven.
+_UNASKED = Audit(np.empty(0, np.int64), np.inf)
+
+
 @dataclass(frozen=True)
 class FixedPoint:
     """Weights of all features, the loop's end and what the last pass found."""
@@ -108,16 +110,14 @@ def certified_fixed_point(
     max_iter: int,
     damping: float,
     gap_tol: float,
-    distances: np.ndarray | None = None,
     start: np.ndarray | None = None,
 ) -> FixedPoint:
     """A fixed point with no violated feature, or where the iterations ended.
 
-    `distances` are those at w = 1, if they are known; `start` are weights to
-    begin with instead of w = 1.
+    `start` are weights to begin with instead of w = 1.
     """
-    step = ConvexStep(place, objective, restricted, gap_tol)
-    index, w = _first_candidates(step, history, distances, start)
+    step = ConvexStep(place, objective, restricted, gap_tol, history.until)
+    index, w = _first_candidates(step, history, start)
     prune, swings = True, False
     while True:
         columns = take_columns(place.X, index)
@@ -143,6 +143,8 @@ def certified_fixed_point(
                 damping = (1.0 + damping) / 2.0
             swings, w = True, outcome.before[candidates.active]
             continue
+        if history.over:
+            return FixedPoint(weights, outcome, _UNASKED)
         audit = audit_all(place, objective, outcome.answer, index)
         if not len(audit.violated) or not more:
             return FixedPoint(weights, outcome, audit)
@@ -160,12 +162,15 @@ class ConvexStep:
     objective: Objective
     restricted: Restricted
     gap_tol: float
+    until: float
 
     def solve(
         self, columns: np.ndarray, signed: np.ndarray, start: np.ndarray | None
     ) -> WorkingSetAnswer:
         Z = DenseColumns(self.place.margins(columns, signed))
-        return solve_by_working_set(Z, self.objective, self.restricted, start, self.gap_tol)
+        return solve_by_working_set(
+            Z, self.objective, self.restricted, start, self.gap_tol, self.until
+        )
 
 
 class Candidates:
@@ -203,7 +208,6 @@ class Candidates:
 def _first_candidates(
     step: ConvexStep,
     history: History,
-    distances: np.ndarray | None,
     start: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Features to begin with, and their weights after the first step."""
@@ -214,16 +218,16 @@ def _first_candidates(
         if start is not None:
             return index, start
         columns = take_columns(place.X, index)
-        if distances is None:
-            distances = weighted_distances(columns, np.ones(n_features))
-        answer = step.solve(columns, place.signed_at(distances), None)
+        answer = step.solve(columns, place.signed_at(place.plain_distances), None)
         history.record(answer, np.inf)
         return index, answer.w
     if start is None:
-        distances = all_distances(place.X, place.map) if distances is None else distances
-        streamed = StreamedColumns(place, place.signed_at(distances), _SOLVING_SHARE)
+        signed = place.signed_at(place.plain_distances)
+        streamed = StreamedColumns(place, signed, _SOLVING_SHARE)
         gap_tol = max(step.gap_tol, _FIRST_GAP)
-        answer = solve_by_working_set(streamed, step.objective, step.restricted, None, gap_tol)
+        answer = solve_by_working_set(
+            streamed, step.objective, step.restricted, None, gap_tol, step.until
+        )
         history.record(answer, np.inf)
         start = answer.w
     index = _highest_scores(place, start)

@@ -45,6 +45,8 @@ _PROGRESS = 0.9
 #: Violated features that enter at a time, if fewer have weight.
 _ENTERING = 50
 _MOST_PIVOTS = 30
+#: A budget used by less than this share has no multiplier to look for.
+_BUDGET_USED = 0.99
 #: Differences of pairs held at a time; 16 MB.
 _BLOCK_CELLS = 2_000_000
 
@@ -127,6 +129,14 @@ class State:
         total = Z - moved[self.place.rows] / sigma
         return -(Z * (p * (1.0 - p))[:, None]).T @ total - curved / sigma
 
+    @property
+    def usable(self) -> bool:
+        """Whether there is weight, and as much as a budget allows: else it binds nothing."""
+        total = float(self.w.sum())
+        if isinstance(self.objective, Constrained):
+            return total > _BUDGET_USED * self.objective.beta
+        return total > 0
+
     def step(self, mu: float) -> "State | None":
         """The state after one regularised step; None if there is no such step."""
         budget = None
@@ -157,6 +167,8 @@ def newton_fixed_point(
     One row of the history a step taken, its residual the relative change.
     """
     state = best = State(place, objective, columns, start)
+    if not state.usable:
+        return start
     firmness, idle, taken = 1.0, 0, 0
     while taken < max_iter and not history.over and state.level > 0:
         if state.residual <= _SETTLED or idle > _MOST_PATIENCE or firmness > _FIRMEST:

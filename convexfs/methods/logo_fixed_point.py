@@ -130,7 +130,7 @@ def relative_change(before: np.ndarray, after: np.ndarray) -> float:
 
 
 def _damped(w: np.ndarray, target: np.ndarray, damping: float) -> np.ndarray:
-    if not target.any():
+    if damping == 0.0 or not target.any():
         # Halving towards 0 would never arrive.
         return target
     mixed = damping * w + (1.0 - damping) * target

@@ -8,12 +8,19 @@ from typing import Any
 import numpy as np
 
 from convexfs.neighbors.feature_passes import (
+    all_distances,
     feature_scores,
     margin_columns,
     score_pairs,
+    take_columns,
     weighted_distances,
 )
 from convexfs.neighbors.soft import has_hit, signed_probabilities
+
+#: Columns of which a float64 copy is small.
+MOST_COLUMNS = 1000
+#: A kernel width so small, relative to the largest distance, that only the nearest counts.
+_NEAREST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -28,12 +35,25 @@ class Locality:
     sigma : float
     map : callable
         Carries passes over blocks of features.
+    known : array (N, N), optional
+        Distances with all weights 1, if they are known already.
     """
 
     X: np.ndarray
     codes: np.ndarray
     sigma: float
     map: Callable[..., Any] = map
+    known: np.ndarray | None = None
+
+    @cached_property
+    def plain_distances(self) -> np.ndarray:
+        """Distances with all weights 1."""
+        if self.known is not None:
+            return self.known
+        if self.X.shape[1] <= MOST_COLUMNS:
+            columns = take_columns(self.X, np.arange(self.X.shape[1]))
+            return weighted_distances(columns, np.ones(self.X.shape[1]))
+        return all_distances(self.X, self.map)
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -64,3 +84,12 @@ def lam_max(place: Locality) -> float:
     half = place.on_all_samples(np.full(len(place.rows), 0.5))
     scores, _ = feature_scores(place.X, score_pairs(signed, half), place.map)
     return float(np.max(scores, initial=0.0))
+
+
+def relief_margin(place: Locality) -> np.ndarray:
+    """RELIEF's margin vector: the nearest miss of each sample minus its nearest hit."""
+    distances = place.plain_distances
+    width = _NEAREST * max(float(distances.max()), np.finfo(float).tiny)
+    signed = signed_probabilities(distances, place.codes, width)
+    once = np.ones(len(place.codes))
+    return feature_scores(place.X, score_pairs(signed, once), place.map)[0]

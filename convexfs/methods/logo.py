@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,20 @@ import numpy as np
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.formulations import FORMULATIONS, Formulation
 from convexfs.methods.logo_certificate import FixedPointCertificate
-from convexfs.methods.logo_certified import FixedPoint, Locality, certified_fixed_point, lam_max
+from convexfs.methods.logo_certified import FixedPoint, certified_fixed_point
 from convexfs.methods.logo_fixed_point import History
+from convexfs.methods.logo_locality import Locality, lam_max, relief_margin
 from convexfs.methods.logo_paper import paper_fixed_point
 from convexfs.methods.logo_solvers import changed_fixed_point, restricted_solver
+from convexfs.methods.starts import (
+    End,
+    another_point,
+    check_n_starts,
+    checked_start,
+    relief_weights,
+    starting_points,
+    told,
+)
 from convexfs.methods.step import NATIVE, NATIVE_TOL, check_solver, runs_natively
 from convexfs.native.logo import INACCURATE
 from convexfs.native.logo_objective import Constrained, Objective, Penalised
@@ -46,6 +56,8 @@ class LogoSettings:
     solver_options: Mapping[str, Any] | None = None
     build: Callable[..., Any] | None = None
     verbose: bool = False
+    prune: bool = False
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         check_sigma(self.sigma)
@@ -53,6 +65,12 @@ class LogoSettings:
         check_number("damping", self.damping, 0, 0.999)
         check_number("tol", self.tol, 0)
         check_number("max_iter", self.max_iter, 1, whole=True)
+        if self.time_limit is not None:
+            check_number("time_limit, in seconds,", self.time_limit, 0, open_ends=True)
+        if self.prune and not self.printed:
+            raise InputError(
+                "prune=True is of algorithm='paper': 'certified' prunes and asks again"
+            )
         if self.beta is None:
             check_number("lam", self.lam, 0)
         else:
@@ -93,8 +111,10 @@ class LogoResult:
     """Weights and how they were reached.
 
     ``history`` has one row an iteration; see
-    :class:`convexfs.methods.logo_fixed_point.History`. ``period`` is that of the
-    cycle the iteration ended in, 0 if it did not.
+    :class:`convexfs.methods.logo_fixed_point.History`. ``converged`` is True at
+    proven fixed points only. ``period`` is that of the cycle the iteration ended
+    in, 0 if it did not. ``starts`` has one row a start tried; see
+    :func:`convexfs.methods.starts.told`.
     """
 
     weights: np.ndarray
@@ -103,6 +123,7 @@ class LogoResult:
     converged: bool
     period: int
     history: list[dict[str, Any]]
+    starts: list[dict[str, Any]] = field(default_factory=list)
 
 
 def logo(
@@ -122,6 +143,12 @@ def logo(
     build: Callable[..., Any] | None = None,
     map: Callable[..., Any] = map,
     verbose: bool = False,
+    prune: bool = False,
+    time_limit: float | None = None,
+    start: Any = None,
+    n_starts: int = 1,
+    seed: Any = None,
+    watch: Callable[[str], Any] | None = None,
 ) -> LogoResult:
     r"""Feature weights of Logo (Sun, Todorovic and Goodison 2010).
 
@@ -156,14 +183,68 @@ def logo(
         only the features that matter; a changed `build` all of them.
     map : callable
         Applied over blocks of features; a thread pool's ``map`` gives the same answer.
+    prune : bool
+        Whether "paper" leaves features out for good, as its Sec. 3.2 suggests.
+    time_limit : float, optional
+        Seconds after which the iteration ends, wherever it is, without a proof; a
+        pass over all features that has begun is finished.
+    start : array (J,), optional
+        Weights to start from instead of 1.
+    n_starts, seed
+        Starts tried: `start`, RELIEF's answer, then random ones. Of the proven
+        fixed points that of least objective is returned.
+    watch : callable, optional
+        Told of every iteration in a line of text.
     """
     settings = LogoSettings(
         sigma, lam, beta, algorithm, damping, tol, max_iter,
-        solver, solver_tol, solver_options, build, verbose,
+        solver, solver_tol, solver_options, build, verbose, prune, time_limit,
     )  # fmt: skip
-    result = fit_logo(X, codes, settings, map=map)
-    _explain(result, settings, Locality(X, codes, sigma, map))
+    check_n_starts(n_starts)
+    start = checked_start(start, X.shape[1])
+    place = Locality(X, codes, float(sigma), map)
+    result = _best_fit(place, settings, start, n_starts, seed, watch)
+    _explain(result, settings, place)
     return result
+
+
+def _best_fit(
+    place: Locality,
+    settings: LogoSettings,
+    start: np.ndarray | None,
+    n_starts: int,
+    seed: Any,
+    watch: Callable[[str], Any] | None,
+) -> LogoResult:
+    """The fit of least objective over the starts, proven ones first."""
+    until = _deadline(settings)
+    results, ends = [], []
+
+    def relief() -> np.ndarray:
+        return relief_weights(relief_margin(place))
+
+    points = starting_points(start, n_starts, relief, place.X.shape[1], seed)
+    for name, weights in points:
+        if results and time.perf_counter() > until:
+            break
+        found = _fit(place, settings, until, start=weights, watch=watch)
+        results.append(found)
+        ends.append(End(name, found.weights, _objective(found), found.converged))
+    best = min(range(len(ends)), key=lambda at: (not ends[at].certified, ends[at].objective))
+    rows = told(ends, best, settings.tol)
+    found = results[best]
+    count = 1 + sum(row["elsewhere"] for row in rows)
+    return replace(found, certificate=replace(found.certificate, n_found=count), starts=rows)
+
+
+def _objective(result: LogoResult) -> float:
+    value = result.solution.objective
+    return np.inf if value is None or np.isnan(value) else value
+
+
+def _deadline(settings: LogoSettings) -> float:
+    limit = settings.time_limit
+    return np.inf if limit is None else time.perf_counter() + limit
 
 
 def fit_logo(
@@ -180,9 +261,20 @@ def fit_logo(
     `distances` are the Manhattan distances with all weights 1, if they are known
     already; `start` are weights to start from instead of 1.
     """
-    began, history = time.perf_counter(), History()
-    place = Locality(X, codes, float(settings.sigma), map)
-    found = _find(place, settings, history, distances, start)
+    place = Locality(X, codes, float(settings.sigma), map, distances)
+    return _fit(place, settings, _deadline(settings), start=start)
+
+
+def _fit(
+    place: Locality,
+    settings: LogoSettings,
+    until: float,
+    *,
+    start: np.ndarray | None = None,
+    watch: Callable[[str], Any] | None = None,
+) -> LogoResult:
+    began, history = time.perf_counter(), History(until=until, watch=watch)
+    found = _find(place, settings, history, start)
     certificate = FixedPointCertificate(
         primal_residual=settings.objective.violation(found.weights),
         dual_residual=None,
@@ -204,33 +296,31 @@ def fit_logo(
         iterations=len(history.rows),
         tol=settings.gap_tol,
     )
-    outcome = found.outcome
-    return LogoResult(
-        found.weights, solution, certificate, outcome.converged, outcome.period, history.rows
-    )
+    converged = found.outcome.converged and certificate.ok is True
+    period = found.outcome.period
+    return LogoResult(found.weights, solution, certificate, converged, period, history.rows)
 
 
 def _find(
     place: Locality,
     settings: LogoSettings,
     history: History,
-    distances: np.ndarray | None,
     start: np.ndarray | None,
 ) -> FixedPoint:
-    limits = {"tol": settings.tol, "max_iter": settings.max_iter}
+    limits = {"tol": settings.tol, "max_iter": settings.max_iter, "start": start}
     if settings.printed:
-        return paper_fixed_point(place, settings.objective, history, **limits)
+        return paper_fixed_point(place, settings.objective, history, prune=settings.prune, **limits)
     options = (settings.solver, settings.solver_tol, settings.solver_options, settings.verbose)
     if settings.build is not None:
         return changed_fixed_point(
             place, settings.objective, settings.formulation, settings.build, options, history,
             damping=settings.damping, **limits,
         )  # fmt: skip
-    restricted = restricted_solver(settings.formulation, settings.native, options)
+    restricted = restricted_solver(settings.formulation, settings.native, options, history.until)
     return certified_fixed_point(
         place, settings.objective, restricted, history, damping=settings.damping,
         gap_tol=_NATIVE_GAP if settings.native else settings.solver_tol,
-        distances=distances, start=start, **limits,
+        **limits,
     )  # fmt: skip
 
 
@@ -293,14 +383,24 @@ def _explain(result: LogoResult, settings: LogoSettings, place: Locality) -> Non
             top = f"lam={settings.lam:g} is not below lam_max={lam_max(place):.4g}"
             cure = f"{top}: use a smaller lam, or {cure}"
         _warn(f"all weights are 0; {cure}")
-    if not result.converged:
-        period, n_iter = result.period, len(result.history)
-        how = f"goes round a cycle of {period}" if period else "has not converged"
-        cure = "algorithm='certified'" if settings.printed else "a larger damping or max_iter,"
-        _warn(
-            f"the iteration {how} after {n_iter} iterations (relative change "
-            f"{result.certificate.residual:.2g}): use {cure} or another sigma"
-        )
+    if not result.converged and not (price and settings.lam == 0):
+        _warn(_refusal(result, settings))
+    if elsewhere := another_point(result.starts):
+        _warn(elsewhere)
+
+
+def _refusal(result: LogoResult, settings: LogoSettings) -> str:
+    """Why an answer is no proven fixed point, and what to do."""
+    n_iter, certificate = len(result.history), result.certificate
+    if certificate.residual <= certificate.residual_tol:
+        what = f"the iteration stopped after {n_iter} iterations at a point that is not proven"
+        cure = f"its certificate is {certificate}"
+    else:
+        how = f"goes round a cycle of {result.period}" if result.period else "has not converged"
+        what = f"the iteration {how} after {n_iter} iterations"
+        cure = f"relative change {certificate.residual:.2g}"
+    use = "algorithm='certified'" if settings.printed else "a larger damping, max_iter, time_limit"
+    return f"{what} ({cure}): use {use} or another sigma"
 
 
 def _warn(message: str) -> None:

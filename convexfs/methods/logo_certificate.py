@@ -22,12 +22,15 @@ class FixedPointCertificate(Certificate):
     n_violated : int
         Features left out although their score exceeds the price of weight.
     n_features : int
+    n_found : int
+        Fixed points that the starts tried have led to, this one included.
     """
 
     residual: float
     residual_tol: float
     n_violated: int
     n_features: int
+    n_found: int = 1
 
     @property
     def ok(self) -> bool | None:
@@ -35,7 +38,8 @@ class FixedPointCertificate(Certificate):
         return super().ok if fixed else False
 
     def __str__(self) -> str:
-        verdict = "a fixed point" if self.ok else "refused: not shown to be a fixed point"
+        among = f", one of {self.n_found} found" if self.n_found > 1 else ""
+        verdict = f"a fixed point{among}" if self.ok else "refused: not shown to be a fixed point"
         return f"{verdict} (gap {self.gap:.0e}, {self._found})"
 
     @property

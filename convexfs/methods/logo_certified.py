@@ -3,20 +3,21 @@
 1. Neighbours at w = 1, and the convex step over all features, roughly.
 2. The features that score highest at its weights become candidates.
 3. A damped fixed point over the candidates, in float64; when it goes round a
-   cycle or comes no nearer, with half the step.
+   cycle or comes no nearer, Newton's method looks for it
+   (:mod:`convexfs.methods.logo_equilibrium`), and should that fail, half the step.
 4. One pass over all features: those that would take weight become candidates
    too, and the loop goes on from 3; when there is none, the last convex step is
    solved over all features, and its duality gap proves it.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from convexfs.methods.logo_equilibrium import newton_fixed_point
 from convexfs.methods.logo_fixed_point import History, Outcome, iterate
+from convexfs.methods.logo_locality import Locality
 from convexfs.native.logo_objective import Objective, pull, relative
 from convexfs.native.logo_working_set import (
     DenseColumns,
@@ -25,15 +26,11 @@ from convexfs.native.logo_working_set import (
     solve_by_working_set,
 )
 from convexfs.neighbors.feature_passes import (
-    all_distances,
     exact_scores,
     feature_scores,
-    margin_columns,
     score_pairs,
     take_columns,
-    weighted_distances,
 )
-from convexfs.neighbors.soft import has_hit, signed_probabilities
 
 #: Features that may take part in the fixed point before others are asked.
 MOST_CANDIDATES = 1000
@@ -52,48 +49,6 @@ _STARTING_SHARE = 1e-2
 _PATIENCE = 10
 #: A score counts as above the price when it is so by more than rounding.
 _ABOVE = 1e-9
-
-
-@dataclass(frozen=True)
-class Locality:
-    """Samples with everything that turns weights into margins.
-
-    Attributes
-    ----------
-    X : array (N, J)
-        Any real dtype, in memory or memory-mapped.
-    codes : int array (N,)
-    sigma : float
-    map : callable
-        Carries passes over blocks of features.
-    """
-
-    X: np.ndarray
-    codes: np.ndarray
-    sigma: float
-    map: Callable[..., Any] = map
-
-    @cached_property
-    def rows(self) -> np.ndarray:
-        """Samples that have a margin."""
-        return np.flatnonzero(has_hit(self.codes))
-
-    def signed(self, columns: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Signed neighbour probabilities at the weights of a few columns."""
-        used = np.flatnonzero(w)
-        return self.signed_at(weighted_distances(columns[:, used], w[used]))
-
-    def signed_at(self, distances: np.ndarray) -> np.ndarray:
-        return signed_probabilities(distances, self.codes, self.sigma)
-
-    def margins(self, columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
-        """The margin matrix of a few columns."""
-        return margin_columns(columns, signed)[self.rows]
-
-    def on_all_samples(self, p: np.ndarray) -> np.ndarray:
-        full = np.zeros(len(self.codes))
-        full[self.rows] = p
-        return full
 
 
 @dataclass(frozen=True)
@@ -132,6 +87,10 @@ class Audit:
     gap: float
 
 
+#: When there was no time left to ask: nothing is proven.
+_UNASKED = Audit(np.empty(0, np.int64), np.inf)
+
+
 @dataclass(frozen=True)
 class FixedPoint:
     """Weights of all features, the loop's end and what the last pass found."""
@@ -151,19 +110,21 @@ def certified_fixed_point(
     max_iter: int,
     damping: float,
     gap_tol: float,
-    distances: np.ndarray | None = None,
     start: np.ndarray | None = None,
 ) -> FixedPoint:
     """A fixed point with no violated feature, or where the iterations ended.
 
-    `distances` are those at w = 1, if they are known; `start` are weights to
-    begin with instead of w = 1.
+    `start` are weights to begin with instead of w = 1.
     """
-    step = ConvexStep(place, objective, restricted, gap_tol)
-    index, w = _first_candidates(step, history, distances, start)
-    prune = True
+    step = ConvexStep(place, objective, restricted, gap_tol, history.until)
+    index, w = _first_candidates(step, history, start)
+    prune, swings = True, False
     while True:
-        candidates = Candidates(step, take_columns(place.X, index), prune)
+        columns = take_columns(place.X, index)
+        candidates = Candidates(step, columns, prune)
+        if swings:
+            left = max_iter - len(history.rows) - 1
+            w = newton_fixed_point(place, objective, columns, w, history, left)
         outcome = iterate(
             candidates.step,
             w,
@@ -176,10 +137,14 @@ def certified_fixed_point(
         weights = np.zeros(place.X.shape[1])
         weights[index] = outcome.answer.w
         index = index[candidates.active]
-        more = len(history.rows) < max_iter
+        more = len(history.rows) < max_iter and not history.over
         if (outcome.period or outcome.stalled) and more:
-            damping, w = (1.0 + damping) / 2.0, outcome.before[candidates.active]
+            if swings:
+                damping = (1.0 + damping) / 2.0
+            swings, w = True, outcome.before[candidates.active]
             continue
+        if history.over:
+            return FixedPoint(weights, outcome, _UNASKED)
         audit = audit_all(place, objective, outcome.answer, index)
         if not len(audit.violated) or not more:
             return FixedPoint(weights, outcome, audit)
@@ -197,12 +162,15 @@ class ConvexStep:
     objective: Objective
     restricted: Restricted
     gap_tol: float
+    until: float
 
     def solve(
         self, columns: np.ndarray, signed: np.ndarray, start: np.ndarray | None
     ) -> WorkingSetAnswer:
         Z = DenseColumns(self.place.margins(columns, signed))
-        return solve_by_working_set(Z, self.objective, self.restricted, start, self.gap_tol)
+        return solve_by_working_set(
+            Z, self.objective, self.restricted, start, self.gap_tol, self.until
+        )
 
 
 class Candidates:
@@ -222,6 +190,10 @@ class Candidates:
         # What damping has left of old weights would only swell the working set.
         start = np.where(w > _STARTING_SHARE * w.max(initial=0.0), w, 0.0)[self.active]
         answer = self._convex.solve(columns, signed, start)
+        if answer.gap > self._convex.gap_tol:
+            # In a flat valley the old weights themselves may do, where the solver gave up.
+            whole = self._convex.solve(columns, signed, w[self.active])
+            answer = min(answer, whole, key=lambda each: each.gap)
         weights = np.zeros(len(w))
         weights[self.active] = answer.w
         if self._prune:
@@ -236,7 +208,6 @@ class Candidates:
 def _first_candidates(
     step: ConvexStep,
     history: History,
-    distances: np.ndarray | None,
     start: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Features to begin with, and their weights after the first step."""
@@ -247,16 +218,16 @@ def _first_candidates(
         if start is not None:
             return index, start
         columns = take_columns(place.X, index)
-        if distances is None:
-            distances = weighted_distances(columns, np.ones(n_features))
-        answer = step.solve(columns, place.signed_at(distances), None)
+        answer = step.solve(columns, place.signed_at(place.plain_distances), None)
         history.record(answer, np.inf)
         return index, answer.w
     if start is None:
-        distances = all_distances(place.X, place.map) if distances is None else distances
-        streamed = StreamedColumns(place, place.signed_at(distances), _SOLVING_SHARE)
+        signed = place.signed_at(place.plain_distances)
+        streamed = StreamedColumns(place, signed, _SOLVING_SHARE)
         gap_tol = max(step.gap_tol, _FIRST_GAP)
-        answer = solve_by_working_set(streamed, step.objective, step.restricted, None, gap_tol)
+        answer = solve_by_working_set(
+            streamed, step.objective, step.restricted, None, gap_tol, step.until
+        )
         history.record(answer, np.inf)
         start = answer.w
     index = _highest_scores(place, start)
@@ -296,11 +267,3 @@ def audit_all(
     largest = max(np.max(answer.scores, initial=0.0), np.max(exact, initial=0.0))
     gap = relative(objective.gap(answer.margins, answer.w, largest), answer.value)
     return Audit(violated, gap)
-
-
-def lam_max(place: Locality) -> float:
-    """The lam from which on w = 0 is a fixed point: ``max_j sum_n zbar_n(j) / 2`` at w = 0."""
-    signed = place.signed_at(np.zeros((len(place.codes), len(place.codes))))
-    half = place.on_all_samples(np.full(len(place.rows), 0.5))
-    scores, _ = feature_scores(place.X, score_pairs(signed, half), place.map)
-    return float(np.max(scores, initial=0.0))

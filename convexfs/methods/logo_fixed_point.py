@@ -4,6 +4,7 @@ With T the convex step whose neighbours are taken at w, the loop is
 :math:`w \leftarrow \delta w + (1 - \delta) T(w)`; the paper's has :math:`\delta = 0`.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
@@ -56,24 +57,36 @@ class History:
 
     ``contraction`` estimates the factor q of Theorem 2 by the ratio of successive
     residuals, ``error_bound`` is then q / (1 - q) times the last move (eq. 19),
-    relative to the weights; both are NaN where the loop does not contract.
+    relative to the weights; both are NaN where the loop does not contract. ``until``
+    is when the loop must end, by ``time.perf_counter``; ``watch`` is told each row.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
+    until: float = np.inf
+    watch: Callable[[str], Any] | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is up."""
+        return time.perf_counter() > self.until
 
     def record(self, answer: StepAnswer, residual: float) -> None:
         before = self.rows[-1]["residual"] if self.rows else np.nan
         q = residual / before if 0 < before < np.inf else np.nan
-        self.rows.append(
-            {
-                "objective": answer.value,
-                "gap": answer.gap,
-                "residual": residual,
-                "support": int(np.count_nonzero(answer.w)),
-                "contraction": q,
-                "error_bound": q / (1.0 - q) * residual if q < 1.0 else np.nan,
-            }
-        )
+        row = {
+            "objective": answer.value,
+            "gap": answer.gap,
+            "residual": residual,
+            "support": int(np.count_nonzero(answer.w)),
+            "contraction": q,
+            "error_bound": q / (1.0 - q) * residual if q < 1.0 else np.nan,
+        }
+        self.rows.append(row)
+        if self.watch is not None:
+            self.watch(
+                f"iteration {len(self.rows)}: objective {answer.value:.6g}, "
+                f"change {residual:.1e}, {row['support']} features"
+            )
 
 
 def iterate(
@@ -89,7 +102,8 @@ def iterate(
     """Apply damped steps until one leads back to its start, to a relative change of `tol`.
 
     At least one step is taken. A loop that goes round in a circle is ended, and
-    with `patience` one whose residual has not fallen for that many steps.
+    with `patience` one whose residual has not fallen for that many steps; also when
+    the history's time is up.
     """
     w, past, residuals = start, [], []
     while True:
@@ -101,7 +115,7 @@ def iterate(
         past = [*past[1 - _LONGEST_CYCLE :], w]
         residuals.append(residual)
         period, stalled = _period(past), _stalled(residuals, patience)
-        if period or stalled or len(residuals) >= max_iter:
+        if period or stalled or len(residuals) >= max_iter or history.over:
             return Outcome(answer, w, residual, False, period, stalled)
         w = _damped(w, answer.w, damping)
 
@@ -116,7 +130,7 @@ def relative_change(before: np.ndarray, after: np.ndarray) -> float:
 
 
 def _damped(w: np.ndarray, target: np.ndarray, damping: float) -> np.ndarray:
-    if not target.any():
+    if damping == 0.0 or not target.any():
         # Halving towards 0 would never arrive.
         return target
     mixed = damping * w + (1.0 - damping) * target

@@ -65,10 +65,10 @@ def lam_max(Z: np.ndarray) -> float:
 
 
 def solve_restricted(
-    Z: np.ndarray, objective: Objective, start: np.ndarray, tol: float
+    Z: np.ndarray, objective: Objective, start: np.ndarray, tol: float, until: float = np.inf
 ) -> np.ndarray:
     """Weights by proximal Newton, for the working set."""
-    return minimise(Z, objective, start, tol).w
+    return minimise(Z, objective, start, tol, until).w
 
 
 def _solve(Z: np.ndarray, objective: Objective, tol: float) -> Solution:

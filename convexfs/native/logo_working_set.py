@@ -7,6 +7,7 @@ answer is that of the whole problem, and the duality gap over all features
 proves it. Whoever solves the restricted problems may be any solver.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -79,6 +80,7 @@ def solve_by_working_set(
     restricted: Restricted,
     start: np.ndarray | None = None,
     tol: float = 1e-10,
+    until: float = np.inf,
 ) -> WorkingSetAnswer:
     """Solve over all features of `columns`.
 
@@ -93,6 +95,9 @@ def solve_by_working_set(
     tol : float
         Relative duality gap at which to stop. If no feature is violated before,
         the restricted solver has reached its own accuracy, and that is the end.
+    until : float
+        When to stop in any case, by ``time.perf_counter``; a round that has begun
+        is finished.
     """
     w = np.zeros(columns.n_features) if start is None else np.array(start, dtype=np.float64)
     index = np.flatnonzero(w)
@@ -104,8 +109,8 @@ def solve_by_working_set(
         value = objective.value(margins, w[index])
         gap = relative(objective.gap(margins, w[index], np.max(scores, initial=0.0)), value)
         entering = _entering(scores, w, index, objective)
-        stuck = sizes and not len(entering)
-        if gap <= tol or stuck or len(sizes) == _MOST_ROUNDS:
+        ended = sizes and (not len(entering) or time.perf_counter() > until)
+        if gap <= tol or ended or len(sizes) == _MOST_ROUNDS:
             return WorkingSetAnswer(w, margins, scores, value, gap, tuple(sizes))
         index = np.union1d(np.flatnonzero(w), entering)
         sizes.append(len(index))

@@ -18,7 +18,7 @@ from convexfs.methods.logo import (
     logo_penalised_problem,
     margin_matrix,
 )
-from convexfs.methods.logo_certified import Locality, lam_max
+from convexfs.methods.logo_locality import Locality, lam_max
 from convexfs.methods.logo_paper import descend
 from convexfs.native.logo import logo_constrained, logo_penalised
 from convexfs.native.logo_objective import Penalised
@@ -129,13 +129,16 @@ def test_features_left_out_are_asked_again(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", [2, 5, 8])
-def test_the_printed_algorithm_stops_where_features_are_violated(seed):
+def test_the_printed_algorithm_pruned_stops_where_features_are_violated(seed):
     X, codes = jittered_spiral(seed)
-    printed = logo(X, codes, algorithm="paper")
-    assert printed.converged
+    with pytest.warns(ConvexfsWarning, match="stopped after .* not proven .* use algorithm='cer"):
+        printed = logo(X, codes, algorithm="paper", prune=True)
+    assert printed.certificate.residual <= 1e-3
     assert printed.certificate.n_violated > 10
     assert printed.certificate.ok is False
+    assert not printed.converged
     certified = logo(X, codes)
+    assert certified.converged
     assert certified.certificate.ok
     # The same verdict by brute force.
     for result, violated in ((printed, True), (certified, False)):
@@ -144,8 +147,37 @@ def test_the_printed_algorithm_stops_where_features_are_violated(seed):
         assert (scores.max() > 1.1) == violated
 
 
+def test_algorithm_1_as_printed_leaves_nobody_out(spiral):
+    printed = logo(spiral.X, spiral.y, algorithm="paper")
+    assert printed.converged
+    assert printed.certificate.ok
+    assert np.count_nonzero(printed.weights) > 40
+    np.testing.assert_allclose(printed.weights[:2], [1.9586, 1.8479], atol=3e-3)
+    pruned = logo(spiral.X, spiral.y, algorithm="paper", prune=True)
+    assert np.count_nonzero(pruned.weights) == 2
+    with pytest.raises(InputError, match="prune=True is of algorithm='paper'"):
+        logo(spiral.X, spiral.y, prune=True)
+
+
+@pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
+@pytest.mark.parametrize(
+    "settings", [{}, {"algorithm": "paper"}, {"algorithm": "paper", "prune": True}]
+)
+@pytest.mark.parametrize("seed", range(6))
+def test_converged_is_said_at_proven_fixed_points_only(seed, settings):
+    """By brute force and another solver: the convex step from the weights leads back to them."""
+    X, codes = jittered_spiral(seed, n=20, noise=60)
+    result = logo(X, codes, sigma=1.0, **settings)
+    assert result.converged == (result.certificate.ok is True)
+    if result.converged:
+        Z = brute_margins(X, codes, result.weights, 1.0)
+        step = logo_penalised(Z, 1.0)
+        value = np.logaddexp(0, -(Z @ result.weights)).sum() + result.weights.sum()
+        assert value == pytest.approx(step.objective, rel=1e-3)
+
+
 def test_the_printed_algorithm_goes_round_in_circles():
-    X, codes = jittered_spiral(0)
+    X, codes = jittered_spiral(2)
     with pytest.warns(ConvexfsWarning, match=r"cycle of \d+ .* use algorithm='certified'"):
         printed = logo(X, codes, sigma=0.5, algorithm="paper")
     assert not printed.converged

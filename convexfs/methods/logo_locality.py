@@ -1,0 +1,95 @@
+"""Samples seen from weights: who is near, and the margins that makes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from convexfs.neighbors.feature_passes import (
+    all_distances,
+    feature_scores,
+    margin_columns,
+    score_pairs,
+    take_columns,
+    weighted_distances,
+)
+from convexfs.neighbors.soft import has_hit, signed_probabilities
+
+#: Columns of which a float64 copy is small.
+MOST_COLUMNS = 1000
+#: A kernel width so small, relative to the largest distance, that only the nearest counts.
+_NEAREST = 1e-9
+
+
+@dataclass(frozen=True)
+class Locality:
+    """Samples with everything that turns weights into margins.
+
+    Attributes
+    ----------
+    X : array (N, J)
+        Any real dtype, in memory or memory-mapped.
+    codes : int array (N,)
+    sigma : float
+    map : callable
+        Carries passes over blocks of features.
+    known : array (N, N), optional
+        Distances with all weights 1, if they are known already.
+    """
+
+    X: np.ndarray
+    codes: np.ndarray
+    sigma: float
+    map: Callable[..., Any] = map
+    known: np.ndarray | None = None
+
+    @cached_property
+    def plain_distances(self) -> np.ndarray:
+        """Distances with all weights 1."""
+        if self.known is not None:
+            return self.known
+        if self.X.shape[1] <= MOST_COLUMNS:
+            columns = take_columns(self.X, np.arange(self.X.shape[1]))
+            return weighted_distances(columns, np.ones(self.X.shape[1]))
+        return all_distances(self.X, self.map)
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Samples that have a margin."""
+        return np.flatnonzero(has_hit(self.codes))
+
+    def signed(self, columns: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Signed neighbour probabilities at the weights of a few columns."""
+        used = np.flatnonzero(w)
+        return self.signed_at(weighted_distances(columns[:, used], w[used]))
+
+    def signed_at(self, distances: np.ndarray) -> np.ndarray:
+        return signed_probabilities(distances, self.codes, self.sigma)
+
+    def margins(self, columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
+        """The margin matrix of a few columns."""
+        return margin_columns(columns, signed)[self.rows]
+
+    def on_all_samples(self, p: np.ndarray) -> np.ndarray:
+        full = np.zeros(len(self.codes))
+        full[self.rows] = p
+        return full
+
+
+def lam_max(place: Locality) -> float:
+    """The lam from which on w = 0 is a fixed point: ``max_j sum_n zbar_n(j) / 2`` at w = 0."""
+    signed = place.signed_at(np.zeros((len(place.codes), len(place.codes))))
+    half = place.on_all_samples(np.full(len(place.rows), 0.5))
+    scores, _ = feature_scores(place.X, score_pairs(signed, half), place.map)
+    return float(np.max(scores, initial=0.0))
+
+
+def relief_margin(place: Locality) -> np.ndarray:
+    """RELIEF's margin vector: the nearest miss of each sample minus its nearest hit."""
+    distances = place.plain_distances
+    width = _NEAREST * max(float(distances.max()), np.finfo(float).tiny)
+    signed = signed_probabilities(distances, place.codes, width)
+    once = np.ones(len(place.codes))
+    return feature_scores(place.X, score_pairs(signed, once), place.map)[0]

@@ -1,0 +1,124 @@
+"""Where a fixed-point iteration may start, and what the ends of several starts tell."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError, check_number
+
+#: Ends this many tolerances apart, relative to their length, are different points.
+_APART = 10.0
+#: Features of RELIEF's answer that a start takes: distances over all of them cost most.
+_HIGHEST = 100
+
+
+@dataclass(frozen=True)
+class End:
+    """Where one start led.
+
+    ``certified`` says whether this is a fixed point, with its proof.
+    """
+
+    start: str
+    weights: np.ndarray
+    objective: float
+    certified: bool
+
+
+def checked_start(start: Any, n_features: int) -> np.ndarray | None:
+    """The weights to start from as an array, or an error that says what is wrong with them."""
+    if start is None:
+        return None
+    try:
+        weights = np.asarray(start, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"start must be {n_features} numbers, one a feature") from None
+    if weights.shape != (n_features,):
+        shape = " x ".join(map(str, weights.shape)) or "a single number"
+        raise InputError(f"start must be {n_features} numbers, one a feature, not {shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise InputError("start must be finite weights of at least 0, not all of them 0")
+    return weights
+
+
+def check_n_starts(n_starts: Any) -> None:
+    """Raise unless `n_starts` counts something."""
+    check_number("n_starts", n_starts, 1, whole=True)
+
+
+def starting_points(
+    start: np.ndarray | None,
+    n_starts: int,
+    relief: Callable[[], np.ndarray],
+    n_features: int,
+    seed: Any,
+) -> Iterator[tuple[str, np.ndarray | None]]:
+    """Name and weights of `n_starts` starts; None is the method's own, equal weights.
+
+    First `start`, then RELIEF's answer, then a random few of the features each.
+    """
+    yield ("ones", None) if start is None else ("given", start)
+    rng = np.random.default_rng(seed)
+    for number in range(1, n_starts):
+        weights = relief() if number == 1 else _few(rng, n_features)
+        if weights.any():
+            yield ("relief" if number == 1 else "random"), weights
+
+
+def relief_weights(margin: np.ndarray) -> np.ndarray:
+    """RELIEF's answer to its margin vector, its highest hundred, the largest being 1."""
+    positive = np.maximum(margin, 0.0)
+    positive[np.argsort(-positive, kind="stable")[_HIGHEST:]] = 0.0
+    return positive / max(positive.max(initial=0.0), np.finfo(float).tiny)
+
+
+def told(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any]]:
+    """One row a start, for ``starts_``: its objective, its proof, how far from the best it ended.
+
+    ``elsewhere`` marks proven fixed points that are not the best's.
+    """
+    rows = []
+    for end in ends:
+        difference = apart(end.weights, ends[best].weights)
+        elsewhere = end.certified and difference > _APART * tol
+        rows.append(
+            {
+                "start": end.start,
+                "objective": end.objective,
+                "certified": end.certified,
+                "difference": difference,
+                "elsewhere": elsewhere,
+            }
+        )
+    return rows
+
+
+def apart(one: np.ndarray, other: np.ndarray) -> float:
+    """Distance of two weight vectors relative to the longer."""
+    size = max(float(np.linalg.norm(one)), float(np.linalg.norm(other)))
+    return float(np.linalg.norm(one - other)) / size if size > 0 else 0.0
+
+
+def another_point(rows: Sequence[dict[str, Any]]) -> str:
+    """Sentence of a warning about fixed points elsewhere; empty if there is none."""
+    others = [row for row in rows if row["elsewhere"]]
+    if not others:
+        return ""
+    best = next(row for row in rows if row["difference"] == 0.0)
+    nearest = others[0]
+    return (
+        f"the start {nearest['start']!r} ends at another fixed point (objective "
+        f"{nearest['objective']:.6g} against {best['objective']:.6g}, relative difference "
+        f"{nearest['difference']:.2g}): these weights are one of several answers; more n_starts "
+        "look further and keep the best objective, start= chooses"
+    )
+
+
+def _few(rng: np.random.Generator, n_features: int) -> np.ndarray:
+    """Random weights on the root of the number of features: a neighbourhood of its own."""
+    weights = np.zeros(n_features)
+    chosen = rng.choice(n_features, max(1, round(n_features**0.5)), replace=False)
+    weights[chosen] = rng.exponential(size=len(chosen))
+    return weights

@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from convexfs.batch.problem_file import ProblemFile, load_problem_file
+from convexfs.batch.rehearsal import rehearse
 from convexfs.batch.run import GRACE_SECONDS, Progress, run_tasks
 from convexfs.batch.tasks import (
     DEFAULT_ACCURACY,
@@ -32,7 +33,6 @@ from convexfs.batch.tasks import (
     Task,
     do,
     expand,
-    rehearse,
     skipped,
 )
 from convexfs.errors import InputError, SolverUnsuitable, check_number

@@ -24,6 +24,7 @@ it may be the reference's own error. A claim without an objective is wrong.
 """
 
 import json
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,12 @@ def outcomes(folder: str | Path) -> pd.DataFrame:
         solutions = store.solutions(blobs=False)
     if tasks["formulation"].isna().any():
         raise InputError(f"{folder}: holds samples of an LLFS fit; convexfs report shows them")
+    unknown = set(tasks["formulation"]) - set(FORMULATIONS)
+    if unknown:
+        raise InputError(
+            f"{folder}: holds results of {', '.join(sorted(unknown))}, which this version of "
+            "convexfs does not know; read it with the version that wrote it"
+        )
     frame: Frame = tasks.drop(columns="ok").merge(_worst(solutions), on="key", how="left")
     frame["settings"] = frame["tol"].map(_settings).astype("string")
     frame["instance"] = _instances(frame)
@@ -202,7 +209,7 @@ def _problem_classes(frame: Frame) -> Frame:
     Tasks that were cut short have no note of it: another task of the instance has, or else
     the formulation as printed.
     """
-    needs = frame.get("needs", pd.Series(pd.NA, index=frame.index, dtype="string"))
+    needs = frame["needs"]
     needs = needs.fillna(needs.groupby(frame["instance"]).transform("first"))
     classes = [
         _class(str(formulation) if pd.isna(need) else None, str(need))
@@ -235,10 +242,25 @@ def _instances(frame: Frame) -> Frame:
         index=frame.index,
         dtype="string",
     )
-    for name in (name for name in _APART if name in frame):
-        values = frame[name].map(lambda value, name=name: f" {name}={_short(value)}")
+    for name in _APART:
+        told = from_common_folder(frame[name]) if name == "problem_file" else frame[name]
+        values = told.map(lambda value, name=name: f" {name}={_short(value)}")
         labels = labels.where(values.groupby(labels).transform("nunique") == 1, labels + values)
     return labels
+
+
+def from_common_folder(paths: Frame) -> Frame:
+    """Absolute paths as seen from the innermost folder they are all in; other words stay."""
+    places = {path: Path(str(path)) for path in paths.dropna().unique()}
+    folders = [place.parent for place in places.values() if place.is_absolute()]
+    if not folders:
+        return paths
+    common = os.path.commonpath(folders)
+    short = {
+        path: str(place.relative_to(common)) if place.is_absolute() else path
+        for path, place in places.items()
+    }
+    return paths.map(short).astype("string")
 
 
 @cache
@@ -311,7 +333,7 @@ def _references(frame: Frame) -> Frame:
 def _senses(frame: Frame) -> Frame:
     """Whether to min or max; of tables that do not tell, as the formulation is printed."""
     printed = frame["formulation"].map(lambda name: FORMULATIONS[name].equation[:3])
-    return frame["sense"].fillna(printed) if "sense" in frame else printed
+    return frame["sense"].fillna(printed)
 
 
 def _outcome(frame: Frame, off: Frame) -> Frame:

@@ -74,7 +74,7 @@ def overview(folder: Path, frame: Frame) -> Part:
         ("repeats", int(frame["repeat"].max()) + 1),
         ("time limit", _limit(frame["time_limit"])),
         ("when", f"{first} to {last} UTC" if first else last),
-        ("folder", folder),
+        ("folder", folder.resolve().name),
     ]
     lead = (
         "A task is solved when its solver calls it optimal (or infeasible) in time and the "

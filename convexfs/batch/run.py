@@ -206,7 +206,7 @@ def run_tasks(
             progress.wall_seconds = time.perf_counter() - started
             watch(progress)
         store.check_in_place()
-        log.info("finished: %d solved, %d failed", progress.solved, len(progress.failed))
+        log.info("finished: %d tasks", progress.finished)
     return progress
 
 

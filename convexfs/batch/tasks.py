@@ -256,9 +256,8 @@ def _result(
 ) -> Result:
     """The task's row, and its answer after the iterations that led to it."""
     refused = f"certificate {certificate}" if certificate.ok is False else ""
-    if not solution.solved and not (certificate.ok and solution.primal):
-        proven = ", which is proven" if certificate.ok else ""
-        refused = f"{solution.solver} says {solution.status}{proven}"
+    if not solution.solved and failure_kind(solution.status, certificate.ok):
+        refused = f"{solution.solver} says {solution.status}"
     row = {
         "status": solution.status,
         "failure": solution.failure or refused,
@@ -369,9 +368,10 @@ def _seed(task: Task, numeric: Callable[..., Any]) -> tuple[int, int]:
 def failure_kind(status: str, ok: bool | None) -> str:
     """How a finished task failed, in a word; empty if it did not.
 
-    A proven point has not, whatever its solver says of it; one that is claimed optimal but not
-    proven is ``refused``. Without a point a task has failed, also if there is provably none.
+    An optimum that is claimed but not proven is ``refused``; a proof that there is none is an
+    answer. A solver that is not sure has failed, whatever is proven of its point. What only the
+    answers of other solvers tell is left to a study of all of them.
     """
     if status == OPTIMAL:
         return "refused" if ok is False else ""
-    return "" if status == SKIPPED or (ok and status != INFEASIBLE) else status
+    return "" if status == SKIPPED or (ok and status == INFEASIBLE) else status

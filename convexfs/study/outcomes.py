@@ -25,6 +25,7 @@ it may be the reference's own error. A claim without an objective is wrong.
 
 import json
 import os
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -64,13 +65,15 @@ _SAME = ["instance", "solver", "settings", "repeat"]
 _APART = ["formulation", "problem_file", "problem_code", "data_sha256", "seed", "time_limit"]
 
 
-def outcomes(folder: str | Path) -> pd.DataFrame:
+def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
     """Every task of a run, one row each, with the verdict on it.
 
     Parameters
     ----------
     folder : path
         The ``--out`` of ``convexfs solve`` or ``convexfs compare``; it may be going on.
+    keys : collection of str
+        Tasks that count where others are the same but for the code; else the last counts.
 
     Returns
     -------
@@ -92,7 +95,9 @@ def outcomes(folder: str | Path) -> pd.DataFrame:
     with Store.read(folder) as store:
         tasks: Frame = store.tasks()
         solutions = store.solutions(blobs=False)
-    if tasks["formulation"].isna().any():
+    samples = tasks["formulation"].isna()
+    tasks = tasks[~samples]
+    if samples.any() and tasks.empty:
         raise InputError(f"{folder}: holds samples of an LLFS fit; convexfs report shows them")
     unknown = set(tasks["formulation"]) - set(FORMULATIONS)
     if unknown:
@@ -106,12 +111,19 @@ def outcomes(folder: str | Path) -> pd.DataFrame:
     frame["problem_class"] = _problem_classes(frame)
     frame = (
         frame.sort_values("finished_utc", kind="stable")
+        .sort_values("key", key=lambda key: key.isin(list(keys)), kind="stable")
         .drop_duplicates(_SAME, keep="last")
         .sort_index()
     )
     frame = _judged(frame.reset_index(drop=True))
     frame["charged_seconds"] = _charged(frame)
     return frame
+
+
+def counts(judged: Frame) -> dict[str, int]:
+    """How many tasks had each outcome, of :func:`outcomes` or some of its rows."""
+    found = judged["outcome"].value_counts()
+    return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
 
 
 def selected(folder: str | Path, judged: Frame | None = None) -> pd.DataFrame:

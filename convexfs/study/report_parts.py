@@ -10,7 +10,7 @@ import pandas as pd
 from convexfs.solution import SKIPPED, TIMEOUT
 from convexfs.study import figures, report_data
 from convexfs.study.figures import Figure
-from convexfs.study.outcomes import FAILED, SOLVED, WRONG, Frame
+from convexfs.study.outcomes import FAILED, SOLVED, WRONG, Frame, counts
 from convexfs.study.page.assemble import Section, escape, facts, figure_place, table_place, tiles
 from convexfs.study.page.columns import Table
 from convexfs.study.profiles import (
@@ -58,13 +58,11 @@ def drawn(figure: Figure | None) -> Part | None:
 
 def overview(folder: Path, frame: Frame) -> Part:
     """What was run, and how it ended."""
-    counts = frame["outcome"].value_counts()
     words = {SOLVED: "solved", WRONG: "wrong claims", FAILED: "failed", TIMEOUT: "timeouts"}
     words[SKIPPED] = "skipped"
     numbers = [("tasks", f"{len(frame):,}", False)]
-    for outcome, word in words.items():
-        count = int(counts.get(outcome, 0))
-        numbers.append((word, f"{count:,}", outcome == WRONG and count > 0))
+    for outcome, count in counts(frame).items():
+        numbers.append((words[outcome], f"{count:,}", outcome == WRONG and count > 0))
     first, last = report_data.times(folder)
     told = [
         ("problem files", _listed(frame["problem"])),

@@ -256,8 +256,8 @@ def test_a_solver_stopped_by_its_own_limit_has_timed_out():
         ("skipped", None, ""),
         ("timeout", None, "timeout"),
         ("infeasible", False, "infeasible"),
-        ("infeasible", True, "infeasible"),
-        ("optimal_inaccurate", True, ""),
+        ("infeasible", True, ""),
+        ("optimal_inaccurate", True, "optimal_inaccurate"),
         ("optimal_inaccurate", False, "optimal_inaccurate"),
     ],
 )

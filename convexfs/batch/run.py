@@ -254,12 +254,12 @@ def _resume(
     return progress, todo
 
 
-def _problem_row(outcome: pool.Outcome[Unstated]) -> dict[str, Any]:
+def _problem_row(outcome: pool.Outcome[Any]) -> dict[str, Any]:
     failure = {"failure": outcome.failure}
     return file_row(outcome.task.task) | (outcome.value or {}) | failure
 
 
-def _record(store: Store, outcome: pool.Outcome[Task], machine: int, progress: Progress) -> None:
+def _record(store: Store, outcome: pool.Outcome[Any], machine: int, progress: Progress) -> None:
     result: Result | None = outcome.value
     ended = result.row if result else {"status": outcome.status}
     last = outcome.attempts[-1]

@@ -104,6 +104,8 @@ NEW_TABLES = {"problems": 3}
 VOLATILE = {"n_attempts", "environment", "finished_utc", "wall_seconds", "cpu_seconds"} | {
     f"{stage}_seconds" for stage in ("build", "compile", "solve")
 }
+#: Columns of texts that are read as JSON objects.
+JSON_OBJECTS = {"hyper", "record"}
 #: Tasks are read in this order, whatever the order of arrival was.
 ORDER = "problem, data, method, formulation, hyper, solver, options, repeat, key"
 

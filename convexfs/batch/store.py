@@ -52,7 +52,7 @@ HELD: dict[str, list[type]] = {
     "BLOB": [bytes, type(None)],
 }
 DTYPES = {"TEXT": "string", "INTEGER": "Int64", "REAL": "float64", "BLOB": "object"}
-DTYPES["BOOLEAN"] = "boolean"
+DTYPES |= {"BOOLEAN": "boolean", "JSON": "string"}
 
 
 class Store(AbstractContextManager["Store"]):
@@ -167,6 +167,10 @@ class Store(AbstractContextManager["Store"]):
         """Return the table of solutions, with or without blobs; see :func:`unpack` for these."""
         return self._frame("solutions", blobs=blobs)
 
+    def environments(self) -> list[dict[str, Any]]:
+        """Return what was noted of every machine."""
+        return [json.loads(record) for record in self._frame("environment")["record"].dropna()]
+
     def problems(self) -> pd.DataFrame:
         """Return the table of problem files, as they were solved."""
         return self._frame("problems")
@@ -187,6 +191,8 @@ class Store(AbstractContextManager["Store"]):
         wrong = ~values.map(type).isin(HELD[kind])
         if values.name == "ok":
             kind, wrong = "BOOLEAN", ~values.isin([0, 1, None])
+        if values.name in schema.JSON_OBJECTS and not wrong.any():
+            kind, wrong = "JSON", ~values.map({text: _is_object(text) for text in set(values)})
         if wrong.any():
             found = values[wrong].iloc[0]
             raise RunError(
@@ -206,7 +212,15 @@ class Store(AbstractContextManager["Store"]):
 
     def _make_tables(self, version: int, upgrade: str = "") -> None:
         script = f"{upgrade} {schema.SCHEMA} PRAGMA user_version = {version};"
-        self._db.executescript(f"BEGIN; {script} COMMIT;")
+        try:
+            self._db.executescript(f"BEGIN; {script} COMMIT;")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+                raise
+            raise RunError(
+                f"{self.path}: is damaged: its tables are not of the version it says ({error}); "
+                f"{MOVE}"
+            ) from error
 
     def _check(self) -> None:
         """Raise unless the file is whole and has the tables of its version."""
@@ -274,9 +288,9 @@ def _explained(path: Path) -> Iterator[None]:
     """Turn what can happen to a file on a disk into a sentence; leave mistakes of ours."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         trouble = TROUBLE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
-        if "decode to UTF-8" in str(error):
+        if isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error):
             trouble = TROUBLE[sqlite3.SQLITE_CORRUPT]
         if trouble is None:
             raise
@@ -323,8 +337,19 @@ def pack(arrays: Mapping[str, Any]) -> bytes:
 
 def unpack(blob: bytes) -> dict[str, np.ndarray]:
     """Return the arrays that :func:`pack` was given."""
-    with np.load(io.BytesIO(blob), allow_pickle=False) as archive:
-        return dict(archive)
+    try:
+        with np.load(io.BytesIO(blob), allow_pickle=False) as archive:
+            return dict(archive)
+    # What numpy, zipfile and zlib raise about bytes that are none of theirs.
+    except Exception as error:
+        raise RunError(f"the arrays of a result are damaged ({error}); solve it again") from error
+
+
+def _is_object(text: str | None) -> bool:
+    try:
+        return text is None or isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
 
 
 def _cell(column: str, value: Any) -> Any:

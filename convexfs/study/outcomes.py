@@ -95,14 +95,16 @@ def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
     with Store.read(folder) as store:
         tasks: Frame = store.tasks()
         solutions = store.solutions(blobs=False)
+    if tasks.empty:
+        raise InputError(f"{folder}: has no finished task yet; wait for the first and try again")
     samples = tasks["formulation"].isna()
     tasks = tasks[~samples]
     if samples.any() and tasks.empty:
         raise InputError(f"{folder}: holds samples of an LLFS fit; convexfs report shows them")
-    unknown = set(tasks["formulation"]) - set(FORMULATIONS)
+    unknown = sorted(set(tasks["formulation"]) - set(FORMULATIONS))
     if unknown:
         raise InputError(
-            f"{folder}: holds results of {', '.join(sorted(unknown))}, which this version of "
+            f"{folder}: holds results of {unknown[0]!r}, a formulation that this version of "
             "convexfs does not know; read it with the version that wrote it"
         )
     frame: Frame = tasks.drop(columns="ok").merge(_worst(solutions), on="key", how="left")

@@ -91,10 +91,8 @@ def gather(folder: str | Path) -> Report:
     """
     folder = Path(folder)
     with Store.read(folder) as store:
-        stated: Frame = store.tasks()["formulation"].notna()
-    if stated.empty:
-        raise InputError(f"{folder}: has no finished task yet; wait for the first and try again")
-    if not stated.any():
+        formulations: Frame = store.tasks()["formulation"]
+    if len(formulations) and formulations.isna().all():
         parts = [part for part in report_parts.of_points(folder) if part]
         return Report(f"{folder.resolve().name}: samples of an LLFS fit", parts, [])
     frame = outcomes(folder)

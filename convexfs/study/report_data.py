@@ -1,6 +1,5 @@
 """What a run folder holds beyond its outcomes: steps, LLFS's points, machines."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,6 @@ from convexfs.batch.store import Store, unpack
 from convexfs.study.outcomes import Frame
 
 POINTS = ["point", "features", "radius", "beta", "score", "seconds"]
-
-
-def environments(folder: Path) -> list[dict[str, Any]]:
-    """The machines and versions of a run."""
-    with Store.read(folder) as store:
-        return [json.loads(record) for (record,) in store.select("SELECT record FROM environment")]
 
 
 def times(folder: Path) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from convexfs.batch.store import Store
 from convexfs.solution import SKIPPED, TIMEOUT
 from convexfs.study import figures, report_data
 from convexfs.study.figures import Figure
@@ -139,7 +140,8 @@ def all_rows(frame: Frame) -> Part:
 
 def environment(folder: Path) -> Part | None:
     """The machines and versions the results were computed with."""
-    found = report_data.environments(folder)
+    with Store.read(folder) as store:
+        found = store.environments()
     if not found:
         return None
     several = len(found) > 1

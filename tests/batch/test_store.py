@@ -345,6 +345,8 @@ def test_a_missing_column_or_table_is_damage(folder, opens, table):
         ("status", "x'ff'"),
         ("objective", "CAST(x'ff' AS TEXT)"),
         ("failure", "CAST(x'ff' AS TEXT)"),
+        ("hyper", "'{\"lam\":'"),
+        ("hyper", "'[1]'"),
     ],
 )
 def test_a_value_of_another_kind_is_damage(folder, column, value):
@@ -352,6 +354,28 @@ def test_a_value_of_another_kind_is_damage(folder, column, value):
     with_file(folder, f"UPDATE tasks SET {column} = {value} WHERE key = 'b'")
     with Store.read(folder) as store, pytest.raises(RunError, match="is damaged"):
         store.tasks()
+
+
+def test_arrays_that_are_none_are_damage():
+    for blob in (b"", b"words", pack({"w": np.arange(9.0)})[:-30], b"PK\x03\x04" + bytes(40)):
+        with pytest.raises(RunError, match=r"the arrays of a result are damaged \("):
+            unpack(blob)
+
+
+def test_a_machine_that_is_noted_wrongly_is_damage(folder):
+    with Store(folder) as store:
+        store.environment({"python": "3.11"})
+        assert store.environments() == [{"python": "3.11"}]
+    with_file(folder, "UPDATE environment SET record = '7'")
+    with Store.read(folder) as store, pytest.raises(RunError, match=r"environment\.record holds"):
+        store.environments()
+
+
+def test_tables_that_belie_their_version_are_damage(folder):
+    fill(folder)
+    with_file(folder, "PRAGMA user_version = 1")
+    with pytest.raises(RunError, match="its tables are not of the version it says"):
+        Store(folder)
 
 
 @pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])

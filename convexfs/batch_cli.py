@@ -7,6 +7,7 @@ import argparse
 import os
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,9 +21,11 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from convexfs.batch.run import Progress
+    from convexfs.study.outcomes import Frame
 
 #: Failed tasks named at the end; the store has them all.
 SHOWN_FAILURES = 20
+MEMORY_HELP = "memory a task may take, such as 2GB; held on Linux [no limit]"
 #: Where no terminal shows a bar, as in the log of a cluster's job.
 SECONDS_BETWEEN_LINES = 60.0
 
@@ -43,6 +46,7 @@ def solve(arguments: argparse.Namespace) -> int:
                 executor=executor,
                 tol=arguments.tol,
                 time_limit=arguments.time_limit,
+                memory_limit=limit_given(arguments.memory_limit),
                 seed=arguments.seed,
                 data_dir=None if arguments.data is None else str(arguments.data),
                 retry_failed=arguments.retry_failed,
@@ -50,8 +54,30 @@ def solve(arguments: argparse.Namespace) -> int:
             )
     except KeyboardInterrupt:
         return stopped(console, out)
-    _report(Console(width=None if sys.stdout.isatty() else 140), progress)
-    return 1 if progress.failed else 0
+    judged = _judged(progress)
+    _report(Console(width=None if sys.stdout.isatty() else 140), progress, judged)
+    return 1 if len(_bad(judged)) else 0
+
+
+def limit_given(text: str | None) -> int | None:
+    """Bytes of a ``--memory-limit``."""
+    from convexfs.batch.memory import size_of
+
+    return None if text is None else size_of(text)
+
+
+def _judged(progress: "Progress") -> "Frame":
+    """The tasks of a run as every table and page judges them."""
+    from convexfs.study.outcomes import outcomes
+
+    found: Frame = outcomes(progress.folder, progress.keys)
+    return found[found["key"].isin(progress.keys)]
+
+
+def _bad(judged: "Frame") -> "Frame":
+    from convexfs.study.outcomes import FAILED, TIMEOUT, WRONG
+
+    return judged[judged["outcome"].isin([WRONG, FAILED, TIMEOUT])]
 
 
 def export(arguments: argparse.Namespace) -> int:
@@ -74,6 +100,7 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
     add("--executor", metavar="E", help="local, dask://host:port or mpi [local]")
     add("--tol", type=float, default=1e-6, metavar="T", help="accuracy of every solver [1e-6]")
     add("--time-limit", type=float, metavar="S", help="seconds a task may take [no limit]")
+    add("--memory-limit", metavar="SIZE", help=MEMORY_HELP)
     add("--seed", type=int, default=0, metavar="N", help="for anything random [0]")
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
     add("--retry-failed", action="store_true", help="do failed tasks again")
@@ -148,17 +175,20 @@ def stopped(console: Console, out: Path) -> int:
     return 130
 
 
-def _report(console: Console, progress: "Progress") -> None:
+def _report(console: Console, progress: "Progress", judged: "Frame") -> None:
     from convexfs.batch.store import LOG, RESULTS
+    from convexfs.study.outcomes import SKIPPED, SOLVED, counts
 
+    counted, bad = counts(judged), _bad(judged)
+    kinds = [_kind(row) for row in bad.to_dict("records")]
     table = Table(title=str(progress.folder), title_justify="left", show_header=False)
     rows: list[tuple[str, Any]] = [
         ("tasks", progress.total),
         ("  finished in earlier runs", progress.resumed),
         ("  finished now", progress.done),
-        ("solved", progress.solved),
-        ("skipped", progress.skipped),
-        *((f"failed: {kind}", count) for kind, count in sorted(progress.failures.items())),
+        ("solved", counted[SOLVED]),
+        ("skipped", counted[SKIPPED]),
+        *sorted(Counter(kinds).items()),
         ("wall seconds", f"{progress.wall_seconds:.2f}"),
         ("CPU seconds", f"{progress.cpu_seconds:.2f}"),
         ("results", progress.folder / RESULTS),
@@ -169,13 +199,23 @@ def _report(console: Console, progress: "Progress") -> None:
     console.print(table)
     for reason, count in progress.skips.items():
         console.print(Text(f"skipped {count}: {reason}"), soft_wrap=True)
-    for task, reason in progress.failed[:SHOWN_FAILURES]:
-        what = f"{task.problem} on {task.data} {task.hyper} with {task.solver}"
-        console.print(Text(f"failed: {what}: {reason}"), soft_wrap=True)
-    if len(progress.failed) > SHOWN_FAILURES:
-        console.print(f"… and {len(progress.failed) - SHOWN_FAILURES} more failed")
-    if progress.failed:
+    for row, kind in zip(bad.head(SHOWN_FAILURES).to_dict("records"), kinds, strict=False):
+        line = "{problem} on {data} {hyper} with {solver}".format(**row)
+        console.print(Text(f"{kind}: {line}: {row['failure'] or row['status']}"), soft_wrap=True)
+    if len(bad) > SHOWN_FAILURES:
+        console.print(f"… and {len(bad) - SHOWN_FAILURES} more")
+    if len(bad):
         console.print("To try the failed ones again, add --retry-failed to the same line.")
+
+
+def _kind(row: dict[Any, Any]) -> str:
+    """The outcome of a task that is not solved, and what its solver said."""
+    from convexfs.solution import OPTIMAL, TIMEOUT
+    from convexfs.study.outcomes import FAILED
+
+    if row["outcome"] == FAILED:
+        return f"failed: {'unproven' if row['status'] == OPTIMAL else row['status']}"
+    return "failed: timeout" if row["outcome"] == TIMEOUT else str(row["outcome"])
 
 
 COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {

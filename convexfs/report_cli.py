@@ -11,8 +11,7 @@ def report(arguments: argparse.Namespace) -> int:
     from convexfs.study.figures_png import write_figures
     from convexfs.study.report import gather, write
 
-    data_dir = None if arguments.data is None else str(arguments.data)
-    found = gather(arguments.folder, data_dir)
+    found = gather(arguments.folder)
     lines = [f"page: {write(found, arguments.folder, arguments.out)}"]
     if arguments.png is not None:
         files = write_figures(found.figures, found.solvers, arguments.png)
@@ -26,7 +25,6 @@ def add_report_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("folder", type=Path, metavar="DIR", help="the --out of solve or compare")
     add("--out", type=Path, metavar="FILE", help="where to write the page [DIR/report.html]")
-    add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
     add("--png", type=Path, metavar="DIR", help="write every figure as a PNG file there")
 
 

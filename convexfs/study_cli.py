@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from convexfs.batch_cli import progress_shown, stopped
+from convexfs.batch_cli import MEMORY_HELP, limit_given, progress_shown, stopped
 from convexfs.errors import InputError
 from convexfs.solution import OPTIMAL
 
@@ -46,6 +46,7 @@ def compare(arguments: argparse.Namespace) -> int:
                 default=not arguments.no_default,
                 repeats=arguments.repeats,
                 time_limit=arguments.time_limit,
+                memory_limit=limit_given(arguments.memory_limit),
                 jobs=arguments.jobs,
                 seed=arguments.seed,
                 data_dir=None if arguments.data is None else str(arguments.data),
@@ -66,6 +67,7 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     add("--no-default", action="store_true", help="leave out the solvers' own default accuracies")
     add("--repeats", type=int, default=5, metavar="N", help="measurements of each [5]")
     add("--time-limit", type=float, default=60.0, metavar="S", help="seconds for a solve [60]")
+    add("--memory-limit", metavar="SIZE", help=MEMORY_HELP)
     add("--jobs", type=int, default=1, metavar="N", help="solves at a time [1]")
     add("--out", type=Path, default=Path("runs/study"), metavar="DIR", help="[runs/study]")
     add("--seed", type=int, default=0, metavar="N", help="for the order and anything random [0]")
@@ -85,7 +87,7 @@ def _report(console: Console, folder: Path, keys: frozenset[str]) -> None:
     from convexfs.study import profiles
     from convexfs.study.outcomes import outcomes
 
-    found: Frame = outcomes(folder)
+    found: Frame = outcomes(folder, keys)
     judged = found[found["key"].isin(keys)]
     for settings, rows in profiles.summary(judged).groupby("settings"):
         console.print(_summary_table(str(settings), rows))

@@ -22,7 +22,7 @@ MAY_USE = {
     "methods": {"errors", "solution", "data", "neighbors", "formulations", "native", "solving"},
 }
 MAY_USE["methods"] |= {"rounding", "hyperspheres"}
-MAY_USE["batch"] = MAY_USE["methods"] | {"methods"}
+MAY_USE["batch"] = MAY_USE["methods"] | {"methods", "inspection"}
 MAY_USE["classification"] = MAY_USE["methods"] | {"methods"}
 MAY_USE["rounding"] = MAY_USE["theory"] = {"errors"}
 MAY_USE["estimators"] = MAY_USE["batch"] | {"batch", "classification", "rounding", "theory"}

@@ -57,3 +57,24 @@ def test_bad_input_is_one_line(words, said, capsys):
 def test_a_target_that_cannot_be_written_is_one_line(folder, capsys):
     assert main(["report", str(folder), "--out", str(folder)]) == 2
     assert "cannot be written (Is a directory)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["results.sqlite", "log.txt", "page", "page.html.txt"])
+def test_only_pages_are_written(folder, name, capsys):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert main(["report", str(folder), "--out", str(folder / name)]) == 2
+    assert "a page is written to a file that ends in .html" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_page_is_never_written_over_something_else(folder, tmp_path, capsys):
+    (tmp_path / "notes.html").write_text("my notes")
+    (tmp_path / "linked.html").symlink_to(folder / "results.sqlite")
+    before = (folder / "results.sqlite").read_bytes()
+    for name in ("notes.html", "linked.html"):
+        assert main(["report", str(folder), "--out", str(tmp_path / name)]) == 2
+        assert "is there already and is no page; choose another name" in capsys.readouterr().err
+    assert (tmp_path / "notes.html").read_text() == "my notes"
+    assert (folder / "results.sqlite").read_bytes() == before
+    for _ in range(2):
+        assert main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0

@@ -1,10 +1,17 @@
 """Executors by the name a command line gives them."""
 
+import math
 import re
-from collections.abc import Iterator
-from concurrent.futures import Executor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from multiprocessing import current_process
+from typing import Any
 
+from convexfs.batch import pool
+from convexfs.batch.rehearsal import prepare
+from convexfs.batch.statements import Unstated
 from convexfs.errors import InputError
 
 
@@ -31,7 +38,7 @@ def _open(spec: str, ends: ExitStack) -> Executor:
         from distributed import Client  # pyright: ignore[reportMissingImports]
 
         client = ends.enter_context(Client(spec.replace("dask://", "tcp://"), timeout=5))
-        return client.get_executor(pure=False)
+        return _InChildren(client.get_executor(pure=False))
     if spec == "mpi":
         from mpi4py.futures import MPIPoolExecutor  # pyright: ignore[reportMissingImports]
         from mpi4py.futures._core import SharedPool  # pyright: ignore[reportMissingImports]
@@ -40,3 +47,28 @@ def _open(spec: str, ends: ExitStack) -> Executor:
             return ends.enter_context(MPIPoolExecutor())
         raise InputError("mpi: start the program by mpiexec -n N python -m mpi4py.futures ...")
     raise InputError(f"executor {spec!r} is unknown; choose local, dask://host:port or mpi")
+
+
+class _InChildren(Executor):
+    """An executor whose workers leave each task to a child process.
+
+    A task that crashes its process would take a worker along, for good if nobody starts it
+    again, and with it the tasks that were waiting there.
+    """
+
+    def __init__(self, executor: Executor):
+        self._executor = executor
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **_: Any) -> Future:
+        return self._executor.submit(_in_a_child, fn, *args)
+
+
+def _in_a_child(fn: Callable[..., Any], work: Callable[..., Any], task: Any) -> bytes:
+    """What ``fn(work, task)`` returns in a process of its own, or how that ended."""
+    # What all tasks need is loaded here once. What cannot be is the task's own failure.
+    with suppress(Exception):
+        prepare(task.task if isinstance(task, Unstated) else task)
+    # Workers of dask are daemons, which may not have children.
+    current_process().daemon = False
+    (outcome,) = pool.run([task], partial(fn, work), time_limit=math.inf)
+    return outcome.value or pool.pack(outcome.attempts[-1], None)

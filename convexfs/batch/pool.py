@@ -20,16 +20,17 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
-from threadpoolctl import threadpool_limits
-
+from convexfs.batch import memory
+from convexfs.batch.threads import one_thread
 from convexfs.errors import InputError, RunError
 
 T = TypeVar("T")
@@ -37,9 +38,9 @@ DONE, ERROR, TIMEOUT, DIED = "done", "error", "timeout", "died"
 HOST = socket.gethostname()
 FORKS = "fork" in get_all_start_methods()
 CONTEXT = get_context("fork") if FORKS else get_context("spawn")
-THREAD_VARIABLES = [f"{of}_NUM_THREADS" for of in ("OMP", "OPENBLAS", "MKL", "BLIS", "RAYON")]
-#: Deaths, each of a worker on its first task, after which that task is given up.
-FATAL_DEATHS = 2
+#: Deaths, each of a worker on its first task, after which that task is given up. SIGKILL is
+#: also what other people and a machine short of memory send: it takes more of those.
+FATAL_DEATHS, FATAL_KILLS = 2, 5
 #: Workers in a row that may fail to start, and the seconds each may take.
 FALSE_STARTS, START_SECONDS = 10, 120.0
 #: Tasks an executor holds at a time: enough for a cluster, few enough for memory.
@@ -83,6 +84,7 @@ def run(
     jobs: int = 1,
     executor: Executor | None = None,
     time_limit: Callable[[T], float | None] | float | None = None,
+    memory_limit: int | None = None,
     setup: Callable[[], None] | None = None,
 ) -> Generator[Outcome[T], None, None]:
     """Do ``work`` on every task; yield outcomes in order of arrival.
@@ -94,14 +96,17 @@ def run(
     tasks : iterable
         Taken when there is a worker for them; picklable, unless done in this process.
     work : callable
-        What it raises, or returns and cannot be pickled, is the outcome ``error``.
+        What it raises, or returns and cannot be pickled, is the outcome ``error``; but a
+        RunError says that the rest is in vain too, and is raised here.
     jobs : int
-        Worker processes; one job without a time limit is done in this process.
+        Worker processes; one job without limits is done in this process.
     executor : concurrent.futures.Executor, optional
         Where to run instead; there only time limits that ``work`` itself keeps hold.
     time_limit : float or callable, optional
         Seconds, or a function from a task to seconds or None. A worker over its limit is
         ended and replaced; limits are watched while the caller waits for an outcome.
+    memory_limit : int, optional
+        Bytes a task may take beyond what its worker holds; see :mod:`convexfs.batch.memory`.
     setup : callable, optional
         Called in each local worker process before its first task.
     """
@@ -109,15 +114,17 @@ def run(
         raise InputError(f"jobs is {jobs}; give the number of worker processes, 1 or more")
     if executor is not None:
         return _submit_all(executor, iter(tasks), work, max(IN_FLIGHT, 2 * jobs))
-    if jobs == 1 and time_limit is None:
+    if jobs == 1 and time_limit is None and memory_limit is None:
         return _one_by_one(tasks, work)
+    if memory_limit is not None:
+        work = partial(memory.call_within, memory_limit, work)
     limit_of = time_limit if callable(time_limit) else lambda _: time_limit
     return _Crew((_Job(task, limit_of(task)) for task in tasks), jobs, (work, setup)).outcomes()
 
 
 def _one_by_one(tasks: Iterable, work: Callable) -> Generator[Outcome, None, None]:
     # One thread here too: the order of a sum must not depend on the number of jobs.
-    with _one_thread():
+    with one_thread():
         for task in tasks:
             yield _Job(task).ends(*_try(work, task))
 
@@ -128,17 +135,20 @@ def _try(work: Callable, *task: Any) -> tuple[Attempt, Any]:
     value, failure = None, ""
     try:
         value = work(*task)
-    except (Exception, SystemExit) as error:
-        failure = _describe(error)
+    except KeyboardInterrupt:
+        raise
+    # SystemExit, and the panics of solvers written in Rust, are no Exceptions.
+    except BaseException as error:
+        value, failure = (error if isinstance(error, RunError) else None), _describe(error)
         logger.exception("a task failed")
     seconds, cpu = time.perf_counter() - clock, time.process_time() - cpu
     ended = ERROR if failure else DONE
     return Attempt(started, seconds, cpu, os.getpid(), HOST, ended, failure), value
 
 
-def _try_in_one_thread(work: Callable, task: Any) -> tuple[Attempt, Any]:
-    with _one_thread():
-        return _try(work, task)
+def _try_in_one_thread(work: Callable, task: Any) -> bytes:
+    with one_thread():
+        return pack(*_try(work, task))
 
 
 def _describe(error: BaseException | None) -> str:
@@ -149,20 +159,6 @@ def _utc(when: float) -> str:
     return datetime.fromtimestamp(when, UTC).isoformat(timespec="milliseconds")
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep BLAS and solvers to one thread: libraries loaded, and those still to come."""
-    before = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        for name in THREAD_VARIABLES:
-            os.environ.pop(name, None)
-        os.environ.update(before)
-
-
 def _serve(pipe: Connection, others: tuple, parent: int, work: Callable, setup: Callable | None):
     """Be a worker: say hello, then answer each task until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -171,20 +167,31 @@ def _serve(pipe: Connection, others: tuple, parent: int, work: Callable, setup: 
     for other in others:
         other.close()
     # A parent that is gone has nobody to tell.
-    with _one_thread(), suppress(EOFError, ConnectionError):
+    with one_thread(), suppress(EOFError, ConnectionError):
         hello, _ = _try(setup or bool)
         pipe.send(hello.failure)
         while True:
             parcel = pipe.recv_bytes()
-            pipe.send_bytes(_pack(*_try(lambda sent: work(pickle.loads(sent)), parcel)))
+            pipe.send_bytes(pack(*_try(lambda sent: work(pickle.loads(sent)), parcel)))
 
 
-def _pack(attempt: Attempt, value: Any) -> bytes:
+def pack(attempt: Attempt, value: Any) -> bytes:
+    """An attempt and what it returned, to be sent; if that cannot be, it has failed."""
     try:
         return pickle.dumps((attempt, value))
     except Exception as error:
         logger.exception("a result cannot be sent")
         return pickle.dumps((replace(attempt, ended=ERROR, failure=_describe(error)), None))
+
+
+def _unpack(parcel: bytes, unreadable: Callable[[str, str], Attempt]) -> tuple[Attempt, Any]:
+    """What :func:`pack` was given; code of the result's own runs here, and may do anything."""
+    try:
+        return pickle.loads(parcel)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return unreadable(ERROR, _describe(error)), None
 
 
 def _end_with(parent: int) -> None:
@@ -209,8 +216,15 @@ class _Job:
     limit: float | None = None
     attempts: list[Attempt] = field(default_factory=list)
     deaths: int = 0
+    kills: int = 0
+
+    @property
+    def hopeless(self) -> bool:
+        return self.deaths == FATAL_DEATHS or self.kills == FATAL_KILLS
 
     def ends(self, attempt: Attempt, value: Any = None) -> Outcome:
+        if isinstance(value, RunError):
+            raise value
         self.attempts.append(attempt)
         status = ERROR if attempt.ended == DIED else attempt.ended
         return Outcome(self.task, status, value, attempt.failure, tuple(self.attempts))
@@ -309,11 +323,7 @@ class _Crew:
                 raise RunError(f"a worker process could not be set up ({failure}); see the log")
             worker.ready, self._false_starts = True, 0
             return worker.take(worker.job)
-        try:
-            attempt, value = pickle.loads(parcel)
-        except Exception as error:
-            attempt, value = worker.cut_short(ERROR, _describe(error)), None
-        outcome = worker.job.ends(attempt, value)
+        outcome = worker.job.ends(*_unpack(parcel, worker.cut_short))
         worker.served += 1
         job = next(self._jobs, None)
         if job is None:
@@ -339,8 +349,10 @@ class _Crew:
             attempt = worker.cut_short(TIMEOUT, f"TimeLimit: over {job.limit:g} s")
         else:
             attempt = worker.cut_short(DIED, f"WorkerDied: {how}")
-            job.deaths += worker.served == 0
-        if late or job.deaths == FATAL_DEATHS:
+            killed = how == signal.SIGKILL.name
+            job.kills += killed and worker.served == 0
+            job.deaths += not killed and worker.served == 0
+        if late or job.hopeless:
             self._hire(next(self._jobs, None))
             return job.ends(attempt)
         job.attempts.append(attempt)
@@ -367,10 +379,18 @@ def _submit_all(
             if isinstance(error, BrokenExecutor):
                 raise error
             submit(1)
-            lost = Attempt(_utc(time.time()), 0.0, None, None, HOST, ERROR, _describe(error))
-            yield _Job(pending.pop(future)).ends(*((lost,) if error else future.result()))
+            job = _Job(pending.pop(future))
+            if error is not None:
+                yield job.ends(_lost(ERROR, _describe(error)))
+            else:
+                yield job.ends(*_unpack(future.result(), _lost))
     except (BrokenExecutor, CancelledError) as error:
         raise RunError(f"the executor stopped before its tasks ({_describe(error)})") from error
     finally:
         for future in pending:
             future.cancel()
+
+
+def _lost(ended: str, failure: str) -> Attempt:
+    """Describe an attempt of which an executor brought nothing back."""
+    return Attempt(_utc(time.time()), 0.0, None, None, HOST, ended, failure)

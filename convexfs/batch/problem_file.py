@@ -29,7 +29,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from convexfs.errors import ProblemFileError, did_you_mean
+from convexfs.errors import ProblemFileError, RunError, did_you_mean
 from convexfs.formulations import FORMULATIONS, Formulation
 
 FOLDER = Path("problems")
@@ -41,6 +41,10 @@ _KINDS = {
     "FIT": (bool, "True for the whole method or False for its first convex problem"),
 }
 _REQUIRED = ("METHOD", "DATA")
+_AGAIN = (
+    "what was finished is kept: put the file back and start the same command again to go on, "
+    "or start it with the new file to solve that"
+)
 #: Arguments of a method that are not its hyper-parameters.
 _PLUMBING = {"X", "codes", "seed", "map", "build", "verbose"} | {
     f"solver{part}" for part in ("", "_tol", "_options")
@@ -68,6 +72,8 @@ class ProblemFile:
         Whose method and numeric half it uses.
     data, grid, solvers, fit
         What the file says, or the defaults.
+    text : str
+        All of it.
     build : callable or None
         The changed problem; None for the formulation as printed.
     feasible : callable or None
@@ -83,6 +89,7 @@ class ProblemFile:
     grid: Mapping[str, list[Any]]
     solvers: tuple[str, ...]
     fit: bool
+    text: str
     build: Callable[..., Any] | None
     feasible: Callable[..., Any] | None = None
 
@@ -99,29 +106,38 @@ def load_problem_file(name: str | Path, sha256: str | None = None) -> ProblemFil
     name : str or Path
         A path, or the bare name of a file in ``./problems``.
     sha256 : str, optional
-        Refuse the file if its text has another hash.
+        What its text had when the run began.
 
     Raises
     ------
     ProblemFileError
         Naming the file, the line, what was expected and the nearest valid name.
+    RunError
+        If the file is no longer as it was: what is left of the run would be another problem.
     """
-    path = _find(name)
     try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise ProblemFileError(f"{path} cannot be read ({error.strerror})") from error
+        path, text = _found(name)
+    except ProblemFileError as error:
+        if sha256 is None:
+            raise
+        raise RunError(f"the run cannot go on: {error}; {_AGAIN}") from error
     digest = hashlib.sha256(text).hexdigest()
     if sha256 is not None and digest != sha256:
-        raise ProblemFileError(
-            f"{path} changed while the run was going: start the same command again to use it"
-        )
+        raise RunError(f"{path} changed while the run was going; {_AGAIN}")
     return _read(path, text, digest)
 
 
 @lru_cache(maxsize=64)
 def _read(path: Path, text: bytes, digest: str) -> ProblemFile:
     return _Reader(path, text).problem_file(digest)
+
+
+def _found(name: str | Path) -> tuple[Path, bytes]:
+    path = _find(name)
+    try:
+        return path, path.read_bytes()
+    except OSError as error:
+        raise ProblemFileError(f"{path} cannot be read ({error.strerror})") from error
 
 
 def _find(name: str | Path) -> Path:
@@ -138,7 +154,7 @@ class _Reader:
     """Runs a file's text and checks what it defined, remembering the lines."""
 
     def __init__(self, path: Path, text: bytes):
-        self.path = path
+        self.path, self.text = path, text
         try:
             tree = ast.parse(text, str(path))
         except (SyntaxError, ValueError) as error:
@@ -170,6 +186,7 @@ class _Reader:
             grid=grid,
             solvers=tuple(self._solvers(said.get("SOLVERS", ["auto"]), build, formulation)),
             fit=said.get("FIT", False),
+            text=self.text.decode(errors="replace"),
             build=build,
             feasible=feasible,
         )

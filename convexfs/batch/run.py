@@ -7,22 +7,26 @@ import platform
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from convexfs.batch import pool
+from convexfs.batch import memory, pool
 from convexfs.batch.logs import run_log
 from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.rehearsal import rehearse
+from convexfs.batch.statements import Unstated, file_row, state_or, unstated
 from convexfs.batch.store import LOG, Store
-from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind, rehearse
-from convexfs.errors import check_number
+from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind
+from convexfs.batch.threads import THREAD_VARIABLES
+from convexfs.errors import ConvexfsWarning, check_number
 from convexfs.solution import SKIPPED
 
 log = logging.getLogger(__name__)
@@ -100,6 +104,7 @@ def solve_files(
     executor: Executor | None = None,
     tol: float = 1e-6,
     time_limit: float | None = None,
+    memory_limit: int | None = None,
     repeats: int = 1,
     seed: int = 0,
     data_dir: str | None = None,
@@ -119,6 +124,8 @@ def solve_files(
         Where to run instead. There only the solvers' own time limits hold.
     tol, time_limit
         Accuracy asked of every solver, and seconds a task may take.
+    memory_limit : int, optional
+        Bytes a task may take beyond what its process holds; see :mod:`convexfs.batch.memory`.
     repeats, seed : int
         Runs of each task, and what anything random starts from.
     data_dir : str, optional
@@ -147,6 +154,7 @@ def solve_files(
         jobs=jobs,
         executor=executor,
         time_limit=None if time_limit is None else time_limit + GRACE_SECONDS,
+        memory_limit=memory_limit,
         retry_failed=retry_failed,
         watch=watch,
     )
@@ -160,6 +168,7 @@ def run_tasks(
     jobs: int,
     executor: Executor | None = None,
     time_limit: float | None,
+    memory_limit: int | None = None,
     retry_failed: bool,
     watch: Callable[[Progress], None],
 ) -> Progress:
@@ -167,6 +176,8 @@ def run_tasks(
 
     ``time_limit`` is when a worker is ended; the rest is as in :func:`solve_files`.
     """
+    if memory_limit is not None:
+        _check_memory_limit(memory_limit, executor)
     with Store(out) as store, run_log(Path(out) / LOG) as setup, forgetting(DATASETS):
         progress, todo = _resume(store, tasks, Path(out), retry_failed)
         log.info("%d tasks, %d of them finished earlier", progress.total, progress.resumed)
@@ -175,19 +186,27 @@ def run_tasks(
             rehearse(task.formulation for task in todo)
         machine = store.environment(describe_environment())
         started = time.perf_counter()
+        kept = store.stated()
+        problems = unstated(tasks, (key for key in kept if not (retry_failed and kept[key])))
         outcomes = pool.run(
-            todo,
-            work,
+            [*problems, *todo],
+            partial(state_or, work),
             jobs=jobs,
             executor=executor,
             time_limit=time_limit,
+            memory_limit=memory_limit,
             setup=partial(_print_into_the_log, setup),
         )
         for outcome in outcomes:
+            outcome = replace(outcome, failure=_why(outcome, memory_limit))
+            if isinstance(outcome.task, Unstated):
+                store.keep_problem(_problem_row(outcome))
+                continue
             _record(store, outcome, machine, progress)
             progress.wall_seconds = time.perf_counter() - started
             watch(progress)
-        log.info("finished: %d solved, %d failed", progress.solved, len(progress.failed))
+        store.check_in_place()
+        log.info("finished: %d tasks", progress.finished)
     return progress
 
 
@@ -235,15 +254,21 @@ def _resume(
     return progress, todo
 
 
-def _record(store: Store, outcome: pool.Outcome[Task], machine: int, progress: Progress) -> None:
+def _problem_row(outcome: pool.Outcome[Any]) -> dict[str, Any]:
+    failure = {"failure": outcome.failure}
+    return file_row(outcome.task.task) | (outcome.value or {}) | failure
+
+
+def _record(store: Store, outcome: pool.Outcome[Any], machine: int, progress: Progress) -> None:
     result: Result | None = outcome.value
-    ended = result.row if result else {"status": outcome.status, "failure": _why(outcome)}
+    ended = result.row if result else {"status": outcome.status}
     last = outcome.attempts[-1]
     row = outcome.task.row() | {
         "environment": machine,
         "wall_seconds": last.seconds,
         "cpu_seconds": last.cpu_seconds,
         **ended,
+        "failure": outcome.failure,
     }
     store.record(row, map(asdict, outcome.attempts), result.solutions if result else ())
     progress.done += 1
@@ -251,11 +276,21 @@ def _record(store: Store, outcome: pool.Outcome[Task], machine: int, progress: P
     progress.count(outcome.task, row["status"], row.get("ok"), row["failure"])
 
 
-def _why(outcome: pool.Outcome[Task]) -> str:
-    """Why a task failed; its worker was ended some time after the limit, but that is the user's."""
-    if outcome.status != pool.TIMEOUT:
-        return outcome.failure
-    return f"TimeLimit: was ended, over its limit of {outcome.task.time_limit:g} s"
+def _why(outcome: pool.Outcome[Any], memory_limit: int | None) -> str:
+    """Why a task failed, in the user's own limits; a worker is ended some time after its."""
+    if outcome.status == pool.TIMEOUT and isinstance(outcome.task, Task):
+        return f"TimeLimit: was ended, over its limit of {outcome.task.time_limit:g} s"
+    failure = outcome.failure
+    if isinstance(outcome.value, Result):
+        failure = outcome.value.row["failure"]
+    return memory.named(failure, memory_limit)
+
+
+def _check_memory_limit(limit: int, executor: Executor | None) -> None:
+    check_number("memory_limit, in bytes,", limit, 1, whole=True)
+    if executor is not None or not memory.HOLDS:
+        where = "on this system" if executor is None else "with an executor"
+        warnings.warn(f"the memory limit does not hold {where}", ConvexfsWarning, stacklevel=3)
 
 
 def describe_environment() -> dict[str, Any]:
@@ -271,7 +306,7 @@ def describe_environment() -> dict[str, Any]:
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "packages": dict(sorted(packages.items())),
-        "threads": {name: os.environ.get(name) for name in pool.THREAD_VARIABLES},
+        "threads": {name: os.environ.get(name) for name in THREAD_VARIABLES},
         "revision": _revision(),
     }
 

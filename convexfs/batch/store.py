@@ -2,7 +2,7 @@
 
 ::
 
-    runs/first/results.sqlite   the four tables of SCHEMA, read by any SQLite tool
+    runs/first/results.sqlite   the tables of schema.py, read by any SQLite tool
     runs/first/log.txt          what the run had to say
     runs/first/lock             who is running now
 
@@ -26,94 +26,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from convexfs.batch import schema
 from convexfs.errors import InputError, RunError
 
 RESULTS, LOG, LOCK = "results.sqlite", "log.txt", "lock"
-VERSION = 2
-SCHEMA = """
-CREATE TABLE tasks (           -- one row for every task that has come to its end
-  key TEXT PRIMARY KEY,        -- sha256 of all that determines the result
-  problem TEXT,                -- name of the problem file
-  problem_file TEXT,           -- its path
-  problem_sha256 TEXT,         -- of its text
-  problem_code TEXT,           -- hash of what in it states the problem
-  method TEXT,                 -- whose numeric half prepared the values
-  formulation TEXT,            -- the convex problem that was solved
-  needs TEXT,                  -- what it asks of a solver, such as LP or EXP + QP
-  sense TEXT,                  -- min or max
-  data TEXT,                   -- the dataset as it was named
-  data_sha256 TEXT,            -- of its numbers
-  hyper TEXT,                  -- hyper-parameters, JSON
-  solver TEXT,
-  solver_version TEXT,
-  options TEXT,                -- tol and time_limit in the solver's own words, JSON
-  tol REAL,                    -- accuracy asked for; NULL: the solver's own default
-  time_limit REAL,             -- seconds allowed; NULL: no limit
-  repeat INTEGER,              -- number of the repetition
-  seed INTEGER,
-  status TEXT,                 -- cvxpy's word, or error, timeout, skipped
-  failure TEXT,                -- class and text of what went wrong, or empty
-  objective REAL,
-  ok INTEGER,                  -- the certificate's verdict: 1, 0 or NULL (not certified)
-  n_attempts INTEGER,          -- rows in attempts
-  build_seconds REAL,          -- stating the problem
-  compile_seconds REAL,        -- cvxpy's canonicalisation
-  solve_seconds REAL,          -- the solver's own work
-  wall_seconds REAL,           -- the whole last attempt
-  cpu_seconds REAL,            -- its processor time
-  environment INTEGER,         -- id in environment
-  finished_utc TEXT
-);
-CREATE TABLE attempts (        -- every try, also those that a dying worker took along
-  key TEXT,
-  attempt INTEGER,             -- 1, 2, ...
-  started_utc TEXT,
-  seconds REAL,
-  cpu_seconds REAL,            -- NULL if it was cut short
-  pid INTEGER,
-  host TEXT,
-  ended TEXT,                  -- done, error, timeout, died
-  failure TEXT,
-  PRIMARY KEY (key, attempt)
-);
-CREATE TABLE solutions (       -- the answers of a task, one for every step of its method
-  key TEXT,
-  step INTEGER,                -- 0, 1, ...; the last is the task's own answer
-  label TEXT,                  -- what the step is, such as iteration
-  change REAL,                 -- how far an iteration moved the weights, relatively
-  status TEXT,
-  objective REAL,
-  primal_residual REAL,        -- of the certificate, as are the next five
-  dual_residual REAL,
-  complementarity REAL,
-  gap REAL,
-  ok INTEGER,
-  certificate_tol REAL,
-  basis TEXT,                  -- what the residuals were computed on
-  iterations INTEGER,
-  primal BLOB,                 -- arrays by symbol, see unpack
-  dual BLOB,                   -- arrays by constraint, see unpack
-  PRIMARY KEY (key, step)
-);
-CREATE TABLE environment (     -- the machines and versions rows were computed with
-  id INTEGER PRIMARY KEY,
-  record TEXT UNIQUE           -- JSON
-);
-"""
-#: What brings tables of an older version to the next one.
-UPGRADES = {
-    1: """ALTER TABLE tasks ADD COLUMN problem_code TEXT;
-          ALTER TABLE tasks ADD COLUMN needs TEXT; ALTER TABLE tasks ADD COLUMN sense TEXT;
-          ALTER TABLE solutions ADD COLUMN change REAL;""",
-}
-#: Columns in which two equal runs may differ; so may all of attempts and environment.
-VOLATILE = {"n_attempts", "environment", "finished_utc", "wall_seconds", "cpu_seconds"} | {
-    f"{stage}_seconds" for stage in ("build", "compile", "solve")
-}
-#: Tasks are read in this order, whatever the order of arrival was.
-ORDER = "problem, data, method, formulation, hyper, solver, options, repeat, key"
 #: What went wrong, by SQLite's primary result code, and what to do.
-MOVE = "move it away or choose another --out"
+MOVE = "move it away, or solve into another folder"
 AGAIN = "what was recorded before is safe, and the same command goes on from there"
 TROUBLE = {
     sqlite3.SQLITE_FULL: f"the disk is full; make room: {AGAIN}",
@@ -124,6 +42,17 @@ TROUBLE = {
     sqlite3.SQLITE_CANTOPEN: f"cannot be opened; {MOVE}",
     sqlite3.SQLITE_READONLY: f"cannot be written; {MOVE}",
 }
+
+
+#: What Python makes of the values of a column of each kind, and the dtype it is read as.
+HELD: dict[str, list[type]] = {
+    "TEXT": [str, type(None)],
+    "INTEGER": [int, type(None)],
+    "REAL": [float, int, type(None)],
+    "BLOB": [bytes, type(None)],
+}
+DTYPES = {"TEXT": "string", "INTEGER": "Int64", "REAL": "float64", "BLOB": "object"}
+DTYPES |= {"BOOLEAN": "boolean", "JSON": "string"}
 
 
 class Store(AbstractContextManager["Store"]):
@@ -147,6 +76,7 @@ class Store(AbstractContextManager["Store"]):
                 _lock(folder, held)
             self._db = held.enter_context(closing(_connect(self.path, "rwc")))
             self._prepare()
+            self._file = _identity(self.path)
             self._held = held.pop_all()
 
     @classmethod
@@ -158,7 +88,8 @@ class Store(AbstractContextManager["Store"]):
             raise InputError(f"{folder}: holds no {RESULTS}; give the --out folder of a run")
         with ExitStack() as held, _explained(store.path):
             store._db = held.enter_context(closing(_connect(store.path, "ro")))
-            store._check_version()
+            store._check()
+            store._file = _identity(store.path)
             store._held = held.pop_all()
         return store
 
@@ -171,8 +102,7 @@ class Store(AbstractContextManager["Store"]):
 
     def finished(self) -> dict[str, tuple[str, bool | None, str]]:
         """Return status, verdict of the certificate and failure of every key that has a row."""
-        with _explained(self.path):
-            rows = self._db.execute("SELECT key, status, ok, failure FROM tasks").fetchall()
+        rows = self.select("SELECT key, status, ok, failure FROM tasks")
         return {
             key: (status, None if ok is None else bool(ok), failure or "")
             for key, status, ok, failure in rows
@@ -203,6 +133,15 @@ class Store(AbstractContextManager["Store"]):
             finished = datetime.now(UTC).isoformat(timespec="milliseconds")
             self._insert("tasks", {**task, "n_attempts": attempt, "finished_utc": finished})
 
+    def stated(self) -> dict[str, str]:
+        """Return why it could not be stated, or nothing, by the hash of every problem kept."""
+        return dict(self.select("SELECT sha256, failure FROM problems"))
+
+    def keep_problem(self, row: Mapping[str, Any]) -> None:
+        """Write the source and statement of a problem file, over what was there of it."""
+        with self._transaction():
+            self._insert("problems", row)
+
     def environment(self, record: Mapping[str, Any]) -> int:
         """Return the id of this environment, noting it if it is new."""
         text = _cell("record", record)
@@ -211,9 +150,14 @@ class Store(AbstractContextManager["Store"]):
             found = self._db.execute("SELECT id FROM environment WHERE record = ?", (text,))
             return found.fetchone()[0]
 
+    def select(self, query: str) -> list[tuple]:
+        """Return what a query of the file finds."""
+        with _explained(self.path):
+            return self._db.execute(query).fetchall()
+
     def tasks(self) -> pd.DataFrame:
         """Return the table of tasks."""
-        return self._frame("tasks", ORDER)
+        return self._frame("tasks", schema.ORDER)
 
     def attempts(self) -> pd.DataFrame:
         """Return the table of attempts."""
@@ -223,35 +167,86 @@ class Store(AbstractContextManager["Store"]):
         """Return the table of solutions, with or without blobs; see :func:`unpack` for these."""
         return self._frame("solutions", blobs=blobs)
 
+    def environments(self) -> list[dict[str, Any]]:
+        """Return what was noted of every machine."""
+        return [json.loads(record) for record in self._frame("environment")["record"].dropna()]
+
+    def problems(self) -> pd.DataFrame:
+        """Return the table of problem files, as they were solved."""
+        return self._frame("problems")
+
     def _frame(self, table: str, order: str = "1, 2", blobs: bool = True) -> pd.DataFrame:
-        dtypes = {"TEXT": "string", "INTEGER": "Int64", "REAL": "float64", "BLOB": "object"}
+        kinds = schema.columns()[table]
+        kinds = {name: kind for name, kind in kinds.items() if blobs or kind != "BLOB"}
         with _explained(self.path):
-            columns = self._db.execute(f"PRAGMA table_info({table})").fetchall()
-            kinds = {name: kind for _, name, kind, *_ in columns if blobs or kind != "BLOB"}
-            query = f"SELECT {', '.join(kinds)} FROM {table} ORDER BY {order}"
-            rows = self._db.execute(query).fetchall()
-        frame = pd.DataFrame(rows, columns=list(kinds))
-        return frame.astype(
-            {name: "boolean" if name == "ok" else dtypes[kind] for name, kind in kinds.items()}
-        )
+            there = schema.columns_in(self._db, table)
+            chosen = (name if name in there else f"NULL AS {name}" for name in kinds)
+            query = f"SELECT {', '.join(chosen)} FROM {table} ORDER BY {order}"
+        rows = self.select(query) if there else []
+        frame = pd.DataFrame(rows, columns=list(kinds), dtype=object)
+        return pd.DataFrame({name: self._column(table, frame[name], kinds[name]) for name in kinds})
+
+    def _column(self, table: str, values: Any, kind: str) -> Any:
+        """One column as its dtype, if it holds what its kind allows."""
+        wrong = ~values.map(type).isin(HELD[kind])
+        if values.name == "ok":
+            kind, wrong = "BOOLEAN", ~values.isin([0, 1, None])
+        if values.name in schema.JSON_OBJECTS and not wrong.any():
+            kind, wrong = "JSON", ~values.map({text: _is_object(text) for text in set(values)})
+        if wrong.any():
+            found = values[wrong].iloc[0]
+            raise RunError(
+                f"{self.path}: is damaged: {table}.{values.name} holds {found!r:.40}, which is "
+                f"no {kind}; {MOVE}"
+            )
+        return values.astype(DTYPES[kind])
 
     def _prepare(self) -> None:
         if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            self._db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
-        for version in range(self._check_version(), VERSION):
-            step = f"{UPGRADES[version]} PRAGMA user_version = {version + 1};"
-            self._db.executescript(f"BEGIN; {step} COMMIT;")
+            self._make_tables(schema.VERSION)
+        self._check()
+        for version in range(self._version(), schema.VERSION):
+            self._make_tables(version + 1, schema.UPGRADES[version])
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")
 
-    def _check_version(self) -> int:
-        version = self._db.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (*UPGRADES, VERSION):
+    def _make_tables(self, version: int, upgrade: str = "") -> None:
+        script = f"{upgrade} {schema.SCHEMA} PRAGMA user_version = {version};"
+        try:
+            self._db.executescript(f"BEGIN; {script} COMMIT;")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+                raise
             raise RunError(
-                f"{self.path}: has tables of version {version}, not {VERSION}, so another version "
-                f"of convexfs or another program wrote it; {MOVE}"
+                f"{self.path}: is damaged: its tables are not of the version it says ({error}); "
+                f"{MOVE}"
+            ) from error
+
+    def _check(self) -> None:
+        """Raise unless the file is whole and has the tables of its version."""
+        lacking = list(schema.lacking(self._db, self._version()))
+        if lacking:
+            raise RunError(f"{self.path}: is damaged: it lacks {', '.join(lacking)}; {MOVE}")
+        (found,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise RunError(f"{self.path}: is damaged ({found.splitlines()[-1]}); {MOVE}")
+
+    def _version(self) -> int:
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (*schema.UPGRADES, schema.VERSION):
+            raise RunError(
+                f"{self.path}: has tables of version {version}, not {schema.VERSION}, so another "
+                f"version of convexfs or another program wrote it; {MOVE}"
             )
         return version
+
+    def check_in_place(self) -> None:
+        """Raise if the file is no longer where it was opened: what is written would be lost."""
+        if _identity(self.path) != self._file:
+            raise RunError(
+                f"{self.path}: was moved, deleted or replaced while the run was going; put the "
+                "folder back as it was and the same command goes on, else it begins anew"
+            )
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> None:
         names = ", ".join(f'"{name}"' for name in row)
@@ -261,6 +256,7 @@ class Store(AbstractContextManager["Store"]):
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
+        self.check_in_place()
         with _explained(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -279,13 +275,23 @@ def _connect(path: Path, mode: str, patience: float = 30.0) -> sqlite3.Connectio
         return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=patience)
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
     """Turn what can happen to a file on a disk into a sentence; leave mistakes of ours."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         trouble = TROUBLE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+        if isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error):
+            trouble = TROUBLE[sqlite3.SQLITE_CORRUPT]
         if trouble is None:
             raise
         raise RunError(f"{path}: {trouble} ({error})") from error
@@ -331,8 +337,19 @@ def pack(arrays: Mapping[str, Any]) -> bytes:
 
 def unpack(blob: bytes) -> dict[str, np.ndarray]:
     """Return the arrays that :func:`pack` was given."""
-    with np.load(io.BytesIO(blob), allow_pickle=False) as archive:
-        return dict(archive)
+    try:
+        with np.load(io.BytesIO(blob), allow_pickle=False) as archive:
+            return dict(archive)
+    # What numpy, zipfile and zlib raise about bytes that are none of theirs.
+    except Exception as error:
+        raise RunError(f"the arrays of a result are damaged ({error}); solve it again") from error
+
+
+def _is_object(text: str | None) -> bool:
+    try:
+        return text is None or isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
 
 
 def _cell(column: str, value: Any) -> Any:
@@ -355,7 +372,7 @@ def same_results(first: str | Path, second: str | Path) -> list[str]:
 
 def _rows(store: Store, table: str, key: list[str]) -> dict[tuple, dict[str, Any]]:
     rows = store._frame(table).astype(object)
-    records = rows.where(rows.notna(), None).drop(columns=list(VOLATILE), errors="ignore")
+    records = rows.where(rows.notna(), None).drop(columns=list(schema.VOLATILE), errors="ignore")
     return {tuple(row[name] for name in key): row for row in records.to_dict("records")}
 
 

@@ -10,7 +10,6 @@ import inspect
 import itertools
 import json
 import logging
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -19,8 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from convexfs.batch.code import code_sha256
 from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
 from convexfs.data import Dataset, load
 from convexfs.errors import (
@@ -46,9 +44,6 @@ ITERATION = "iteration"
 _KEPT_NUMBERS = 4
 #: Where a thing lies does not change what it is; nor does what else is in its file.
 _WHEREABOUTS = {"problem", "problem_file", "problem_sha256", "data", "data_dir"}
-#: Rooms whose code makes a result.
-_ROOMS = ("data", "neighbors", "formulations", "native", "solving", "methods")
-_FILES = ("rounding.py", "hyperspheres.py")
 
 
 @dataclass(frozen=True)
@@ -166,16 +161,6 @@ def _task(problem: ProblemFile, **chosen: Any) -> Task:
 
 
 @cache
-def code_sha256(package: Path) -> str:
-    """Hash of all code that states, feeds, solves and judges problems."""
-    digest = hashlib.sha256()
-    files = [file for room in _ROOMS for file in sorted((package / room).glob("*.py"))]
-    for file in (*files, *(package / name for name in _FILES)):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-@cache
 def _versions() -> dict[str, str]:
     return {name: metadata.version(name) for name in ("convexfs", "cvxpy", "numpy", "scipy")}
 
@@ -200,19 +185,6 @@ def _asking(tol: float | None) -> AbstractContextManager[None]:
     from convexfs.solving.backends import own_accuracy
 
     return own_accuracy() if tol is None else nullcontext()
-
-
-def rehearse(formulations: Iterable[str], solver: str = "auto") -> None:
-    """Solve tiny problems, so that what is loaded or compiled at first use is there.
-
-    Done before workers are forked, none of them spends half a second on kernels.
-    """
-    X, codes = np.array([[0.0, 1.0], [1.0, 0.0], [5.0, 7.0], [6.0, 5.0]]), np.array([0, 0, 1, 1])
-    for name in sorted(set(formulations)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            formulation = FORMULATIONS[name]
-            solve_step(formulation, *formulation.numbers(X, codes), solver=solver)
 
 
 def do(task: Task) -> Result:
@@ -284,9 +256,8 @@ def _result(
 ) -> Result:
     """The task's row, and its answer after the iterations that led to it."""
     refused = f"certificate {certificate}" if certificate.ok is False else ""
-    if not solution.solved and not (certificate.ok and solution.primal):
-        proven = ", which is proven" if certificate.ok else ""
-        refused = f"{solution.solver} says {solution.status}{proven}"
+    if not solution.solved and failure_kind(solution.status, certificate.ok):
+        refused = f"{solution.solver} says {solution.status}"
     row = {
         "status": solution.status,
         "failure": solution.failure or refused,
@@ -318,18 +289,11 @@ def _result(
 
 def _solve_first(task: Task, problem: ProblemFile) -> tuple[Solution, Certificate]:
     """The method's first convex problem, the same numbers for every solver."""
-    chosen = json.loads(task.hyper)
-    values, hyper = _numbers(
-        task.formulation,
-        _dataset(task),
-        canonical(_named_in(problem.formulation.numbers, chosen)),
-        _seed(task, problem.formulation.numbers),
-    )
-    build = problem.build or problem.formulation.build
+    values, hyper = first_numbers(task, problem)
     return solve_step(
         problem.formulation,
         values,
-        hyper | _named_in(build, chosen),
+        hyper,
         solver=task.solver,
         tol=task.tol or DEFAULT_ACCURACY,
         time_limit=task.time_limit,
@@ -337,9 +301,21 @@ def _solve_first(task: Task, problem: ProblemFile) -> tuple[Solution, Certificat
     )
 
 
+def first_numbers(task: Task, problem: ProblemFile) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Values and hyper-parameters of a task's first convex problem."""
+    chosen = json.loads(task.hyper)
+    values, hyper = _numbers(
+        task.formulation,
+        dataset_of(task),
+        canonical(_named_in(problem.formulation.numbers, chosen)),
+        _seed(task, problem.formulation.numbers),
+    )
+    return values, hyper | _named_in(problem.build or problem.formulation.build, chosen)
+
+
 def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
     """The whole method, with the file's problem as its step: answer, proof and iterations."""
-    data, chosen = _dataset(task), json.loads(task.hyper)
+    data, chosen = dataset_of(task), json.loads(task.hyper)
     method = problem.formulation.method
     more = {"seed": _seed(task, method), "time_limit": task.time_limit}
     for_method = _named_in(method, chosen | more)
@@ -363,7 +339,7 @@ def _named_in(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[
     return {name: value for name, value in offered.items() if name in takes}
 
 
-def _dataset(task: Task) -> Dataset:
+def dataset_of(task: Task) -> Dataset:
     """The data from the shared registry, else loaded here and compared."""
     if task.data_sha256 not in DATASETS:
         data = _loaded(task.data, task.data_dir)
@@ -392,9 +368,10 @@ def _seed(task: Task, numeric: Callable[..., Any]) -> tuple[int, int]:
 def failure_kind(status: str, ok: bool | None) -> str:
     """How a finished task failed, in a word; empty if it did not.
 
-    A proven point has not, whatever its solver says of it; one that is claimed optimal but not
-    proven is ``refused``. Without a point a task has failed, also if there is provably none.
+    An optimum that is claimed but not proven is ``refused``; a proof that there is none is an
+    answer. A solver that is not sure has failed, whatever is proven of its point. What only the
+    answers of other solvers tell is left to a study of all of them.
     """
     if status == OPTIMAL:
         return "refused" if ok is False else ""
-    return "" if status == SKIPPED or (ok and status != INFEASIBLE) else status
+    return "" if status == SKIPPED or (ok and status == INFEASIBLE) else status

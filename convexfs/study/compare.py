@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from convexfs.batch.problem_file import ProblemFile, load_problem_file
+from convexfs.batch.rehearsal import rehearse
 from convexfs.batch.run import GRACE_SECONDS, Progress, run_tasks
 from convexfs.batch.tasks import (
     DEFAULT_ACCURACY,
@@ -32,7 +33,6 @@ from convexfs.batch.tasks import (
     Task,
     do,
     expand,
-    rehearse,
     skipped,
 )
 from convexfs.errors import InputError, SolverUnsuitable, check_number
@@ -54,6 +54,7 @@ def compare_files(
     default: bool = True,
     repeats: int = 5,
     time_limit: float = 60.0,
+    memory_limit: int | None = None,
     jobs: int = 1,
     seed: int = 0,
     data_dir: str | None = None,
@@ -81,7 +82,7 @@ def compare_files(
         Seconds a solver may take. Stating, compiling and judging may take as long again.
     jobs : int
         Solves at a time, at most one a core; more than one disturb each other's times.
-    data_dir, watch
+    memory_limit, data_dir, watch
         As in :func:`convexfs.batch.run.solve_files`.
 
     Returns
@@ -110,6 +111,7 @@ def compare_files(
         work=measure,
         jobs=jobs,
         time_limit=2 * time_limit + GRACE_SECONDS,
+        memory_limit=memory_limit,
         # Tried until they succeed, solvers would look better than they are.
         retry_failed=False,
         watch=watch,

@@ -24,6 +24,8 @@ it may be the reference's own error. A claim without an objective is wrong.
 """
 
 import json
+import os
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -63,13 +65,15 @@ _SAME = ["instance", "solver", "settings", "repeat"]
 _APART = ["formulation", "problem_file", "problem_code", "data_sha256", "seed", "time_limit"]
 
 
-def outcomes(folder: str | Path) -> pd.DataFrame:
+def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
     """Every task of a run, one row each, with the verdict on it.
 
     Parameters
     ----------
     folder : path
         The ``--out`` of ``convexfs solve`` or ``convexfs compare``; it may be going on.
+    keys : collection of str
+        Tasks that count where others are the same but for the code; else the last counts.
 
     Returns
     -------
@@ -91,20 +95,37 @@ def outcomes(folder: str | Path) -> pd.DataFrame:
     with Store.read(folder) as store:
         tasks: Frame = store.tasks()
         solutions = store.solutions(blobs=False)
-    if tasks["formulation"].isna().any():
+    if tasks.empty:
+        raise InputError(f"{folder}: has no finished task yet; wait for the first and try again")
+    samples = tasks["formulation"].isna()
+    tasks = tasks[~samples]
+    if samples.any() and tasks.empty:
         raise InputError(f"{folder}: holds samples of an LLFS fit; convexfs report shows them")
+    unknown = sorted(set(tasks["formulation"]) - set(FORMULATIONS))
+    if unknown:
+        raise InputError(
+            f"{folder}: holds results of {unknown[0]!r}, a formulation that this version of "
+            "convexfs does not know; read it with the version that wrote it"
+        )
     frame: Frame = tasks.drop(columns="ok").merge(_worst(solutions), on="key", how="left")
     frame["settings"] = frame["tol"].map(_settings).astype("string")
     frame["instance"] = _instances(frame)
     frame["problem_class"] = _problem_classes(frame)
     frame = (
         frame.sort_values("finished_utc", kind="stable")
+        .sort_values("key", key=lambda key: key.isin(list(keys)), kind="stable")
         .drop_duplicates(_SAME, keep="last")
         .sort_index()
     )
     frame = _judged(frame.reset_index(drop=True))
     frame["charged_seconds"] = _charged(frame)
     return frame
+
+
+def counts(judged: Frame) -> dict[str, int]:
+    """How many tasks had each outcome, of :func:`outcomes` or some of its rows."""
+    found = judged["outcome"].value_counts()
+    return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
 
 
 def selected(folder: str | Path, judged: Frame | None = None) -> pd.DataFrame:
@@ -202,7 +223,7 @@ def _problem_classes(frame: Frame) -> Frame:
     Tasks that were cut short have no note of it: another task of the instance has, or else
     the formulation as printed.
     """
-    needs = frame.get("needs", pd.Series(pd.NA, index=frame.index, dtype="string"))
+    needs = frame["needs"]
     needs = needs.fillna(needs.groupby(frame["instance"]).transform("first"))
     classes = [
         _class(str(formulation) if pd.isna(need) else None, str(need))
@@ -235,10 +256,25 @@ def _instances(frame: Frame) -> Frame:
         index=frame.index,
         dtype="string",
     )
-    for name in (name for name in _APART if name in frame):
-        values = frame[name].map(lambda value, name=name: f" {name}={_short(value)}")
+    for name in _APART:
+        told = from_common_folder(frame[name]) if name == "problem_file" else frame[name]
+        values = told.map(lambda value, name=name: f" {name}={_short(value)}")
         labels = labels.where(values.groupby(labels).transform("nunique") == 1, labels + values)
     return labels
+
+
+def from_common_folder(paths: Frame) -> Frame:
+    """Absolute paths as seen from the innermost folder they are all in; other words stay."""
+    places = {path: Path(str(path)) for path in paths.dropna().unique()}
+    folders = [place.parent for place in places.values() if place.is_absolute()]
+    if not folders:
+        return paths
+    common = os.path.commonpath(folders)
+    short = {
+        path: str(place.relative_to(common)) if place.is_absolute() else path
+        for path, place in places.items()
+    }
+    return paths.map(short).astype("string")
 
 
 @cache
@@ -311,7 +347,7 @@ def _references(frame: Frame) -> Frame:
 def _senses(frame: Frame) -> Frame:
     """Whether to min or max; of tables that do not tell, as the formulation is printed."""
     printed = frame["formulation"].map(lambda name: FORMULATIONS[name].equation[:3])
-    return frame["sense"].fillna(printed) if "sense" in frame else printed
+    return frame["sense"].fillna(printed)
 
 
 def _outcome(frame: Frame, off: Frame) -> Frame:

@@ -24,6 +24,7 @@ the machine during one repeat counts once, not once for every problem. Leads are
 repeat for the same reason. Fewer than three repeats give no interval, and no clear lead.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -305,7 +306,7 @@ def leaders(outcomes: Frame) -> pd.DataFrame:
     rows = []
     for where, table in ranked[ranked["solved"] > 0].groupby(SCOPE, sort=False):
         most = table[table["solved"] == table["solved"].max()]
-        best = most.loc[most["error"].idxmin()]
+        best = most.loc[most["error"].fillna(math.inf).idxmin()]
         rows.append(
             {
                 **dict(zip(SCOPE, where, strict=True)),

@@ -12,10 +12,13 @@ from convexfs.study import figures, report_data, report_parts, report_problems
 from convexfs.study.figures import Figure
 from convexfs.study.outcomes import Frame, outcomes, selected
 from convexfs.study.page import assemble
+from convexfs.study.places import without_places
 from convexfs.study.profiles import NATIVE
 from convexfs.study.report_parts import Part
 
 PAGE = "report.html"
+#: What a page begins with.
+DOCTYPE = b"<!DOCTYPE HTML"
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ def write_report(folder: str | Path, out: str | Path | None = None) -> Path:
 def write(report: Report, folder: str | Path, out: str | Path | None) -> Path:
     """Write a page; see :func:`write_report`."""
     out = Path(folder) / PAGE if out is None else Path(out)
+    _check_target(out)
     try:
         out.write_text(report.html, encoding="utf-8")
     except OSError as error:
@@ -61,32 +65,46 @@ def write(report: Report, folder: str | Path, out: str | Path | None) -> Path:
     return out
 
 
-def gather(folder: str | Path, data_dir: str | None = None) -> Report:
+def _check_target(out: Path) -> None:
+    """Raise unless a page may be written there: never over what is none."""
+    if out.suffix.lower() not in (".html", ".htm") and not out.is_dir():
+        raise InputError(f"{out}: a page is written to a file that ends in .html")
+    try:
+        with out.open("rb") as file:
+            begins = file.read(len(DOCTYPE))
+    except OSError:
+        # Nothing is there, or writing will tell.
+        return
+    if begins and begins.upper() != DOCTYPE:
+        raise InputError(f"{out}: is there already and is no page; choose another name")
+
+
+def gather(folder: str | Path) -> Report:
     """Read a run, which may be going on; parts without data are left out.
+
+    Nothing that the folder holds or names is run.
 
     Parameters
     ----------
     folder : path
         The ``--out`` of ``convexfs solve`` or ``convexfs compare``, or an LLFS ``run_dir``.
-    data_dir : str, optional
-        Folder behind ``data:NAME``, for stating the problems.
     """
     folder = Path(folder)
     with Store.read(folder) as store:
-        stated: Frame = store.tasks()["formulation"].notna()
-    if stated.empty:
-        raise InputError(f"{folder}: has no finished task yet; wait for the first and try again")
-    if not stated.any():
+        formulations: Frame = store.tasks()["formulation"]
+    if len(formulations) and formulations.isna().all():
         parts = [part for part in report_parts.of_points(folder) if part]
         return Report(f"{folder.resolve().name}: samples of an LLFS fit", parts, [])
     frame = outcomes(folder)
     solvers = sorted(set(frame["solver"].dropna()), key=lambda name: (name != NATIVE, name))
-    parts = [part for part in _parts_of_tasks(folder, frame, data_dir) if part]
+    parts = [part for part in _parts_of_tasks(folder, frame) if part]
     title = f"{folder.resolve().name}: {len(frame):,} tasks, {len(solvers)} solvers"
     return Report(title, parts, solvers)
 
 
-def _parts_of_tasks(folder: Path, frame: Frame, data_dir: str | None) -> Iterator[Part | None]:
+def _parts_of_tasks(folder: Path, frame: Frame) -> Iterator[Part | None]:
+    stated = report_problems.part(report_problems.statements(folder, frame))
+    frame = without_places(frame)
     chosen = selected(folder, frame)
     yield report_parts.overview(folder, frame)
     yield report_parts.verdicts(frame)
@@ -94,7 +112,7 @@ def _parts_of_tasks(folder: Path, frame: Frame, data_dir: str | None) -> Iterato
     yield report_parts.drawn(figures.profile(frame))
     yield report_parts.drawn(figures.accuracy(frame))
     yield report_parts.drawn(figures.time_split(frame))
-    yield report_problems.part(report_problems.statements(frame, data_dir))
+    yield stated
     yield report_parts.drawn(figures.convergence(report_data.steps(folder, frame)))
     yield report_parts.drawn(figures.feature_agreement(chosen))
     yield report_parts.drawn(figures.selected_features(chosen))

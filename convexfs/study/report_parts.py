@@ -7,10 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from convexfs.batch.store import Store
 from convexfs.solution import SKIPPED, TIMEOUT
 from convexfs.study import figures, report_data
 from convexfs.study.figures import Figure
-from convexfs.study.outcomes import FAILED, SOLVED, WRONG, Frame
+from convexfs.study.outcomes import FAILED, SOLVED, WRONG, Frame, counts
 from convexfs.study.page.assemble import Section, escape, facts, figure_place, table_place, tiles
 from convexfs.study.page.columns import Table
 from convexfs.study.profiles import (
@@ -58,13 +59,11 @@ def drawn(figure: Figure | None) -> Part | None:
 
 def overview(folder: Path, frame: Frame) -> Part:
     """What was run, and how it ended."""
-    counts = frame["outcome"].value_counts()
     words = {SOLVED: "solved", WRONG: "wrong claims", FAILED: "failed", TIMEOUT: "timeouts"}
     words[SKIPPED] = "skipped"
     numbers = [("tasks", f"{len(frame):,}", False)]
-    for outcome, word in words.items():
-        count = int(counts.get(outcome, 0))
-        numbers.append((word, f"{count:,}", outcome == WRONG and count > 0))
+    for outcome, count in counts(frame).items():
+        numbers.append((words[outcome], f"{count:,}", outcome == WRONG and count > 0))
     first, last = report_data.times(folder)
     told = [
         ("problem files", _listed(frame["problem"])),
@@ -74,7 +73,7 @@ def overview(folder: Path, frame: Frame) -> Part:
         ("repeats", int(frame["repeat"].max()) + 1),
         ("time limit", _limit(frame["time_limit"])),
         ("when", f"{first} to {last} UTC" if first else last),
-        ("folder", folder),
+        ("folder", folder.resolve().name),
     ]
     lead = (
         "A task is solved when its solver calls it optimal (or infeasible) in time and the "
@@ -141,7 +140,8 @@ def all_rows(frame: Frame) -> Part:
 
 def environment(folder: Path) -> Part | None:
     """The machines and versions the results were computed with."""
-    found = report_data.environments(folder)
+    with Store.read(folder) as store:
+        found = store.environments()
     if not found:
         return None
     several = len(found) > 1

@@ -1,111 +1,102 @@
-"""The problems of a run as mathematics, for its page."""
+"""The problems of a run as mathematics, for its page.
 
-import inspect
+All of it was kept when they were solved: nothing is loaded or run here.
+"""
+
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from convexfs.batch.problem_file import ProblemFile, load_problem_file
-from convexfs.data import Dataset, load
-from convexfs.errors import ConvexfsError
-from convexfs.inspection import Inspection, show
-from convexfs.methods.step import stated
+import pandas as pd
+
+from convexfs.batch.store import Store
+from convexfs.study.mathml import is_mathml
 from convexfs.study.outcomes import Frame
 from convexfs.study.page.assemble import Section, escape, facts
+from convexfs.study.places import unplaced
 from convexfs.study.report_parts import Part
 
 #: Problems that are unfolded when the page opens.
 UNFOLDED = 2
+NOT_KEPT = (
+    "The statement was not kept by the version that solved it; the same convexfs solve or compare "
+    "line, given again, keeps it."
+)
 
 
-@dataclass(frozen=True)
-class Statement:
-    """A problem file as it was solved, or why it cannot be stated."""
-
-    name: str
-    problem_class: str
-    file: ProblemFile | None
-    where: str = ""
-    seen: Inspection | None = None
-    note: str = ""
-
-
-def statements(tasks: Frame, data_dir: str | None = None) -> list[Statement]:
-    """Every problem file of a run, stated on the first data and grid point it was solved on.
+def statements(folder: str | Path, tasks: Frame) -> list[dict[Any, Any]]:
+    """Every problem file of a run as it was solved last, with its statement if that was kept.
 
     `tasks` are rows of :func:`convexfs.study.outcomes.outcomes`.
     """
-    named = tasks[tasks["problem_file"].notna()]
-    firsts = named.drop_duplicates("problem_file").sort_values("problem")
-    return [_statement(row, data_dir) for row in firsts.to_dict("records")]
+    with Store.read(folder) as store:
+        kept = store.problems().drop(columns=["data", "hyper"]).join(_where(store.problems()))
+    named = tasks[tasks["problem_file"].notna()].sort_values("finished_utc", kind="stable")
+    lasts = named.drop_duplicates(["problem_file", "problem_code"], keep="last")
+    lasts = lasts[["problem", "problem_file", "problem_sha256", "problem_class"]]
+    found = lasts.merge(kept, left_on="problem_sha256", right_on="sha256", how="left")
+    rows = found.sort_values("problem", kind="stable").astype(object)
+    return rows.where(rows.notna(), None).to_dict("records")
 
 
-def _statement(row: dict[Any, Any], data_dir: str | None) -> Statement:
-    name, problem_class = str(row["problem"]), str(row["problem_class"])
-    try:
-        file = load_problem_file(Path(str(row["problem_file"])))
-    except ConvexfsError as error:
-        return Statement(name, problem_class, None, note=f"Cannot be stated: {error}.")
-    note = ""
-    if file.sha256 != row["problem_sha256"]:
-        note = "The file has changed since the run; this is how it reads now."
-    hyper = json.loads(str(row["hyper"]))
-    where = ", ".join([str(row["data"]), *(f"{key} = {value}" for key, value in hyper.items())])
-    # A changed file may do anything, and data may have gone.
-    try:
-        seen = show(*_problem(file, load(str(row["data"]), data_dir=data_dir), hyper))
-    except Exception as error:
-        return Statement(name, problem_class, file, where, note=f"Cannot be stated now: {error}")
-    return Statement(name, problem_class, file, where, seen, note)
+def _where(problems: Frame) -> Frame:
+    """The data and hyper-parameters each was stated on."""
+    words = [
+        ", ".join([Path(str(data)).name, *(f"{name} = {value}" for name, value in hyper.items())])
+        for data, hyper in zip(problems["data"], map(_read, problems["hyper"]), strict=True)
+    ]
+    return pd.Series(words, index=problems.index, name="where", dtype="string")
 
 
-def _problem(file: ProblemFile, data: Dataset, hyper: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The first convex problem of a file on some data, and the values it is made of."""
-    samples = data.training.scaled()
-    numbers = file.formulation.numbers
-    takes = inspect.signature(numbers).parameters
-    chosen = {name: value for name, value in hyper.items() if name in takes}
-    values, more = numbers(samples.X, samples.y, **chosen)
-    return stated(file.formulation, {**values, **more, **hyper}, file.build), values
+def _read(hyper: Any) -> dict[str, Any]:
+    return {} if pd.isna(hyper) else json.loads(hyper)
 
 
-def part(found: list[Statement]) -> Part | None:
+def part(found: list[dict[Any, Any]]) -> Part | None:
     """The part of the page that shows them."""
     if not found:
         return None
     lead = (
-        "Each problem file, written out from the problem that was built: the first convex "
-        "problem on the data named with it."
+        "Each problem file, written out from the problem that was built when it was solved: the "
+        "first convex problem on the data named with it."
     )
     body = "\n".join(_html(one, number < UNFOLDED) for number, one in enumerate(found))
     return Part(Section("problems", "Problems", lead, body))
 
 
-def _html(one: Statement, unfolded: bool) -> str:
-    equation = one.file.equation if one.file else ""
-    parts = []
-    if one.note:
-        parts.append(f'<p class="note">{escape(one.note)}</p>')
-    if one.seen:
-        parts += [f'<div class="maths">{one.seen.mathml}</div>', facts(_sizes(one, one.seen))]
-        parts.append(_folded("The same as text", one.seen.text))
-    if one.file:
-        parts.append(_folded(f"The file {one.file.path.name}", one.file.path.read_text("utf-8")))
+def _html(one: dict[Any, Any], unfolded: bool) -> str:
+    equation = one["equation"] or ""
     return (
         f'<details class="problem"{" open" if unfolded else ""}>'
-        f"<summary>{escape(one.name)} <span>{escape(one.problem_class)} · {escape(equation)}</span>"
-        f"</summary><div>{''.join(parts)}</div></details>"
+        f"<summary>{escape(one['problem'])} <span>{escape(one['problem_class'])} · "
+        f"{escape(equation)}</span></summary><div>{''.join(_body(one))}</div></details>"
     )
 
 
-def _sizes(one: Statement, seen: Inspection) -> list[tuple[str, str]]:
-    size = seen.problem.size_metrics
-    rows = sum(constraint.size for constraint in seen.problem.constraints)
+def _body(one: dict[Any, Any]) -> list[str]:
+    if one["sha256"] is None:
+        return [f'<p class="note">{escape(NOT_KEPT)}</p>']
+    parts = []
+    if one["failure"]:
+        why = unplaced(one["failure"], [f"{Path(one['problem_file']).parent}/"])
+        parts.append(f'<p class="note">{escape(f"Could not be stated: {why}")}</p>')
+    if one["mathml"] and is_mathml(one["mathml"]):
+        parts.append(f'<div class="maths">{one["mathml"]}</div>')
+    parts.append(facts(_sizes(one)))
+    for title, text in (("The same as text", one["text"]), ("The same in LaTeX", one["latex"])):
+        parts += [_folded(title, text)] if text else []
+    parts.append(_folded(f"The file {Path(one['problem_file']).name}", one["source"] or ""))
+    return parts
+
+
+def _sizes(one: dict[Any, Any]) -> list[tuple[str, str]]:
+    size = ""
+    if one["variables"] is not None:
+        size = f"{one['variables']:,} variables, constraints of size {one['constraints'] or 0:,}"
     return [
-        ("stated on", one.where),
-        ("size", f"{size.num_scalar_variables:,} variables, constraints of size {rows:,}"),
-        ("printed in", one.file.formulation.reference if one.file else ""),
+        ("stated on", one["where"] or ""),
+        ("size", size),
+        ("printed in", one["reference"] or ""),
     ]
 
 

@@ -23,6 +23,7 @@ from convexfs.batch.executors import open_executor
 from convexfs.batch.pool import run
 from convexfs.batch.store import Store
 from convexfs.errors import InputError, RunError
+from tests.waiting import until
 
 
 def alive(pid):
@@ -45,14 +46,6 @@ def command(pid):
     with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as line:
         return line.read()
     return ""
-
-
-def until(condition, seconds):
-    """Wait for a condition; return whether it came in time."""
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.02)
-    return condition()
 
 
 def square(number):
@@ -104,7 +97,20 @@ class Unloadable(Exception):
         super().__init__(one)
 
 
-@pytest.mark.parametrize("result", [lambda: 0, Unloadable(1, 2)], ids=["dumps", "loads"])
+class Leaving:
+    """Ends the process that unpickles it, unless that is on its guard."""
+
+    def __reduce__(self):
+        return sys.exit, (3,)
+
+
+class Rude(BaseException):
+    """What solvers written in Rust raise is no Exception either."""
+
+
+@pytest.mark.parametrize(
+    "result", [lambda: 0, Unloadable(1, 2), Leaving()], ids=["dumps", "loads", "leaves"]
+)
 def test_a_result_that_cannot_be_sent_is_an_error(result):
     outcomes = list(run(range(4), lambda n: result if n == 2 else n, jobs=2))
     assert sorted(o.task for o in outcomes if o.status == "done") == [0, 1, 3]
@@ -112,15 +118,46 @@ def test_a_result_that_cannot_be_sent_is_an_error(result):
     assert failed.failure
 
 
+def test_an_executor_whose_result_leaves_python_goes_on():
+    with ThreadPoolExecutor(1) as executor:
+        work = lambda n: Leaving() if n == 1 else n  # noqa: E731
+        outcomes = list(run(range(3), work, executor=executor))
+    assert [o.value for o in outcomes if o.status == "done"] == [0, 2]
+    assert [o.failure for o in outcomes if o.status == "error"] == ["SystemExit: 3"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_is_no_exception_is_an_error_too(jobs):
+    def work(number):
+        raise Rude("panicked")
+
+    assert [o.failure for o in run(range(2), work, jobs=jobs)] == ["Rude: panicked"] * 2
+
+
+def vain(number):
+    if number == 3:
+        raise RunError("the folder is gone")
+    return number
+
+
+@pytest.mark.parametrize("where", ["here", "workers", "executor"])
+def test_a_run_error_of_a_task_ends_the_run(where):
+    with ThreadPoolExecutor(1) as executor:
+        given = {"here": {}, "workers": {"jobs": 2}, "executor": {"executor": executor}}[where]
+        outcomes = run(range(100), vain, **given)
+        with pytest.raises(RunError, match="the folder is gone"):
+            list(outcomes)
+
+
 @pytest.mark.parametrize(
-    ("end", "words"),
+    ("end", "words", "tries"),
     [
-        (lambda: os.kill(os.getpid(), signal.SIGKILL), "WorkerDied: SIGKILL"),
-        (crash, "WorkerDied: SIGSEGV"),
-        (lambda: os._exit(7), "WorkerDied: exit code 7"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "WorkerDied: SIGKILL", 5),
+        (crash, "WorkerDied: SIGSEGV", 2),
+        (lambda: os._exit(7), "WorkerDied: exit code 7", 2),
     ],
 )
-def test_a_task_that_kills_its_worker_is_given_up(end, words):
+def test_a_task_that_kills_its_worker_is_given_up(end, words, tries):
     def work(number):
         return end() if number == 20 else number
 
@@ -128,23 +165,23 @@ def test_a_task_that_kills_its_worker_is_given_up(end, words):
     assert len(outcomes) == 40
     poison = outcomes.pop(20)
     assert (poison.status, poison.failure) == ("error", words)
-    # The first death was in a worker that had done other tasks; two more counted.
-    assert [a.ended for a in poison.attempts] == ["died"] * 3
-    assert len({a.pid for a in poison.attempts}) == 3
+    # The first death was in a worker that had done other tasks; the others counted.
+    assert [a.ended for a in poison.attempts] == ["died"] * (1 + tries)
+    assert len({a.pid for a in poison.attempts}) == 1 + tries
     assert {o.status for o in outcomes.values()} == {"done"}
 
 
-def test_a_task_survives_one_death(tmp_path):
+def test_a_task_survives_four_fresh_workers_killed_by_others(tmp_path):
     def work(number):
-        mark = tmp_path / str(number)
-        if number == 5 and not mark.exists():
-            mark.touch()
+        marks = list(tmp_path.iterdir())
+        if number == 0 and len(marks) < 4:
+            (tmp_path / str(len(marks))).touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return number
 
     outcomes = {o.task: o for o in run(range(10), work, jobs=2)}
-    assert outcomes[5].value == 5
-    assert [a.ended for a in outcomes[5].attempts] == ["died", "done"]
+    assert outcomes[0].value == 0
+    assert [a.ended for a in outcomes[0].attempts] == ["died"] * 4 + ["done"]
 
 
 def test_a_killer_on_the_loose():
@@ -175,18 +212,18 @@ def test_a_hang_is_stopped_while_the_other_worker_goes_on(hang):
     arrived = {}
     begin = time.monotonic()
     work = lambda n: hang(n) if n == 0 else time.sleep(0.05)  # noqa: E731
-    for outcome in run(range(30), work, jobs=2, time_limit=lambda n: 0.5 if n == 0 else None):
+    for outcome in run(range(60), work, jobs=2, time_limit=lambda n: 2.0 if n == 0 else None):
         arrived[outcome.task] = (time.monotonic() - begin, outcome)
     seconds, hung = arrived.pop(0)
-    assert (hung.status, hung.failure) == ("timeout", "TimeLimit: over 0.5 s")
-    assert 0.5 <= seconds < 2.5
+    assert (hung.status, hung.failure) == ("timeout", "TimeLimit: over 2 s")
+    assert 2.0 <= seconds < 400
     assert [a.ended for a in hung.attempts] == ["timeout"]
     assert {o.status for _, o in arrived.values()} == {"done"}
     assert sum(at < seconds for at, _ in arrived.values()) >= 2
 
 
 def test_a_hang_is_stopped_with_one_job():
-    outcomes = list(run([9, 0, 0], time.sleep, time_limit=0.3))
+    outcomes = list(run([500, 0, 0], time.sleep, time_limit=2.0))
     assert sorted(o.status for o in outcomes) == ["done", "done", "timeout"]
 
 
@@ -216,7 +253,7 @@ def test_keyboard_interrupt_ends_the_workers():
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         next(outcomes)
-    assert time.monotonic() - begin < 2
+    assert time.monotonic() - begin < 80
 
 
 def test_workers_do_not_hear_the_keyboard():
@@ -287,7 +324,7 @@ def test_a_killed_parent_leaves_no_worker_and_no_lock(tmp_path):
     parent = subprocess.Popen([sys.executable, "-c", textwrap.dedent(ORPHANS), str(tmp_path)])
     pids = tmp_path / "pids"
     try:
-        assert until(lambda: pids.exists() and len(pids.read_text().split()) == 2, 20)
+        until(lambda: pids.exists() and len(pids.read_text().split()) == 2, parent)
         with pytest.raises(RunError, match=f"process {parent.pid} "):
             Store(tmp_path)
     finally:
@@ -295,7 +332,7 @@ def test_a_killed_parent_leaves_no_worker_and_no_lock(tmp_path):
     parent.wait()
     Store(tmp_path).close()
     workers = [int(pid) for pid in pids.read_text().split()]
-    assert until(lambda: not any(alive(pid) for pid in workers), 2)
+    until(lambda: not any(alive(pid) for pid in workers))
 
 
 def test_threads():
@@ -341,6 +378,33 @@ def test_the_same_on_dask():
             outcomes = list(run([4.0, 4.0, -1.0], math.sqrt, executor=executor))
     assert [o.value for o in outcomes if o.status == "done"] == [2.0, 2.0]
     assert [o.failure for o in outcomes if o.status == "error"] == ["ValueError: math domain error"]
+
+
+def dies_or_squares(number):
+    if number % 2:
+        crash()
+    return number * number
+
+
+def test_crashing_tasks_on_dask_cost_themselves_only():
+    distributed = pytest.importorskip("distributed")
+    # Without a nanny a worker that has died stays dead.
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None, worker_class=distributed.Worker,
+        processes=False, protocol="tcp://",
+    ) as cluster:  # fmt: skip
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        with open_executor(address) as executor:
+            outcomes = {o.task: o for o in run(range(6), dies_or_squares, executor=executor)}
+    assert {n: o.value for n, o in outcomes.items()} == {
+        0: 0,
+        1: None,
+        2: 4,
+        3: None,
+        4: 16,
+        5: None,
+    }
+    assert {o.failure for n, o in outcomes.items() if n % 2} == {"WorkerDied: SIGSEGV"}
 
 
 def test_no_dask_at_that_address(monkeypatch):
@@ -398,5 +462,5 @@ def test_mpi(tmp_path):
     script.write_text(textwrap.dedent(MPI))
     flags = ["--allow-run-as-root", "--oversubscribe"]
     command = [mpiexec, *flags, "-n", "2", sys.executable, "-m", "mpi4py.futures", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.stdout.strip() == "[1.0, 2.0, 3.0]", done.stderr

@@ -1,18 +1,20 @@
 """A batch survives its parent, its workers, its solvers and its user."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from convexfs.batch import memory
 from convexfs.batch.run import describe_environment, solve_files
 from convexfs.batch.store import Store, same_results
-from convexfs.errors import InputError
+from convexfs.errors import ConvexfsWarning, InputError
+from tests.waiting import PATIENCE, until
 
 PLAIN = """
 METHOD = "relief"
@@ -20,6 +22,8 @@ DATA = ["iris", "wine"]
 GRID = {"n_neighbors": [1, 2, 3, 4, 5]}
 SOLVERS = ["native", "CLARABEL", "SCS", "HIGHS"]
 """
+#: Seconds in which all but what hangs is done, on a busy machine too.
+LIMIT = 3.0
 #: Solvers that hang, die or raise on some of the tasks, written into `build`.
 TROUBLE = """
 import os, signal, time
@@ -107,9 +111,7 @@ def test_one_more_grid_value_keeps_what_is_done(plain, tmp_path):
 
 def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
     out = tmp_path / "run"
-    started = time.monotonic()
-    progress = solve_files([trouble], out, jobs=2, time_limit=1.0)
-    assert time.monotonic() - started < 15
+    progress = solve_files([trouble], out, jobs=2, time_limit=LIMIT)
     assert progress.failures == {"timeout": 1, "error": 2}
     assert progress.solved == 2
     with Store.read(out) as store:
@@ -118,8 +120,8 @@ def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
         attempts = store.attempts().groupby("key").size()
     hang, die, error = (rows[f'{{"how": "{how}"}}'] for how in ("hang", "die", "raise"))
     assert hang.status == "timeout"
-    assert hang.failure == "TimeLimit: was ended, over its limit of 1 s"
-    assert 1.0 <= hang.wall_seconds < 3.0
+    assert hang.failure == "TimeLimit: was ended, over its limit of 3 s"
+    assert LIMIT <= hang.wall_seconds < 500
     assert die.status == "error"
     assert "SIGKILL" in die.failure
     assert attempts[die.key] >= 2
@@ -128,7 +130,7 @@ def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
 
 
 def test_what_tasks_print_is_in_the_log_and_not_on_the_screen(trouble, tmp_path):
-    line = command(trouble, "--jobs", 2, "--time-limit", 1, "--out", tmp_path / "run")
+    line = command(trouble, "--jobs", 2, "--time-limit", LIMIT, "--out", tmp_path / "run")
     ran = subprocess.run(line, capture_output=True, text=True, check=False)
     assert "asked to" not in ran.stdout + ran.stderr
     logged = (tmp_path / "run" / "log.txt").read_text()
@@ -138,10 +140,10 @@ def test_what_tasks_print_is_in_the_log_and_not_on_the_screen(trouble, tmp_path)
 
 def test_failed_tasks_are_kept_or_tried_again(trouble, tmp_path):
     out = tmp_path / "run"
-    solve_files([trouble], out, jobs=2, time_limit=1.0)
-    kept = solve_files([trouble], out, jobs=2, time_limit=1.0)
+    solve_files([trouble], out, jobs=2, time_limit=LIMIT)
+    kept = solve_files([trouble], out, jobs=2, time_limit=LIMIT)
     assert (kept.done, len(kept.failed)) == (0, 3)
-    again = solve_files([trouble], out, jobs=2, time_limit=1.0, retry_failed=True)
+    again = solve_files([trouble], out, jobs=2, time_limit=LIMIT, retry_failed=True)
     assert (again.done, again.resumed, len(again.failed)) == (3, 2, 3)
 
 
@@ -178,7 +180,7 @@ def test_killed_while_it_writes_it_goes_on_to_the_same_end(slow, tmp_path):
     line = command(slow, "--jobs", 2, "--out", broken)
     for finished in (5, 20, 35):
         process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        _until(lambda finished=finished: broken.exists() and _finished(broken) > finished)
+        until(lambda finished=finished: _finished(broken) > finished, process)
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert finished < _finished(broken) < 60
@@ -196,14 +198,139 @@ def test_ctrl_c_keeps_what_is_finished_and_prints_the_line_to_go_on(slow, tmp_pa
         text=True,
         start_new_session=True,
     )
-    _until(lambda: out.exists() and _finished(out) > 5)
+    until(lambda: _finished(out) > 5, process)
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "To go on" in err
     assert f"solve {slow} --jobs 2 --out {out}" in err
     assert "Traceback" not in err
     assert 5 < _finished(out) < 400
+
+
+def go_on(line, out, happens):
+    """Start a run, let something happen when a few tasks are finished, and see how it ends."""
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until(lambda: _finished(out) > 5, process)
+    happens()
+    _, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, err
+
+
+def assert_one_line(err):
+    assert "Traceback" not in err
+    assert err.count("\n") == 1, err
+
+
+@pytest.mark.parametrize("how", ["edited", "deleted"])
+def test_a_problem_file_that_changes_stops_the_run_and_nothing_is_lost(slow, tmp_path, how):
+    slow.write_text(slow.read_text().replace("range(400)", "range(100)"))
+    whole, out, text = tmp_path / "whole", tmp_path / "out", slow.read_text()
+    line = command(slow, "--jobs", 2, "--out", out)
+
+    def change():
+        slow.unlink() if how == "deleted" else slow.write_text("raise ValueError('half saved')")
+
+    code, err = go_on(line, out, change)
+    assert code == 2
+    assert_one_line(err)
+    assert "what was finished is kept: put the file back and start the same command again" in err
+    with Store.read(out) as store:
+        assert set(store.tasks()["status"]) == {"optimal"}
+    slow.write_text(text)
+    assert subprocess.run(line, capture_output=True, check=False).returncode == 0
+    solve_files([slow], whole, jobs=2)
+    assert same_results(whole, out) == []
+
+
+@pytest.mark.parametrize("how", ["moved", "deleted"])
+def test_a_folder_that_goes_away_stops_the_run(slow, tmp_path, how):
+    slow.write_text(slow.read_text().replace("range(400)", "range(100)"))
+    out, line = tmp_path / "out", command(slow, "--jobs", 2, "--out", tmp_path / "out")
+
+    def go_away():
+        out.rename(tmp_path / "moved")
+        if how == "deleted":
+            shutil.rmtree(tmp_path / "moved")
+
+    code, err = go_on(line, out, go_away)
+    assert code == 2
+    assert_one_line(err)
+    assert "was moved, deleted or replaced while the run was going" in err
+    assert not out.exists()
+    if how == "moved":
+        kept = _finished(tmp_path / "moved")
+        (tmp_path / "moved").rename(out)
+        code, _ = go_on(line, out, lambda: None)
+        assert 5 < kept < _finished(out) == 100
+        assert code == 0
+
+
+HOG = """
+import cvxpy as cp
+import numpy as np
+
+METHOD = "relief"
+DATA = ["iris"]
+GRID = {"megabytes": [1, 3000]}
+SOLVERS = ["CLARABEL"]
+
+def build(z, megabytes):
+    hog = np.ones(megabytes * 1_000_000 // 8)
+    w = cp.Variable(len(z), name="w")
+    return cp.Problem(cp.Maximize(w @ (z * hog[0])), [cp.norm(w) <= 1, w >= 0])
+"""
+
+
+@pytest.mark.skipif(not memory.HOLDS, reason="no memory limit is held here")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_task_over_its_memory_limit_fails_by_that_name(tmp_path, jobs):
+    file, out = tmp_path / "hog.py", tmp_path / "out"
+    file.write_text(HOG)
+    line = command(file, "--jobs", jobs, "--out", out, "--memory-limit", "1GB")
+    ran = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1, ran.stderr
+    with Store.read(out) as store:
+        rows = {row.hyper: row for row in store.tasks().itertuples()}
+    assert rows['{"megabytes": 1}'].status == "optimal"
+    assert rows['{"megabytes": 3000}'].status == "error"
+    assert rows['{"megabytes": 3000}'].failure.startswith("memory limit 1 GB reached (")
+    assert "memory limit 1 GB reached" in ran.stdout
+    retried = subprocess.run([*line[:-1], "8GB", "--retry-failed"], check=False)
+    assert retried.returncode == 0
+
+
+def test_where_no_memory_limit_is_held_it_is_said(plain, tmp_path, monkeypatch):
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.warns(ConvexfsWarning, match="the memory limit does not hold with an executor"),
+    ):
+        solve_files([plain], tmp_path / "one", executor=executor, memory_limit=10**9)
+    monkeypatch.setattr(memory, "HOLDS", False)
+    with pytest.warns(ConvexfsWarning, match="the memory limit does not hold on this system"):
+        solve_files([plain], tmp_path / "two", memory_limit=10**9)
+
+
+def test_statements_are_kept_once_also_of_what_cannot_be_stated(trouble, plain, tmp_path):
+    trouble.write_text(TROUBLE.replace('"well", "hang", "die", "raise", "well again"', '"raise"'))
+    for _ in range(2):
+        solve_files([trouble, plain], tmp_path / "run", jobs=2)
+    with Store.read(tmp_path / "run") as store:
+        rows = store.problems().set_index("source")
+    assert len(rows) == 2
+    assert "ArithmeticError: as asked" in rows.loc[trouble.read_text(), "failure"]
+    assert rows.loc[PLAIN, "failure"] == ""
+    assert "norm2(w) <= 1" in rows.loc[PLAIN, "text"]
+
+
+def test_a_statement_that_hangs_or_dies_costs_itself_only(trouble, tmp_path):
+    trouble.write_text(TROUBLE.replace('"well", "hang", "die",', '"hang", "well",'))
+    solve_files([trouble], tmp_path / "run", jobs=2, time_limit=LIMIT)
+    with Store.read(tmp_path / "run") as store:
+        (row,) = store.problems().to_dict("records")
+        assert len(store.tasks()) == 4
+    assert row["failure"].startswith("TimeLimit")
+    assert row["source"] == trouble.read_text()
 
 
 def test_two_runs_on_one_folder_the_second_is_refused(plain, tmp_path):
@@ -218,7 +345,7 @@ def test_two_runs_on_one_folder_the_second_is_refused(plain, tmp_path):
 
 def test_the_end_is_a_table_and_failures_are_exit_code_1(trouble, plain, tmp_path):
     bad = subprocess.run(
-        command(trouble, "--jobs", 2, "--time-limit", 1, "--out", tmp_path / "bad"),
+        command(trouble, "--jobs", 2, "--time-limit", LIMIT, "--out", tmp_path / "bad"),
         capture_output=True,
         text=True,
         check=False,
@@ -266,7 +393,7 @@ def test_mpi_gives_the_same_results(plain, tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert ran.returncode == 0, ran.stderr
     assert same_results(one, many) == []
@@ -300,10 +427,3 @@ def _finished(out: Path) -> int:
             return len(store.tasks())
     except Exception:
         return 0
-
-
-def _until(condition, seconds=30.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened in time"
-        time.sleep(0.05)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -10,10 +11,9 @@ import textwrap
 import numpy as np
 import pytest
 
+from convexfs.batch.schema import SCHEMA, VOLATILE
 from convexfs.batch.store import (
     RESULTS,
-    SCHEMA,
-    VOLATILE,
     Store,
     pack,
     same_results,
@@ -231,11 +231,13 @@ def test_a_damaged_file_is_a_clear_error(folder, opens):
         opens(folder)
 
 
-def test_a_damaged_page_is_a_clear_error(folder):
+def test_a_page_damaged_after_opening_is_a_clear_error(folder):
     fill(folder)
-    damage(folder, 4096, b"\xff" * 4096 * 3)
-    with Store(folder) as store, pytest.raises(RunError, match="is damaged"):
-        store.tasks()
+    with Store.read(folder) as store:
+        damage(folder, 4096, b"\xff" * 4096 * 3)
+        store._db.execute("PRAGMA cache_size = 0")
+        with pytest.raises(RunError, match="is damaged"):
+            store.tasks()
 
 
 def test_after_damage_the_lock_is_free(folder):
@@ -300,3 +302,130 @@ def test_runs_that_differ(tmp_path):
 
 def test_volatile_columns_exist():
     assert all(f"\n  {column} " in SCHEMA for column in VOLATILE)
+
+
+def with_file(folder, *statements):
+    with sqlite3.connect(folder / RESULTS) as file:
+        for statement in statements:
+            file.execute(statement)
+    file.close()
+
+
+@pytest.mark.parametrize("opens", [Store, Store.read])
+def test_damage_in_the_middle_is_seen_on_opening(folder, opens):
+    with Store(folder) as store:
+        for number in range(300):
+            store.record(task(f"key {number}"), [ATTEMPT], [solution()])
+    pages = (folder / RESULTS).stat().st_size // 4096
+    damage(folder, 4096 * (pages // 2), b"\xff" * 4096)
+    with pytest.raises(RunError, match=r"is damaged \(.*move it away, or solve into another"):
+        opens(folder)
+
+
+@pytest.mark.parametrize("opens", [Store, Store.read])
+@pytest.mark.parametrize("table", ["tasks", "solutions", "problems", "environment"])
+def test_a_missing_column_or_table_is_damage(folder, opens, table):
+    fill(folder)
+    column = {"environment": "record", "problems": "mathml"}.get(table, "status")
+    with_file(folder, f"ALTER TABLE {table} RENAME COLUMN {column} TO other")
+    with pytest.raises(RunError, match=rf"is damaged: it lacks {table}\.{column}; move it away"):
+        opens(folder)
+    with_file(folder, f"DROP TABLE {table}")
+    with pytest.raises(RunError, match=f"is damaged: it lacks {table}"):
+        opens(folder)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("objective", "'abc'"),
+        ("repeat", "'x'"),
+        ("ok", "7"),
+        ("ok", "'yes'"),
+        ("status", "x'ff'"),
+        ("objective", "CAST(x'ff' AS TEXT)"),
+        ("failure", "CAST(x'ff' AS TEXT)"),
+        ("hyper", "'{\"lam\":'"),
+        ("hyper", "'[1]'"),
+    ],
+)
+def test_a_value_of_another_kind_is_damage(folder, column, value):
+    fill(folder)
+    with_file(folder, f"UPDATE tasks SET {column} = {value} WHERE key = 'b'")
+    with Store.read(folder) as store, pytest.raises(RunError, match="is damaged"):
+        store.tasks()
+
+
+def test_arrays_that_are_none_are_damage():
+    for blob in (b"", b"words", pack({"w": np.arange(9.0)})[:-30], b"PK\x03\x04" + bytes(40)):
+        with pytest.raises(RunError, match=r"the arrays of a result are damaged \("):
+            unpack(blob)
+
+
+def test_a_machine_that_is_noted_wrongly_is_damage(folder):
+    with Store(folder) as store:
+        store.environment({"python": "3.11"})
+        assert store.environments() == [{"python": "3.11"}]
+    with_file(folder, "UPDATE environment SET record = '7'")
+    with Store.read(folder) as store, pytest.raises(RunError, match=r"environment\.record holds"):
+        store.environments()
+
+
+def test_tables_that_belie_their_version_are_damage(folder):
+    fill(folder)
+    with_file(folder, "PRAGMA user_version = 1")
+    with pytest.raises(RunError, match="its tables are not of the version it says"):
+        Store(folder)
+
+
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_a_folder_that_goes_away_stops_the_writer(folder, tmp_path, how):
+    with Store(folder) as store:
+        store.record(task("a"), [], [])
+        folder.rename(tmp_path / "elsewhere")
+        if how == "deleted":
+            shutil.rmtree(tmp_path / "elsewhere")
+        if how == "replaced":
+            fill(folder)
+        with pytest.raises(RunError, match=r"was moved, deleted or replaced .* put the folder"):
+            store.record(task("b"), [], [])
+    if how == "moved":
+        with Store.read(tmp_path / "elsewhere") as kept:
+            assert set(kept.finished()) == {"a"}
+
+
+def test_a_problem_is_kept_once_and_can_be_stated_again(folder):
+    with Store(folder) as store:
+        store.keep_problem({"sha256": "a", "source": "old", "failure": "no memory"})
+        assert store.stated() == {"a": "no memory"}
+        store.keep_problem({"sha256": "a", "source": "new", "failure": ""})
+        assert store.stated() == {"a": ""}
+        assert store.problems()["source"].tolist() == ["new"]
+
+
+#: What later versions added.
+YOUNGER = [
+    ["DROP TABLE problems"],
+    [
+        *(f"ALTER TABLE tasks DROP COLUMN {name}" for name in ("problem_code", "needs", "sense")),
+        "ALTER TABLE solutions DROP COLUMN change",
+    ],
+]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_tables_of_older_versions_are_read_and_brought_up_to_date(folder, version):
+    fill(folder, needs="LP")
+    for statements in YOUNGER[: 3 - version]:
+        with_file(folder, *statements)
+    with_file(folder, f"PRAGMA user_version = {version}")
+    with Store.read(folder) as store:
+        assert store.tasks()["needs"].notna().tolist() == [version == 2] * 3
+        assert store.problems().empty
+    with Store(folder) as store:
+        store.record(task("d", needs="QP"), [], [])
+        store.keep_problem({"sha256": "a"})
+    with Store.read(folder) as store:
+        assert len(store.tasks()) == 4
+        assert store.tasks()["needs"].notna().sum() == (4 if version == 2 else 1)
+        assert store.problems()["sha256"].tolist() == ["a"]

@@ -30,7 +30,8 @@ from convexfs.study.compare import (
 )
 from convexfs.study.outcomes import outcomes
 from convexfs.study.profiles import leaders, summary
-from tests.batch.test_run import _finished, _until
+from tests.batch.test_run import _finished
+from tests.waiting import until
 
 CONIC = 'METHOD = "relief"\nDATA = ["iris", "wine"]\nGRID = {"n_neighbors": [1, 5]}\n'
 #: Workers inherit the filters of this process; in a run of the command they log warnings.
@@ -274,7 +275,7 @@ def test_killed_it_goes_on_to_the_same_end(file, tmp_path):
         "--out", str(tmp_path / "killed"),
     ]  # fmt: skip
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _until(lambda: _finished(tmp_path / "killed") > 5, seconds=60.0)
+    until(lambda: _finished(tmp_path / "killed") > 5, running)
     running.kill()
     running.wait()
     rest = compare_files([path], tmp_path / "killed", **study)

@@ -371,6 +371,18 @@ def test_the_export_has_the_numbers_of_the_table(folder, tmp_path, suffix):
     assert not {"primal", "dual"} & set(read)
 
 
+def test_a_formulation_of_another_version_is_told(folder):
+    run = folder(({"formulation": "newest"}, PROVEN))
+    with pytest.raises(InputError, match="'newest', a formulation that this version"):
+        outcomes(run)
+
+
+def test_a_run_without_a_finished_task_is_told(tmp_path):
+    Store(tmp_path).close()
+    with pytest.raises(InputError, match="has no finished task yet"):
+        outcomes(tmp_path)
+
+
 def test_the_export_says_what_is_wrong(folder, tmp_path):
     with pytest.raises(InputError, match=r"holds no results\.sqlite"):
         export(tmp_path / "nowhere", tmp_path / "x.csv")

@@ -1,9 +1,12 @@
 """The page holds the numbers of the run, all of them, and nothing that runs by itself."""
 
+import hashlib
 import json
 import math
 import re
-from base64 import b64decode
+import sqlite3
+from base64 import b64decode, b64encode
+from html import escape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -14,12 +17,14 @@ from hypothesis import strategies as st
 
 import convexfs
 from convexfs.batch.run import solve_files
-from convexfs.batch.store import Store
+from convexfs.batch.store import RESULTS, Store
+from convexfs.cli import main
 from convexfs.errors import InputError
 from convexfs.study import figures
 from convexfs.study.figures_png import write_figures
-from convexfs.study.outcomes import outcomes, selected
+from convexfs.study.outcomes import export, outcomes, selected
 from convexfs.study.page.columns import encoded
+from convexfs.study.places import without_places
 from convexfs.study.profiles import leaders, performance_profile, summary
 from convexfs.study.report import gather, write_report
 
@@ -87,7 +92,7 @@ def assert_same(table, frame):
 
 
 @pytest.mark.parametrize(
-    ("name", "compute"), [("rows", lambda f: f), ("summary", summary), ("leaders", leaders)]
+    ("name", "compute"), [("rows", without_places), ("summary", summary), ("leaders", leaders)]
 )
 def test_tables_hold_every_digit_of_the_study(run, page, name, compute):
     assert_same(numbers_in(page)["tables"][name], compute(outcomes(run)))
@@ -132,18 +137,132 @@ def test_nothing_is_fetched(page):
 def test_problems_are_written_out(page):
     assert page.count("<math ") == 1  # the other file cannot be built
     assert "&lt;b&gt;max&lt;/b&gt; w&#x27;z" in page
-    assert re.search(r"Cannot be stated now: [^<]*ArithmeticError: &lt;img", page)
+    assert re.search(r"Could not be stated: [^<]*ArithmeticError: &lt;img", page)
 
 
-def test_a_file_that_has_changed_or_gone_is_told(tmp_path):
-    for name, grid in (("changed", "[1]"), ("gone", "[2]")):
-        (tmp_path / f"{name}.py").write_text(PLAIN.replace("[1, 2, 3, 4]", grid))
-    solve_files([tmp_path / "changed.py", tmp_path / "gone.py"], tmp_path / "out")
-    (tmp_path / "changed.py").write_text(PLAIN + "# more\n")
-    (tmp_path / "gone.py").unlink()
+def changed_store(folder, *statements):
+    with sqlite3.connect(folder / RESULTS) as file:
+        for statement in statements:
+            file.execute(*statement)
+    file.close()
+
+
+@pytest.fixture
+def solved(tmp_path):
+    """A run of one file, and that file."""
+    file = tmp_path / "own" / "one.py"
+    file.parent.mkdir()
+    file.write_text(PLAIN.replace("[1, 2, 3, 4]", "[1]"))
+    solve_files([file], tmp_path / "out")
+    return tmp_path / "out", file
+
+
+def test_a_file_is_shown_as_it_was_solved_whatever_became_of_it(solved):
+    folder, file = solved
+    before = gather(folder).html
+    file.write_text("raise SystemExit(3)")
+    assert "RELIEF as printed" in before
+    assert problems_in(gather(folder).html) == problems_in(before)
+    file.unlink()
+    assert problems_in(gather(folder).html) == problems_in(before)
+
+
+def problems_in(page):
+    return re.search(r'<section id="problems">.*?</section>', page, re.S)[0]
+
+
+def test_nothing_that_a_folder_names_is_run(solved, tmp_path):
+    folder, _ = solved
+    mark, evil = tmp_path / "mark", tmp_path / "evil.txt"
+    evil.write_text(f"open({str(mark)!r}, 'w')\n" + PLAIN)
+    digest = hashlib.sha256(evil.read_bytes()).hexdigest()
+    changed_store(
+        folder,
+        ("UPDATE tasks SET problem_file = ?, problem_sha256 = ?", (str(evil), digest)),
+        ("DELETE FROM problems",),
+    )
+    gather(folder).html  # noqa: B018
+    export(folder, tmp_path / "table.csv")
+    assert main(["report", str(folder)]) == 0
+    assert not mark.exists()
+
+
+def test_what_older_versions_did_not_keep_is_said(solved):
+    folder, _ = solved
+    changed_store(folder, ("DROP TABLE problems",), ("PRAGMA user_version = 2",))
+    assert "The statement was not kept by the version that solved it" in gather(folder).html
+
+
+def test_solving_again_keeps_what_an_older_version_did_not(solved):
+    folder, file = solved
+    changed_store(folder, ("DROP TABLE problems",), ("PRAGMA user_version = 2",))
+    assert solve_files([file], folder).done == 0
+    assert "was not kept" not in gather(folder).html
+    with Store.read(folder) as store:
+        (row,) = store.problems().to_dict("records")
+    assert row["source"] == file.read_text()
+    assert row["equation"] == "RELIEF as printed: <b>max</b> w'z."
+    assert "maximise" in row["text"] or "max" in row["text"]
+    assert "\\" in row["latex"]
+    assert row["failure"] == ""
+
+
+MATHS = '<math xmlns="http://www.w3.org/1998/Math/MathML">'
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "<script>alert(1)</script>",
+        MATHS + "<script>alert(1)</script></math>",
+        MATHS + '<mi onclick="alert(1)">x</mi></math>',
+        MATHS + '<mi href="x:y">x</mi></math>',
+        MATHS + '<mi style="a: url(x)">x</mi></math>',
+        MATHS + '<mi style="position: fixed">x</mi></math>',
+        MATHS + '<mtext><img src="x"/></mtext></math>',
+        '<!DOCTYPE m [<!ENTITY x "y">]>' + MATHS + "&x;</math>",
+        "<math",
+        "no formula at all",
+    ],
+)
+def test_a_kept_formula_that_is_more_than_one_is_not_shown(solved, formula):
+    folder, _ = solved
+    assert "<math " in gather(folder).html
+    changed_store(folder, ("UPDATE problems SET mathml = ?, text = 'w is best'", (formula,)))
+    html = gather(folder).html
+    assert formula not in html
+    assert "<math " not in html
+    assert "w is best" in html
+
+
+def test_scripts_and_styles_are_allowed_by_their_hash(page):
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    for rule, tag in (("script-src", "script"), ("style-src-elem", "style")):
+        assert "unsafe" not in rules[rule]
+        texts = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.S)
+        assert len(texts) == 1
+        digest = b64encode(hashlib.sha256(texts[0].encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in rules[rule]
+
+
+def test_the_page_does_not_say_where_things_are(tmp_path):
+    for name, text in (("a", PLAIN), ("b", HOSTILE)):
+        (tmp_path / "my folder" / name).mkdir(parents=True)
+        (tmp_path / "my folder" / name / "same.py").write_text(text)
+    files = [tmp_path / "my folder" / name / "same.py" for name in "ab"]
+    np.savez(tmp_path / "own.npz", X=np.random.default_rng(0).normal(size=(20, 3)), y=[0, 1] * 10)
+    files[0].write_text(PLAIN.replace('"wine"', repr(str(tmp_path / "own.npz"))))
+    solve_files(files, tmp_path / "out")
     html = gather(tmp_path / "out").html
-    assert "has changed since the run" in html
-    assert "Cannot be stated: there is no problem file" in html
+    shown = html.replace(files[0].read_text(), "").replace(escape(files[0].read_text()), "")
+    assert "own.npz" in shown
+    assert "same.py, line 8" in shown
+    assert str(tmp_path) not in shown
+    assert "my folder" not in shown
+    rows = frame_of(numbers_in(html)["tables"]["rows"])
+    assert set(rows["problem_file"]) == {"a/same.py", "b/same.py"}
 
 
 def sections_of(report):

@@ -1,8 +1,11 @@
 """The page itself: sections of HTML in the template, with style and scripts inside."""
 
 import html
+import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -11,6 +14,9 @@ from convexfs.study.page.columns import script_json
 
 #: In this order, as each uses what is before it.
 SCRIPTS = ("numbers.js", "table.js", "figures.js", "page.js")
+
+#: Plotly adds a style for maps, which no page has, unless there is one of this id.
+_MAP_STYLE = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 
 
 @dataclass(frozen=True)
@@ -70,15 +76,40 @@ def page_html(
     from plotly.offline import get_plotlyjs
 
     here = files(__package__ or "")
+    style = (here / "style.css").read_text(encoding="utf-8")
+    scripts = "\n".join((here / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    script, plotly = f'(() => {{\n"use strict";\n{scripts}\n}})();', get_plotlyjs()
     links = (f'<li><a href="#{escape(s.name)}">{escape(s.title)}</a></li>' for s in sections)
     return Template((here / "template.html").read_text(encoding="utf-8")).substitute(
         title=escape(title),
         version=escape(version),
         written=escape(written),
-        style=(here / "style.css").read_text(encoding="utf-8"),
+        policy=_policy([script, plotly], [style, ""]),
+        style=style,
+        no_maps="".join(f'<style id="{own}"></style>' for own in _MAP_STYLE.findall(plotly)),
         nav="\n".join(links),
         body="\n".join(section.as_html() for section in sections),
         numbers=script_json(numbers),
-        plotly=get_plotlyjs(),
-        script="\n".join((here / name).read_text(encoding="utf-8") for name in SCRIPTS),
+        plotly=plotly,
+        script=script,
     )
+
+
+def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
+    """What a browser may run and apply: the page's own texts, by their hashes, and no others.
+
+    Single elements may have a style of their own: plotly's pictures and formulas do.
+    """
+    rules = {
+        "default-src": "'none'",
+        "script-src": _hashes(scripts),
+        "style-src-elem": _hashes(styles),
+        "style-src-attr": "'unsafe-inline'",
+        "img-src": "data: blob:",
+    }
+    return "; ".join(f"{what} {allowed}" for what, allowed in rules.items())
+
+
+def _hashes(texts: Iterable[str]) -> str:
+    digests = (b64encode(sha256(text.encode()).digest()).decode() for text in texts)
+    return " ".join(f"'sha256-{digest}'" for digest in digests)

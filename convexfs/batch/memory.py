@@ -1,0 +1,78 @@
+"""A limit on the memory a task may take, held by the operating system.
+
+On Linux it is ``RLIMIT_DATA``, which counts what a process can write and shares with nobody:
+its heap, also the part it has not touched. Files that are only mapped into memory do not
+count. A task over its limit is refused memory; most libraries raise MemoryError then, some
+end the process. Other systems hold no such limit.
+"""
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from convexfs.errors import InputError
+
+HOLDS = sys.platform == "linux"
+UNITS = {"": 1, "B": 1} | {
+    f"{prefix}{end}": base**power
+    for power, prefix in enumerate("KMGT", start=1)
+    for end, base in (("", 1000), ("B", 1000), ("IB", 1024))
+}
+#: How libraries say that they were refused memory.
+_REFUSALS = re.compile(
+    r"MemoryError|bad_?alloc|(unable|cannot|can't|failed|could not) (to )?(allocate|alloc\b)"
+    r"|out of memory|can't start new thread",
+    re.IGNORECASE,
+)
+#: How a process may end that was refused memory and did not expect it.
+_ENDS = re.compile(r"WorkerDied: (SIGABRT|SIGSEGV|SIGBUS|exit code)")
+
+
+def size_of(text: str) -> int:
+    """Bytes that a text such as 500MB, 2GB or 1.5GiB stands for."""
+    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([A-Z]*)\s*", text.upper())
+    size = float(found[1]) * UNITS.get(found[2], 0) if found else 0.0
+    if not 1 <= size < 2**63:
+        raise InputError(f"{text!r} is no size of memory; write it as 500MB or 2GB")
+    return int(size)
+
+
+def written(size: int) -> str:
+    """A size in words."""
+    power = min(len(str(size)) - 1, 12) // 3
+    return f"{size / 1000**power:g} {('B', 'KB', 'MB', 'GB', 'TB')[power]}"
+
+
+def call_within(limit: int, work: Callable[..., Any], *task: Any) -> Any:
+    """Call `work` so that it gets `limit` bytes at most beyond what this process holds now."""
+    if not HOLDS:
+        return work(*task)
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    allowed = _data_bytes() + limit
+    if before[1] != resource.RLIM_INFINITY:
+        allowed = min(allowed, before[1])
+    resource.setrlimit(resource.RLIMIT_DATA, (allowed, before[1]))
+    try:
+        return work(*task)
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _data_bytes() -> int:
+    with open("/proc/self/status") as status:
+        (line,) = (line for line in status if line.startswith("VmData:"))
+    return int(line.split()[1]) * 1024
+
+
+def named(failure: str, limit: int | None) -> str:
+    """A failure with the limit as its cause, if that is what it was or may have been."""
+    if limit is None or not HOLDS:
+        return failure
+    if _REFUSALS.search(failure):
+        return f"memory limit {written(limit)} reached ({failure})"
+    if _ENDS.match(failure):
+        return f"{failure}, perhaps at its memory limit of {written(limit)}"
+    return failure

@@ -1,0 +1,143 @@
+"""The tables of a run, and what older versions of them lacked."""
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from functools import cache
+
+VERSION = 3
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS tasks ( -- one row for every task that has come to its end
+  key TEXT PRIMARY KEY,        -- sha256 of all that determines the result
+  problem TEXT,                -- name of the problem file
+  problem_file TEXT,           -- its path
+  problem_sha256 TEXT,         -- of its text
+  problem_code TEXT,           -- hash of what in it states the problem
+  method TEXT,                 -- whose numeric half prepared the values
+  formulation TEXT,            -- the convex problem that was solved
+  needs TEXT,                  -- what it asks of a solver, such as LP or EXP + QP
+  sense TEXT,                  -- min or max
+  data TEXT,                   -- the dataset as it was named
+  data_sha256 TEXT,            -- of its numbers
+  hyper TEXT,                  -- hyper-parameters, JSON
+  solver TEXT,
+  solver_version TEXT,
+  options TEXT,                -- tol and time_limit in the solver's own words, JSON
+  tol REAL,                    -- accuracy asked for; NULL: the solver's own default
+  time_limit REAL,             -- seconds allowed; NULL: no limit
+  repeat INTEGER,              -- number of the repetition
+  seed INTEGER,
+  status TEXT,                 -- cvxpy's word, or error, timeout, skipped
+  failure TEXT,                -- class and text of what went wrong, or empty
+  objective REAL,
+  ok INTEGER,                  -- the certificate's verdict: 1, 0 or NULL (not certified)
+  n_attempts INTEGER,          -- rows in attempts
+  build_seconds REAL,          -- stating the problem
+  compile_seconds REAL,        -- cvxpy's canonicalisation
+  solve_seconds REAL,          -- the solver's own work
+  wall_seconds REAL,           -- the whole last attempt
+  cpu_seconds REAL,            -- its processor time
+  environment INTEGER,         -- id in environment
+  finished_utc TEXT
+);
+CREATE TABLE IF NOT EXISTS attempts ( -- every try, also those that a dying worker took along
+  key TEXT,
+  attempt INTEGER,             -- 1, 2, ...
+  started_utc TEXT,
+  seconds REAL,
+  cpu_seconds REAL,            -- NULL if it was cut short
+  pid INTEGER,
+  host TEXT,
+  ended TEXT,                  -- done, error, timeout, died
+  failure TEXT,
+  PRIMARY KEY (key, attempt)
+);
+CREATE TABLE IF NOT EXISTS solutions ( -- the answers of a task, one for every step of its method
+  key TEXT,
+  step INTEGER,                -- 0, 1, ...; the last is the task's own answer
+  label TEXT,                  -- what the step is, such as iteration
+  change REAL,                 -- how far an iteration moved the weights, relatively
+  status TEXT,
+  objective REAL,
+  primal_residual REAL,        -- of the certificate, as are the next five
+  dual_residual REAL,
+  complementarity REAL,
+  gap REAL,
+  ok INTEGER,
+  certificate_tol REAL,
+  basis TEXT,                  -- what the residuals were computed on
+  iterations INTEGER,
+  primal BLOB,                 -- arrays by symbol, see unpack
+  dual BLOB,                   -- arrays by constraint, see unpack
+  PRIMARY KEY (key, step)
+);
+CREATE TABLE IF NOT EXISTS problems ( -- problem files as they were solved
+  sha256 TEXT PRIMARY KEY,     -- of its text, as in tasks.problem_sha256
+  source TEXT,                 -- the text
+  equation TEXT,               -- first line of its docstring
+  reference TEXT,              -- where its formulation is printed
+  data TEXT,                   -- the data it is stated on, as in tasks
+  hyper TEXT,                  -- and the hyper-parameters
+  variables INTEGER,           -- scalars in it
+  constraints INTEGER,         -- and their rows
+  text TEXT,                   -- the statement in three notations
+  latex TEXT,
+  mathml TEXT,
+  failure TEXT                 -- why it could not be stated, or empty
+);
+CREATE TABLE IF NOT EXISTS environment ( -- the machines and versions rows were computed with
+  id INTEGER PRIMARY KEY,
+  record TEXT UNIQUE           -- JSON
+);
+"""
+#: What brings tables of an older version to the next one.
+UPGRADES = {
+    1: """ALTER TABLE tasks ADD COLUMN problem_code TEXT;
+          ALTER TABLE tasks ADD COLUMN needs TEXT; ALTER TABLE tasks ADD COLUMN sense TEXT;
+          ALTER TABLE solutions ADD COLUMN change REAL;""",
+    2: "",
+}
+#: Tables that SCHEMA makes where they are missing, by the version they came with.
+NEW_TABLES = {"problems": 3}
+#: Columns in which two equal runs may differ; so may all of attempts and environment.
+VOLATILE = {"n_attempts", "environment", "finished_utc", "wall_seconds", "cpu_seconds"} | {
+    f"{stage}_seconds" for stage in ("build", "compile", "solve")
+}
+#: Columns of texts that are read as JSON objects.
+JSON_OBJECTS = {"hyper", "record"}
+#: Tasks are read in this order, whatever the order of arrival was.
+ORDER = "problem, data, method, formulation, hyper, solver, options, repeat, key"
+
+
+@cache
+def columns() -> dict[str, dict[str, str]]:
+    """Kind of every column of every table."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(SCHEMA)
+        tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        return {name: columns_in(database, name) for (name,) in tables}
+
+
+def columns_in(database: sqlite3.Connection, table: str) -> dict[str, str]:
+    """Kind of every column a table has in some file; none if it is not there."""
+    found = database.execute(f"PRAGMA table_info({table})").fetchall()
+    return {name: kind for _, name, kind, *_ in found}
+
+
+def lacking(database: sqlite3.Connection, version: int) -> Iterator[str]:
+    """Columns that tables of a version should have and a file has not."""
+    later = set(_added_after(version))
+    for table, kinds in columns().items():
+        there = columns_in(database, table)
+        for name in kinds:
+            if name not in there and (table, name) not in later:
+                yield f"{table}.{name}"
+
+
+def _added_after(version: int) -> Iterator[tuple[str, str]]:
+    for older in range(version, VERSION):
+        yield from re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", UPGRADES[older])
+    for table, first in NEW_TABLES.items():
+        if version < first:
+            yield from ((table, name) for name in columns()[table])

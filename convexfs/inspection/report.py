@@ -19,9 +19,9 @@ from convexfs.inspection.notation import notation, statement
 from convexfs.inspection.numpy_code import NumpyCode, numpy_code
 from convexfs.inspection.page import Page
 from convexfs.inspection.reading import Formula, read, read_problem
-from convexfs.inspection.rules import broken_rules, curvature
 from convexfs.inspection.symbols import SymbolTable
 from convexfs.solving.backends import BACKENDS, Needs, needs_of
+from convexfs.solving.rules import broken_rules, curvature
 
 _SIGNS = {constraints.Inequality: " <= ", constraints.Equality: " == "}
 

@@ -13,7 +13,7 @@ from cvxpy.constraints import SOC
 
 from convexfs.errors import InputError
 from convexfs.inspection import text
-from convexfs.inspection.canonical import CanonicalForm
+from convexfs.inspection.canonical import canonical, sizes
 from convexfs.inspection.depth import deep
 from convexfs.inspection.notation import notation, statement
 from convexfs.inspection.numpy_code import NumpyCode, numpy_code
@@ -21,6 +21,7 @@ from convexfs.inspection.page import Page
 from convexfs.inspection.reading import Formula, read, read_problem
 from convexfs.inspection.symbols import SymbolTable
 from convexfs.solving.backends import BACKENDS, Needs, needs_of
+from convexfs.solving.cone_program import ConeProgram
 from convexfs.solving.rules import broken_rules, curvature
 
 _SIGNS = {constraints.Inequality: " <= ", constraints.Equality: " == "}
@@ -134,7 +135,7 @@ class Inspection:
         }
 
     @cached_property
-    def canonical(self) -> CanonicalForm | str:
+    def canonical(self) -> ConeProgram | str:
         """The cone program of the preferred solver, or why there is none."""
         if not self.problem.is_dcp():
             return "none: the problem is not convex by cvxpy's rules"
@@ -142,7 +143,7 @@ class Inspection:
         if unset:
             return f"not known before parameter {', '.join(unset)} has a value"
         try:
-            return CanonicalForm.of(self.problem)
+            return canonical(self.problem)
         # cvxpy refuses what it cannot rewrite with errors of many classes.
         except Exception as reason:
             return f"none: {reason}"
@@ -176,13 +177,16 @@ class Inspection:
             ("curvature", f"{self.curvatures['objective']}; {rules}"),
             *(("", reason) for reason in self.reasons),
             ("stated", self._stated()),
-            ("cone program", str(self.canonical)),
+            ("cone program", self._cone_program()),
             ("needs", self._asked()),
             ("solvers", ", ".join(ready) or "none"),
             *(("" if k else "not these", line) for k, line in enumerate(self._unfit())),
             *self._dual_lines(),
         ]  # fmt: skip
         return "\n".join(f"{head:<13}{line}" for head, line in lines)
+
+    def _cone_program(self) -> str:
+        return self.canonical if isinstance(self.canonical, str) else sizes(self.canonical)
 
     def _listing(self, leaves: list[Any]) -> str:
         return ", ".join(f"{self._name(leaf)} {leaf.shape or 'scalar'}" for leaf in leaves)

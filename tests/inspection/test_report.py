@@ -66,7 +66,7 @@ def test_the_cone_program_has_the_size_solvers_see(name):
     form = show(problem).canonical
     assert not isinstance(form, str)
     assert form.A.shape == (form.b.size, form.q.size)
-    assert sum(size for _, size in form.cones) == form.b.size
+    assert sum(cone.rows.stop - cone.rows.start for cone in form.cones) == form.b.size
     assert sum(size for _, size in form.columns.values()) == form.q.size
     assert {variable.name() for variable in problem.variables()} <= set(form.columns)
 

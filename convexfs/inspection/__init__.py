@@ -1,9 +1,8 @@
 """A problem made visible: its formula, sizes, cones and the solvers that take it.
 
-A cvxpy expression is read into a small tree (:mod:`reading`, :mod:`nodes`), given its
-notation (:mod:`notation`, :mod:`boxes`) and written as :mod:`text`, :mod:`latex` or
-:mod:`mathml`; the same tree is also written as :mod:`numpy_code`, which evaluates to
-cvxpy's own numbers.
+A cvxpy expression is read into one tree (:mod:`reading`, :mod:`tree`), which
+:mod:`notation` writes in a style (:mod:`text`, :mod:`latex`, :mod:`mathml`) and
+:mod:`numpy_code` as code that evaluates to cvxpy's own numbers.
 """
 
 from convexfs.inspection.canonical import save

@@ -12,18 +12,19 @@ from cvxpy import constraints
 from cvxpy.constraints import SOC
 
 from convexfs.errors import InputError
-from convexfs.inspection import text
 from convexfs.inspection.canonical import canonical, sizes
-from convexfs.inspection.depth import deep
-from convexfs.inspection.notation import notation, statement
+from convexfs.inspection.notation import Notation
 from convexfs.inspection.numpy_code import NumpyCode, numpy_code
 from convexfs.inspection.page import Page
 from convexfs.inspection.reading import Formula, read, read_problem
 from convexfs.inspection.symbols import SymbolTable
+from convexfs.inspection.text import Text
+from convexfs.inspection.tree import deep
 from convexfs.solving.backends import BACKENDS, Needs, needs_of
 from convexfs.solving.cone_program import ConeProgram
 from convexfs.solving.rules import broken_rules, curvature
 
+_TEXT = Notation(Text())
 _SIGNS = {constraints.Inequality: " <= ", constraints.Equality: " == "}
 
 
@@ -50,17 +51,25 @@ class Inspection:
     def formula(self) -> Formula:
         return read_problem(self.problem, SymbolTable(self.problem, self.names))
 
+    @cached_property
+    def page(self) -> Page:
+        return Page(self.formula)
+
     @property
     def text(self) -> str:
-        return Page(self.formula).as_text()
+        return self.page.as_text()
 
     @property
     def latex(self) -> str:
-        return Page(self.formula).as_latex()
+        return self.page.as_latex()
+
+    @property
+    def optidef(self) -> str:
+        return self.page.as_optidef()
 
     @property
     def mathml(self) -> str:
-        return Page(self.formula).as_mathml()
+        return self.page.as_mathml()
 
     @cached_property
     def numpy(self) -> NumpyCode:
@@ -130,7 +139,7 @@ class Inspection:
         """What each constraint's multiplier says, by its name in ``Solution.dual``."""
         rows = zip(self.formula.clauses, self.problem.constraints, strict=True)
         return {
-            clause.key: _meaning(constraint, text.write(statement(clause.statement)))
+            clause.key: _meaning(constraint, _TEXT.write(clause.statement))
             for clause, constraint in rows
         }
 
@@ -240,7 +249,7 @@ class Inspection:
 
     @deep()
     def _describe(self, expression: Any) -> str:
-        return text.write(notation(read(expression, self.formula.symbols)))
+        return _TEXT.write(read(expression, self.formula.symbols))
 
 
 def show(problem: cp.Problem, names: Mapping[str, Any] | None = None) -> Inspection:

@@ -1,109 +1,144 @@
-"""Notation as plain text, in the manner of ``max w'z  s.t. norm2(w) <= 1``."""
+"""Notation as plain text, in the manner of ``max w'z  s.t. norm2(w) <= 1``.
 
-from typing import Any
+:class:`Text` is also what other styles are made from: each has a method for every piece
+of notation, which takes pieces and returns one.
+"""
 
-from convexfs.inspection import boxes
-from convexfs.inspection.boxes import CALL, ENTRYWISE, PRODUCT, Box
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, ClassVar
 
-#: Short names that formulas in books use.
-FUNCTIONS = {"trace": "tr", "maximum": "max", "minimum": "min"}
-
-ONES = {"column": "1", "row": "1'", "matrix": "1 1'"}
-
-
-def write(box: Box) -> str:
-    """Write a piece of notation."""
-    match box:
-        case boxes.Name(word) | boxes.Numeral(word) | boxes.Word(word) | boxes.Letter(word):
-            return word
-        case boxes.Ones(body, form):
-            return ONES[form] if body is None else write(body)
-        case boxes.Signed(terms):
-            return _sum(terms)
-        case boxes.Infix(left, (".*" | "./") as operator, right):
-            return f"{_held(left, ENTRYWISE)} {operator} {_held(right, ENTRYWISE)}"
-        case boxes.Infix(left, operator, right):
-            return f"{write(left)} {operator} {write(right)}"
-        case boxes.Row(parts):
-            return _row(parts)
-        case boxes.Fraction(numerator, denominator):
-            return f"{_held(numerator, PRODUCT)} / {_held(denominator, CALL)}"
-        case boxes.Root(body):
-            return f"sqrt({write(body)})"
-        case boxes.Exponential(exponent):
-            return f"exp({write(exponent)})"
-        case boxes.Super(base, exponent, entrywise):
-            return f"{_held(base, CALL)}{'.' * entrywise}^{_held(exponent, CALL)}"
-        case boxes.Transposed(body):
-            return f"{_held(body, CALL)}'"
-        case boxes.Indexed(body, entries):
-            return f"{_held(body, CALL)}[{', '.join(map(_entry, entries))}]"
-    return _enclosed(box)
+#: How tightly a piece of notation holds together.
+SUM, TERM, ENTRYWISE, PRODUCT, CALL, UNIT = range(6)
+Terms = Sequence[tuple[int, "Piece"]]
 
 
-def _enclosed(box: Box) -> str:
-    match box:
-        case boxes.Fenced(body, fence):
-            if fence == "||":
-                return f"abs({write(body)})"
-            # exp(t)^2 needs no more brackets on one line.
-            has_own = fence == "()" and isinstance(body, boxes.Applied | boxes.Exponential)
-            return write(body) if has_own else f"{fence[0]}{write(body)}{fence[1]}"
-        case boxes.NormBars(body, kind):
-            return f"norm{'nuc' if kind == '*' else kind}({write(body)})"
-        case boxes.Applied(function, args):
-            return f"{FUNCTIONS.get(function, function)}({', '.join(map(write, args))})"
-        case boxes.Blocks(rows):
-            return f"[{'; '.join(', '.join(map(write, row)) for row in rows)}]"
-        case boxes.SumOver(body):
-            return f"sum_i {write(body)}"
-        case boxes.Entries(body):
-            return f"({write(body)})_i"
-        case boxes.Dimensions(sizes):
-            return "x".join(map(str, sizes))
-        case boxes.Listed(items):
-            return ", ".join(map(write, items))
-        case boxes.Subset(letter, sign, sizes):
-            shape = "x".join(map(str, sizes))
-            return write(letter) + ("_" + sign if sign else "") + ("^" + shape if shape else "")
-    raise TypeError(type(box).__name__)
+class Piece(str):
+    """A piece of notation as it is written, how tightly it holds, and what it is."""
+
+    level: int
+    kind: str
+    parts: tuple["Piece", ...]
+
+    def __new__(
+        cls, written: str, level: int = UNIT, kind: str = "", parts: tuple["Piece", ...] = ()
+    ) -> "Piece":
+        piece = super().__new__(cls, written)
+        piece.level, piece.kind, piece.parts = level, kind, parts
+        return piece
 
 
-def _sum(terms: tuple[tuple[int, Box], ...]) -> str:
-    (sign, first), *others = terms
-    written = ("-" if sign < 0 else "") + write(first)
-    for sign, term in others:
-        written += (" - " if sign < 0 else " + ") + write(term)
-    return written
+class Text:
+    """Plain text: one line, positions counted from 0 as in Python."""
 
+    #: Short names that formulas in books use.
+    functions: ClassVar[dict[str, str]] = {"trace": "tr", "maximum": "max", "minimum": "min"}
+    operators: ClassVar[dict[str, str]] = {}
+    ones_forms: ClassVar[dict[str, str]] = {"column": "1", "row": "1'", "matrix": "1 1'"}
 
-def _row(parts: tuple[Box, ...]) -> str:
-    written = _held(parts[0], CALL)
-    for part in parts[1:]:
-        tight = written.endswith("'") and not isinstance(part, boxes.Applied | boxes.Exponential)
-        written += ("" if tight else " ") + _held(part, CALL)
-    return written
+    def name(self, name: str) -> Piece:
+        return Piece(name)
 
+    def word(self, word: str) -> Piece:
+        return Piece(word)
 
-def _held(box: Box, level: int) -> str:
-    """Brackets where a fraction on one line, or a number times ones, would fall apart."""
-    if isinstance(box, boxes.SumOver):  # only ever the last factor
-        return write(box)
-    is_loose = isinstance(box, boxes.Fraction) or _level(box) < level
-    return f"({write(box)})" if is_loose else write(box)
+    def number(self, digits: str) -> Piece:
+        return Piece(digits, kind="number")
 
+    def letter(self, letter: str) -> Piece:
+        """A set of numbers or matrices: R, Z, S, C."""
+        return Piece(letter)
 
-def _level(box: Box) -> int:
-    if isinstance(box, boxes.Ones) and box.body is not None:
-        return _level(box.body)
-    return box.level
+    def ones(self, body: Piece | None, form: str) -> Piece:
+        """The array of ones times what it repeats; text shows only that, as numpy does."""
+        level = {"column": UNIT, "row": CALL, "matrix": PRODUCT}[form]
+        return Piece(self.ones_forms[form], level) if body is None else body
 
+    def signed(self, terms: Terms, first: bool = True) -> Piece:
+        """Terms with signs; the first sign is left out if it is a plus at the beginning."""
+        written = ""
+        for sign, term in terms:
+            if written or not first:
+                mark = "- " if sign < 0 else "+ "
+                written += (" " if written else "") + mark + term
+            else:
+                written = ("-" if sign < 0 else "") + term
+        return Piece(written, SUM)
 
-def _entry(entry: Any) -> str:
-    if isinstance(entry, range):
-        step = "" if entry.step == 1 else f":{entry.step}"
-        stop = entry.stop if entry.stop >= 0 else ""
-        return f"{entry.start}:{stop}{step}"
-    if isinstance(entry, tuple):
-        return f"[{', '.join(map(str, entry))}]"
-    return write(entry) if isinstance(entry, Box) else str(entry)
+    def infix(self, left: Piece, operator: str, right: Piece) -> Piece:
+        if operator in (".*", "./"):
+            left, right = self.held(left, ENTRYWISE), self.held(right, ENTRYWISE)
+        return Piece(f"{left} {self.operators.get(operator, operator)} {right}".strip(), ENTRYWISE)
+
+    def row(self, parts: Sequence[Piece]) -> Piece:
+        """Factors side by side; rows among them are opened."""
+        opened = [each for part in parts for each in (part.parts or (part,))]
+        held = [part if part.kind == "sum over" else self.held(part, CALL) for part in opened]
+        written = str(held[0])
+        for before, part in pairwise(held):
+            written += self.gap(before, part) + part
+        return held[0] if len(held) == 1 else Piece(written, PRODUCT, "row", tuple(held))
+
+    def gap(self, before: Piece, part: Piece) -> str:
+        return "" if before.endswith("'") and part.kind != "call" else " "
+
+    def held(self, piece: Piece, level: int) -> Piece:
+        """Brackets around what does not hold together as tightly as `level`."""
+        return piece if piece.level >= level else self.fenced(piece)
+
+    def fraction(self, numerator: Piece, denominator: Piece) -> Piece:
+        top, bottom = self.held(numerator, PRODUCT), self.held(denominator, CALL)
+        return Piece(f"{top} / {bottom}", TERM)
+
+    def root(self, body: Piece) -> Piece:
+        return Piece(f"sqrt({body})")
+
+    def exponential(self, exponent: Piece) -> Piece:
+        return Piece(f"exp({exponent})", kind="call")
+
+    def power(self, base: Piece, exponent: Piece, entrywise: bool) -> Piece:
+        return Piece(f"{base}{'.' * entrywise}^{self.held(exponent, CALL)}", CALL)
+
+    def transposed(self, body: Piece) -> Piece:
+        return Piece(f"{body}'", CALL)
+
+    def indexed(self, body: Piece, entries: Sequence[Any]) -> Piece:
+        return Piece(f"{body}[{', '.join(map(self.entry, entries))}]")
+
+    def entry(self, entry: Any) -> str:
+        """One index: a position, a range, some positions, ``:`` or a symbol."""
+        if isinstance(entry, range):
+            step = "" if entry.step == 1 else f":{entry.step}"
+            stop = entry.stop if entry.stop >= 0 else ""
+            return f"{entry.start}:{stop}{step}"
+        return f"[{', '.join(map(str, entry))}]" if isinstance(entry, tuple) else str(entry)
+
+    def fenced(self, body: Piece, fence: str = "()") -> Piece:
+        return Piece(f"abs({body})" if fence == "||" else f"{fence[0]}{body}{fence[1]}")
+
+    def norm(self, body: Piece, kind: str) -> Piece:
+        return Piece(f"norm{'nuc' if kind == '*' else kind}({body})")
+
+    def call(self, function: str, args: Sequence[Piece]) -> Piece:
+        return Piece(f"{self.functions.get(function, function)}({', '.join(args)})", kind="call")
+
+    def blocks(self, rows: Sequence[Sequence[Piece]]) -> Piece:
+        """A matrix of blocks."""
+        return Piece(f"[{'; '.join(map(', '.join, rows))}]")
+
+    def sum_over(self, body: Piece, letter: str = "i") -> Piece:
+        return Piece(f"sum_{letter} {body}", ENTRYWISE, "sum over")
+
+    def entries(self, body: Piece) -> Piece:
+        """The vector of a body's values for all i."""
+        return Piece(f"({body})_i")
+
+    def sizes(self, sizes: Sequence[int]) -> Piece:
+        return Piece("x".join(map(str, sizes)))
+
+    def listed(self, items: Sequence[Piece]) -> Piece:
+        return Piece(", ".join(items))
+
+    def subset(self, letter: Piece, sign: str, sizes: Sequence[int]) -> Piece:
+        """A letter with a sign and a shape: R_+^30."""
+        return Piece(f"{letter}{'_' * bool(sign)}{sign}{'^' * bool(sizes)}{self.sizes(sizes)}")

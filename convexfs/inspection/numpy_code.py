@@ -59,6 +59,9 @@ class NumpyCode:
     data: Mapping[str, Any]
     variables: Mapping[str, str]
 
+    def __str__(self) -> str:
+        return self.text
+
     def objective(self, values: Mapping[str, Any]) -> Any:
         """Value of the objective where the variables and parameters have `values`."""
         return self._run("objective", values)

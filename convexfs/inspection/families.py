@@ -25,6 +25,10 @@ class Folded:
     symbols: list[Declaration]
     letter: str
 
+    def range_of(self, run: Sequence[Clause]) -> str:
+        """What follows the line of a family."""
+        return f", {self.letter} = 1..{len(run)}" if len(run) > 1 else ""
+
 
 def fold(formula: Formula) -> Folded:
     """Tell families of constraints and of terms once."""

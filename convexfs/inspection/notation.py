@@ -171,7 +171,7 @@ class Notation:
         if tree.number_in(exponent) == 0.5:
             return self.style.root(self.write(base))
         written = self._within(base, UNIT)
-        if written.kind == "number" and "e" in self.digits(abs(base.value)):
+        if written.kind == "number" and "e" in _PLAIN.write(base):
             written = self.style.fenced(written)
         return self.style.power(written, self.write(exponent), node.shape != ())
 

@@ -48,6 +48,21 @@ MEANINGS = {
     "pnorm": "pnorm(x, p) = (sum_i x_i^p)^(1/p)",
     "quantum_rel_entr": "quantum_rel_entr(X, Y) = tr(X (log X - log Y))",
     "von_neumann_entr": "von_neumann_entr(X) = -tr(X log X)",
+    "geo_mean": "geo_mean(x, p) = (product over i of x_i^p_i)^(1 / sum_i p_i), all p_i = 1 if none",
+    "log_det": "log_det(X) = log of the determinant",
+    "log_normcdf": "log_normcdf(x) = log of the standard normal distribution function",
+    "normcdf": "normcdf(x) = the standard normal distribution function",
+    "prod": "prod(x) = product of the entries",
+    "cumsum": "cumsum(x) = sums of the first 1, 2, ... entries",
+    "cumprod": "cumprod(x) = products of the first 1, 2, ... entries",
+    "cummax": "cummax(x) = the largest of the first 1, 2, ... entries",
+    "convolve": "convolve(a, x) = sums over j of a_j x_(i - j), for all i",
+    "conv": "conv(a, x) = sums over j of a_j x_(i - j), for all i",
+    "kron": "kron(A, B) = the blocks a_ij B",
+    "diag": "diag(x) = the diagonal matrix of a vector, or the diagonal of a matrix",
+    "upper_tri": "upper_tri(X) = the entries above the diagonal, row by row",
+    "PowConeND": "PowConeND(x, z, a): product over i of x_i^a_i >= abs(z)",
+    "PowCone3D": "PowCone3D(x, y, z, a): x^a y^(1 - a) >= abs(z)",
 }
 _ORDER = {VARIABLE: 0, PARAMETER: 1, CONSTANT: 2, POSITIONS: 3}
 _ATTRIBUTES = {"nonneg": "+", "pos": "++", "nonpos": "-", "neg": "--"}

@@ -9,7 +9,6 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-
 #: Makes the problem from what is offered by name.
 State = Callable[[dict[str, Any]], cp.Problem]
 

@@ -112,9 +112,10 @@ def _asked_of(constraint: Any) -> list[tuple[str, str]]:
 
 def curvature(expression: Any) -> str:
     """The curvature in a word or two."""
-    for name in ("constant", "affine", "convex", "concave"):
+    plain = ("constant", "affine", "convex", "concave")
+    for name in (*plain, *(f"log_log_{name}" for name in plain[1:])):
         if _is(expression, name):
-            return name
+            return name.replace("log_log_", "log-log ")
     return "neither convex nor concave"
 
 

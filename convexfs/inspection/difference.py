@@ -10,8 +10,8 @@ import numpy as np
 from convexfs.inspection.notation import Notation
 from convexfs.inspection.page import symbol_lines
 from convexfs.inspection.reading import Formula, read_problem
+from convexfs.inspection.styles import Text
 from convexfs.inspection.symbols import PARAMETER, VARIABLE, Declaration, SymbolTable, unnamed
-from convexfs.inspection.text import Text
 from convexfs.inspection.tree import deep
 
 NOTHING = "the two problems are the same"

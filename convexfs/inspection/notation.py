@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.inspection import tree
-from convexfs.inspection.text import CALL, ENTRYWISE, PRODUCT, TERM, UNIT, Piece, Text
+from convexfs.inspection.styles import CALL, ENTRYWISE, PRODUCT, TERM, UNIT, Piece, Text
 from convexfs.inspection.tree import Node
 
 #: Letters of a formula, as plain text, before it is broken.
@@ -41,8 +41,8 @@ class Notation:
             return [self.write(node)]
         if node.kind == "relation" and node.sign != "holds":
             left, right = (self.lines(self.side(part)) for part in node.parts)
-            first = self.style.infix(Piece(""), node.sign, right[0])
-            return [*left, first, *right[1:]]
+            first = self.style.infix(Piece(""), node.sign, right[0]).strip()
+            return [*left, Piece(first), *right[1:]]
         if node.kind != "sum":
             return [self.write(node)]
         lines: list[list[tuple[int, Piece]]] = [[]]
@@ -91,14 +91,15 @@ class Notation:
         return self._bracketed(self.write(node), level)
 
     def _bracketed(self, piece: Piece, level: int) -> Piece:
-        return piece if piece.level >= level else self.style.fenced(piece)
+        return piece if piece.level >= level else self.style.put("()", piece)
 
     def _number(self, node: Node) -> Piece:
         if not isinstance(node.value, complex):
             return self.number(node.value)
         real, imaginary = (float(self.digits(p)) for p in (node.value.real, node.value.imag))
         # Adding 0 turns a negative zero, which would be written, into none.
-        return self.style.fenced(self.style.number(repr(complex(real, imaginary) + 0).strip("()")))
+        digits = repr(complex(real, imaginary) + 0).strip("()")
+        return self.style.put("()", self.style.number(digits))
 
     def _symbol(self, node: Node) -> Piece:
         return self.style.name(node.name)
@@ -115,13 +116,13 @@ class Notation:
         is_column = len(node.shape) != 2 or node.shape[1] == 1
         form = "column" if is_column else "row" if node.shape[0] == 1 else "matrix"
         repeated = None if tree.ones_of(node) else self.write(node.body)
-        return self.style.ones(repeated, form)
+        return self.style.repeated(repeated, form)
 
     def _sum(self, node: Node) -> Piece:
         return self.style.signed(self.terms(node))
 
     def _family(self, node: Node) -> Piece:
-        return self.style.sum_over(self._within(node.body, TERM), node.letter)
+        return self.style.put("sum over", self._within(node.body, TERM), node.letter)
 
     def _product(self, node: Node) -> Piece:
         sign = -1 if np.real(node.number) < 0 and not isinstance(node.number, complex) else 1
@@ -150,7 +151,7 @@ class Notation:
             turned = tree.transpose(node)
             if turned.kind != "transpose":
                 return self._within(turned, PRODUCT)
-        return self.style.transposed(self._within(node, UNIT))
+        return self.style.raised("transposed", self._within(node, UNIT))
 
     def _transpose(self, node: Node) -> Piece:
         return self._transposed(node.body)
@@ -159,21 +160,24 @@ class Notation:
         divides = node.operator == "/"
         left = self._within(node.parts[0], PRODUCT if divides else ENTRYWISE)
         right = self._within(node.parts[1], CALL if divides else PRODUCT)
-        return self.style.infix(left, "." + node.operator, right)
+        return self.style.infix(left, f".{node.operator}", right)
 
     def _quotient(self, node: Node) -> Piece:
         sign, numerator = tree.signed(node.body)
-        fraction = self.style.fraction(self.write(numerator), self.write(node.parts[1]))
+        top = self.style.held(self.write(numerator), PRODUCT)
+        bottom = self.style.held(self.write(node.parts[1]), CALL)
+        fraction = self.style.put("fraction", top, bottom)
         return fraction if sign > 0 else self.style.signed([(-1, fraction)])
 
     def _power(self, node: Node) -> Piece:
         base, exponent = node.parts
         if tree.number_in(exponent) == 0.5:
-            return self.style.root(self.write(base))
+            return self.style.put("root", self.write(base))
         written = self._within(base, UNIT)
         if written.kind == "number" and "e" in _PLAIN.write(base):
-            written = self.style.fenced(written)
-        return self.style.power(written, self.write(exponent), node.shape != ())
+            written = self.style.put("()", written)
+        form = "entrywise power" if node.shape else "power"
+        return self.style.raised(form, written, self.style.held(self.write(exponent), CALL))
 
     def _total(self, node: Node) -> Piece:
         style, dimensions = self.style, len(node.body.shape)
@@ -186,17 +190,17 @@ class Notation:
             return inner
         by_rows = self._by_rows(node.body)
         if by_rows is not None and dimensions == 1:
-            return style.sum_over(by_rows)
-        body, one = self._within(node.body, PRODUCT), style.ones(None, "column")
+            return style.put("sum over", by_rows, "i")
+        body, one = self._within(node.body, PRODUCT), style.repeated(None, "column")
         if dimensions == 1:
-            return style.row([style.transposed(one), body])
+            return style.row([style.raised("transposed", one), body])
         axis = None if node.axis is None else node.axis % 2
         if axis is None:
-            return style.row([style.transposed(one), body, one])
+            return style.row([style.raised("transposed", one), body, one])
         if axis == 1:
             return style.row([body, one])
         if node.keepdims:
-            return style.row([style.transposed(one), body])
+            return style.row([style.raised("transposed", one), body])
         return style.row([self._transposed(node.body), one])
 
     def _inner_product(self, node: Node) -> Piece | None:
@@ -216,7 +220,7 @@ class Notation:
     def _norm(self, node: Node) -> Piece:
         by_rows = self._by_rows(node)
         if by_rows is not None:
-            return self.style.entries(by_rows)
+            return self.style.put("entries", by_rows)
         kind, body = self._norm_kind(node), node.body
         if len(body.shape) > 1 and node.axis is not None:
             return self.style.call(f"norm{kind}", (self.write(body), *self._axis(node.axis)))
@@ -316,20 +320,20 @@ class Notation:
     def _call(self, node: Node) -> Piece:
         style, name, options = self.style, node.function, node.options
         if name in ("exp", "logistic"):
-            power = style.exponential(self.write(node.body))
+            power = style.put("exponential", self.write(node.body))
             one_more = style.signed([(1, style.number("1")), (1, power)])
             return power if name == "exp" else style.call("log", (one_more,))
         if name == "abs":
-            return style.fenced(self.write(node.body), "||")
+            return style.put("||", self.write(node.body))
         if name == "set":
-            return style.fenced(style.indexed(self._within(node.body, UNIT), ("i",)), "{}")
+            return style.put("{}", style.indexed(self._within(node.body, UNIT), ("i",)))
         if "parts" in options:
             return style.call(name, list(map(self.write, options["parts"])))
         if "of" in options or "by" in options:
             return style.call(name, list(map(self.write, (*options.values(), node.body))))
         by_rows = self._by_rows(node)
         if by_rows is not None:
-            return style.entries(by_rows)
+            return style.put("entries", by_rows)
         extra, axis = self._named(node), options.get("axis")
         if len(node.shape) > 1 or isinstance(axis, tuple):
             extra = (*extra, *self._axis(axis))
@@ -342,7 +346,7 @@ class Notation:
 
     def _option(self, value: Any) -> Piece:
         entries = [self.number(float(entry)) for entry in np.ravel(value)]
-        return entries[0] if len(entries) == 1 else self.style.fenced(self.style.listed(entries))
+        return entries[0] if len(entries) == 1 else self.style.put("()", self.style.listed(entries))
 
 
 #: Says how long a formula is.

@@ -10,13 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from convexfs.inspection.families import Folded, fold
-from convexfs.inspection.latex import Latex
-from convexfs.inspection.latex import text as latex_text
-from convexfs.inspection.mathml import MathML
 from convexfs.inspection.notation import Notation
 from convexfs.inspection.reading import Clause, Formula
+from convexfs.inspection.styles import Latex, MathML, Piece, Text
 from convexfs.inspection.symbols import CONSTANT, PARAMETER, POSITIONS, VARIABLE, Declaration
-from convexfs.inspection.text import Piece, Text
 from convexfs.inspection.tree import deep, number
 
 #: Entries of a constant that are listed instead of only counted.
@@ -113,7 +110,11 @@ class Page:
     def as_latex(self) -> str:
         """An array, or aligned lines if some had to be broken."""
         rows = [
-            (latex_text(head) * bool(head), rf"\displaystyle {body}", latex_text(note) * bool(note))
+            (
+                Latex().word(head) * bool(head),
+                rf"\displaystyle {body}",
+                Latex().word(note) * bool(note),
+            )
             for head, body, note in self._cells(Notation(Latex()), _INDENT)
         ]
         if any(_INDENT in body for _, body, _ in rows):
@@ -134,7 +135,7 @@ class Page:
         lines = [rf"\begin{kind}{{{over}}}{{{first}}}{{}}{{}}"]
         lines += [rf"\breakObjective{{{piece}}}" for piece in others]
         for row in rows:
-            note = rf"\quad {latex_text(row.label)}" if row.label else ""
+            note = rf"\quad {Latex().word(row.label)}" if row.label else ""
             lines.append(rf"\addConstraint{{{' '.join(row.pieces)}}}{{}}{{{note}}}")
         where = [f"${row.pieces[0]}$" + f" ({row.remark})" * bool(row.remark) for row in symbols]
         return "\n".join([*lines, rf"\end{kind}", f"where {', '.join(where)}."])
@@ -230,23 +231,25 @@ def _value(symbol: Declaration, notation: Notation) -> Piece | None:
     if array.ndim != 1 or array.size > LISTED_ENTRIES or np.iscomplexobj(array):
         return None
     entries = [notation.number(float(entry)) for entry in array]
-    return notation.style.fenced(notation.style.listed(entries))
+    return notation.style.put("()", notation.style.listed(entries))
 
 
 def _set(symbol: Declaration, notation: Notation) -> Piece:
     style, leaf = notation.style, symbol.stands_for
     attributes = getattr(leaf, "attributes", {})
     if attributes.get("boolean") is True:
-        pair = style.fenced(style.listed([style.number("0"), style.number("1")]), "{}")
+        pair = style.put("{}", style.listed([style.number("0"), style.number("1")]))
         return style.subset(pair, "", symbol.shape)
     if attributes.get("integer") is True or symbol.kind == POSITIONS:
-        return style.subset(style.letter("Z"), _sign(attributes), symbol.shape)
+        return style.subset(style.put("letter", "Z"), _sign(attributes), symbol.shape)
     for attribute, sign in (("PSD", "+"), ("NSD", "-"), ("symmetric", "")):
         if attributes.get(attribute):
-            return style.subset(style.letter("S"), sign, symbol.shape[:1])
+            return style.subset(style.put("letter", "S"), sign, symbol.shape[:1])
     one = leaf[0] if symbol.count else leaf
     is_complex = leaf.is_complex() if attributes else np.iscomplexobj(one)
-    return style.subset(style.letter("C" if is_complex else "R"), _sign(attributes), symbol.shape)
+    return style.subset(
+        style.put("letter", "C" if is_complex else "R"), _sign(attributes), symbol.shape
+    )
 
 
 def _sign(attributes: dict[str, Any]) -> str:

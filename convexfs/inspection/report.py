@@ -18,8 +18,8 @@ from convexfs.inspection.notation import Notation
 from convexfs.inspection.numpy_code import NumpyCode, numpy_code
 from convexfs.inspection.page import Page
 from convexfs.inspection.reading import Formula, read, read_problem
+from convexfs.inspection.styles import Text
 from convexfs.inspection.symbols import SymbolTable
-from convexfs.inspection.text import Text
 from convexfs.inspection.tree import deep
 from convexfs.solving.backends import BACKENDS, Needs, needs_of
 from convexfs.solving.cone_program import ConeProgram

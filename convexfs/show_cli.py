@@ -5,6 +5,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from convexfs.methods.step import stated
 
 #: What a formulation is stated on if nothing else is said.
 DATA = "iris"
+NOTATIONS = ("text", "latex", "optidef", "mathml", "numpy")
 
 
 def show(arguments: argparse.Namespace) -> int:
@@ -40,9 +42,9 @@ def add_show_options(parser: argparse.ArgumentParser) -> None:
     add("--on", metavar="DATA", help=f"data to state it on [a file's first, else {DATA}]")
     add("--target", help="name of the class column")
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
-    notation = parser.add_mutually_exclusive_group()
-    notation.add_argument("--latex", action="store_true", help="print only LaTeX")
-    notation.add_argument("--mathml", action="store_true", help="print only MathML")
+    add("--as", dest="notation", choices=NOTATIONS, help="print only the formula, written so")
+    for short in ("latex", "mathml"):
+        add(f"--{short}", dest="notation", action="store_const", const=short, help=f"--as {short}")
     add(
         "--save",
         type=Path,
@@ -67,12 +69,16 @@ class Source:
 
     def problem(self, data: Dataset, chosen: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """The first convex problem on `data`, and the values it is made of."""
+        from convexfs.inspection import symbolic
+
         numbers = self.formulation.numbers
         taken = inspect.signature(numbers).parameters
         for_numbers = {name: value for name, value in chosen.items() if name in taken}
         values, hyper = numbers(data.X, data.y, **for_numbers)
-        build = self.file.build if self.file else None
-        return stated(self.formulation, {**values, **hyper, **chosen}, build), values
+        changed = self.file.build if self.file else None
+        state = partial(stated, self.formulation, build=changed)
+        offered = {**values, **hyper, **chosen}
+        return symbolic(state, changed or self.formulation.build, offered), values
 
 
 def _source(name: str) -> Source:
@@ -104,8 +110,8 @@ def _shown(sources: list[Source], arguments: argparse.Namespace) -> str:
     seen = inspected(problem, values)
     if arguments.save is not None:
         save(problem, arguments.save)
-    if arguments.latex or arguments.mathml:
-        return seen.latex if arguments.latex else seen.mathml
+    if arguments.notation:
+        return str(getattr(seen, arguments.notation)).rstrip("\n")
     chosen = "".join(f", {name}={value}" for name, value in source.grid_point.items())
     lines = [
         f"{source.name}: {source.equation}",
@@ -121,8 +127,8 @@ def _shown(sources: list[Source], arguments: argparse.Namespace) -> str:
 def _compared(sources: list[Source], arguments: argparse.Namespace) -> str:
     from convexfs.inspection import differences
 
-    if arguments.latex or arguments.mathml or arguments.save is not None:
-        raise InputError("--latex, --mathml and --save take one problem, not two")
+    if arguments.notation or arguments.save is not None:
+        raise InputError("--as and --save take one problem, not two")
     data = _data(sources, arguments)
     first, second = sources
     # A formulation has no grid: it takes the other's, so that only the formula differs.

@@ -1,13 +1,13 @@
 """A problem made visible: its formula, sizes, cones and the solvers that take it.
 
-A cvxpy expression is read into a small tree (:mod:`reading`, :mod:`nodes`), given its
-notation (:mod:`notation`, :mod:`boxes`) and written as :mod:`text`, :mod:`latex` or
-:mod:`mathml`; the same tree is also written as :mod:`numpy_code`, which evaluates to
-cvxpy's own numbers.
+A cvxpy expression is read into one tree (:mod:`reading`, :mod:`tree`), which
+:mod:`notation` writes in a style (:mod:`styles`: text, LaTeX, MathML) and
+:mod:`numpy_code` as code that evaluates to cvxpy's own numbers.
 """
 
 from convexfs.inspection.canonical import save
 from convexfs.inspection.difference import differences
 from convexfs.inspection.report import Inspection, show, to_latex
+from convexfs.inspection.symbolic import symbolic
 
-__all__ = ["Inspection", "differences", "save", "show", "to_latex"]
+__all__ = ["Inspection", "differences", "save", "show", "symbolic", "to_latex"]

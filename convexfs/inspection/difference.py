@@ -7,13 +7,15 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from convexfs.inspection import text
-from convexfs.inspection.notation import numbers_in_full
-from convexfs.inspection.page import Page
-from convexfs.inspection.reading import read_problem
+from convexfs.inspection.notation import Notation
+from convexfs.inspection.page import symbol_lines
+from convexfs.inspection.reading import Formula, read_problem
+from convexfs.inspection.styles import Text
 from convexfs.inspection.symbols import PARAMETER, VARIABLE, Declaration, SymbolTable, unnamed
+from convexfs.inspection.tree import deep
 
 NOTHING = "the two problems are the same"
+_NOTATION = Notation(Text(), in_full=True)
 
 
 def differences(
@@ -29,11 +31,10 @@ def differences(
     difference.
     """
     symbols, renamed = SymbolTable(first, first_names), _renamed(first, second)
-    one = Page(read_problem(first, symbols))
+    one = read_problem(first, symbols)
     # Made after the first is read, so that it knows the constants found there.
     others = SymbolTable(second, second_names, like=symbols, renamed=renamed)
-    with numbers_in_full():
-        parts = _parts(one, Page(read_problem(second, others)))
+    parts = _parts(one, read_problem(second, others))
     if renamed:
         parts.append("\n".join(["renamed", *(f"  {old} is {new}" for new, old in renamed.items())]))
     return "\n".join(parts) or NOTHING
@@ -61,7 +62,8 @@ def _alike(leaf: Any, other: Any) -> bool:
     return type(leaf) is type(other) and leaf.shape == other.shape
 
 
-def _parts(one: Page, other: Page) -> list[str]:
+@deep()
+def _parts(one: Formula, other: Formula) -> list[str]:
     parts = []
     for title, old, new in (
         ("objective", _objective(one), _objective(other)),
@@ -107,18 +109,27 @@ def _marked(mark: str, label: str, line: str) -> str:
     return f"  {mark} {label}: {line}" if label else f"  {mark} {line}"
 
 
-def _objective(page: Page) -> list[Line]:
-    return [("", page.formula.sense), *(("", term) for term in page.text_terms())]
+def _objective(formula: Formula) -> list[Line]:
+    terms = _NOTATION.terms(formula.objective)
+    return [("", formula.sense), *(("", ("-" if sign < 0 else "") + term) for sign, term in terms)]
 
 
-def _constraints(page: Page) -> list[Line]:
-    return [(label, text.write(box)) for label, box in page.constraints]
+def _constraints(formula: Formula) -> list[Line]:
+    return [
+        (clause.key if clause.labelled else "", _NOTATION.write(clause.statement))
+        for clause in formula.clauses
+    ]
 
 
-def _values(one: Page, other: Page) -> Iterator[str]:
+def _symbols(formula: Formula) -> list[Line]:
+    lines = symbol_lines(list(formula.symbols.declared.values()), _NOTATION, grouped=False)
+    return [("", line) for each in lines for line in each.as_text()]
+
+
+def _values(one: Formula, other: Formula) -> Iterator[str]:
     """Arrays of a leaf, which no line holds entry by entry."""
-    there = other.formula.symbols.declared
-    for name, old in one.formula.symbols.declared.items():
+    there = other.symbols.declared
+    for name, old in one.symbols.declared.items():
         if name not in there or there[name].shape != old.shape:
             continue
         before, after = _arrays(old), _arrays(there[name])
@@ -136,7 +147,3 @@ def _arrays(symbol: Declaration) -> dict[str, np.ndarray]:
     if symbol.kind == PARAMETER and symbol.shape and leaf.value is not None:
         arrays["value"] = np.asarray(leaf.value)
     return arrays
-
-
-def _symbols(page: Page) -> list[Line]:
-    return [("", line.as_text()) for line in page.symbols]

@@ -4,17 +4,17 @@ import keyword
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from itertools import count
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from convexfs.errors import InputError
-from convexfs.inspection import nodes
-from convexfs.inspection.depth import deep
-from convexfs.inspection.nodes import Node
 from convexfs.inspection.reading import Formula
-from convexfs.inspection.symbols import CONSTANT, PARAMETER, POSITIONS, VARIABLE
+from convexfs.inspection.symbols import CONSTANT, POSITIONS
+from convexfs.inspection.tree import Node, deep, number
 
 #: How tightly Python reads an expression.
 _SUM, _PRODUCT, _POWER, _UNIT = range(4)
@@ -59,6 +59,9 @@ class NumpyCode:
     data: Mapping[str, Any]
     variables: Mapping[str, str]
 
+    def __str__(self) -> str:
+        return self.text
+
     def objective(self, values: Mapping[str, Any]) -> Any:
         """Value of the objective where the variables and parameters have `values`."""
         return self._run("objective", values)
@@ -97,12 +100,15 @@ def numpy_code(formula: Formula) -> NumpyCode:
         *residuals,
         "    }",
     ]
-    declared = formula.symbols.declared.values()
-    constants = {
-        writer.names[d.name]: d.stands_for for d in declared if d.kind in (CONSTANT, POSITIONS)
-    }
-    given = {d.name: writer.names[d.name] for d in declared if d.kind in (VARIABLE, PARAMETER)}
-    return NumpyCode("\n".join(lines) + "\n", constants | writer.atoms, given)
+    data: dict[str, Any] = dict(writer.atoms)
+    given = {}
+    for symbol in formula.symbols.declared.values():
+        code = writer.names[symbol.name]
+        if symbol.kind in (CONSTANT, POSITIONS):
+            data[code] = symbol.stands_for
+        else:
+            given[symbol.name] = code
+    return NumpyCode("\n".join(lines) + "\n", data, given)
 
 
 class _Writer:
@@ -111,8 +117,8 @@ class _Writer:
     def __init__(self, formula: Formula):
         self.atoms: dict[str, Callable[..., Any]] = {}
         self.names: dict[str, str] = {}
-        for declaration in formula.symbols.declared.values():
-            self.names[declaration.name] = self._identifier(declaration.name)
+        for name in formula.symbols.declared:
+            self.names[name] = self._identifier(name)
 
     def write(self, node: Node) -> str:
         return self._code(node)[0]
@@ -130,55 +136,48 @@ class _Writer:
         return code if own >= level else f"({code})"
 
     def _code(self, node: Node) -> tuple[str, int]:
-        match node:
-            case nodes.Number():
+        match node.kind:
+            case "number":
                 return _literal(node.value)
-            case nodes.Symbol():
-                return self.names[node.name], _UNIT
-            case nodes.Identity():
-                return f"np.eye({node.shape[0]})", _UNIT
-            case nodes.Broadcast():
-                return self._broadcast(node), _UNIT
-            case nodes.Sum():
+            case "sum":
                 return self._sum(node), _SUM
-            case nodes.Product():
+            case "product":
                 return self._product(node), _PRODUCT
-            case nodes.Chain():
-                return " @ ".join(self._held(part, _POWER) for part in node.factors), _PRODUCT
-            case nodes.Entrywise():
-                left, right = self._held(node.left, _PRODUCT), self._held(node.right, _POWER)
-                return f"{left} {node.operator} {right}", _PRODUCT
-            case nodes.Quotient():
-                over = self._held(node.denominator, _POWER)
-                return f"{self._held(node.numerator, _PRODUCT)} / {over}", _PRODUCT
-            case nodes.Power():
-                exponent = self._held(node.exponent, _UNIT)
-                return f"{self._held(node.base, _UNIT)} ** {exponent}", _POWER
+            case "chain":
+                return " @ ".join(self._held(part, _POWER) for part in node.parts), _PRODUCT
+            case "entrywise" | "quotient":
+                left, right = self._held(node.parts[0], _PRODUCT), self._held(node.parts[1], _POWER)
+                operator = node.operator if node.kind == "entrywise" else "/"
+                return f"{left} {operator} {right}", _PRODUCT
+            case "power":
+                base, exponent = (self._held(part, _UNIT) for part in node.parts)
+                return f"{base} ** {exponent}", _POWER
         return self._unit(node), _UNIT
 
     def _unit(self, node: Node) -> str:
-        match node:
-            case nodes.Transpose():
+        match node.kind:
+            case "symbol":
+                return self.names[node.name]
+            case "identity":
+                return f"np.eye({node.shape[0]})"
+            case "transpose":
                 return f"{self._held(node.body, _UNIT)}.T"
-            case nodes.Total():
+            case "broadcast":
+                return f"np.broadcast_to({self.write(node.body)}, {node.shape})"
+            case "total":
                 return f"np.sum({self.write(node.body)}{_axis(node.axis, node.keepdims)})"
-            case nodes.Norm():
-                return self._norm(node)
-            case nodes.Reshape():
-                body = self.write(node.body)
-                return f"np.reshape({body}, {node.shape}, order={node.order!r})"
-            case nodes.Index():
+            case "reshape":
+                return f"np.reshape({self.write(node.body)}, {node.shape}, order={node.order!r})"
+            case "index":
                 key = ", ".join(map(self._key, node.key)) + ("," if len(node.key) == 1 else "")
                 return f"{self._held(node.body, _UNIT)}[{key}]"
-            case nodes.Stack():
-                parts = ", ".join(self.write(part) for part in node.parts)
+            case "stack":
+                parts = ", ".join(map(self.write, node.parts))
                 return f"np.concatenate([{parts}], axis={node.axis})"
-            case nodes.Call():
-                return self._call(node)
-        raise TypeError(type(node).__name__)
+        return self._norm(node) if node.kind == "norm" else self._call(node)
 
     def _key(self, part: Any) -> str:
-        if isinstance(part, nodes.Symbol):
+        if isinstance(part, Node):
             return self.names[part.name]
         if isinstance(part, slice):
             bounds = ["" if end is None else str(int(end)) for end in (part.start, part.stop)]
@@ -188,33 +187,28 @@ class _Writer:
             return "None" if part is None else "..."
         return repr(np.asarray(part).tolist())
 
-    def _broadcast(self, node: nodes.Broadcast) -> str:
-        return f"np.broadcast_to({self.write(node.body)}, {node.shape})"
-
-    def _sum(self, node: nodes.Sum) -> str:
+    def _sum(self, node: Node) -> str:
         # numpy repeats a scalar itself, if another term has the shape.
-        shaped = [not isinstance(term, nodes.Broadcast) for _, term in node.terms]
+        repeats = [term.kind == "broadcast" for term in node.parts]
         full = any(
-            term.shape == node.shape
-            for (_, term), own in zip(node.terms, shaped, strict=True)
-            if own
+            term.shape == node.shape and not repeated
+            for term, repeated in zip(node.parts, repeats, strict=True)
         )
         written = ""
-        for sign, term in node.terms:
-            bare = term.body if full and isinstance(term, nodes.Broadcast) else term
-            code = self._held(bare, _PRODUCT)
-            mark = ("-" if sign < 0 else "") if not written else (" - " if sign < 0 else " + ")
-            written += mark + code
+        for sign, term in zip(node.signs, node.parts, strict=True):
+            bare = term.body if full and term.kind == "broadcast" else term
+            mark = "-" if sign < 0 else "+" if written else ""
+            written += f" {mark} " if written else mark
+            written += self._held(bare, _PRODUCT)
         return written
 
-    def _product(self, node: nodes.Product) -> str:
-        factors = [self._held(factor, _POWER) for factor in node.factors]
+    def _product(self, node: Node) -> str:
+        factors = [self._held(factor, _POWER) for factor in node.parts]
         if node.number != 1:
-            code, level = _literal(node.number)
-            factors.insert(0, code if level == _UNIT else f"({code})")
+            factors.insert(0, self._held(number(node.number), _UNIT))
         return " * ".join(factors)
 
-    def _norm(self, node: nodes.Norm) -> str:
+    def _norm(self, node: Node) -> str:
         body = self.write(node.body)
         if isinstance(node.p, str):
             order = "'nuc'" if node.p == "nuc" else "2"
@@ -228,26 +222,24 @@ class _Writer:
             return f"np.sum(np.abs({body}){axis})"
         return f"np.sum(np.abs({body}) ** {node.p}{axis}) ** {1 / node.p}"
 
-    def _call(self, node: nodes.Call) -> str:
-        args = [self.write(arg) for arg in node.args]
+    def _call(self, node: Node) -> str:
+        args = [self.write(arg) for arg in node.parts]
         if node.function in _SIMPLE:
             return _SIMPLE[node.function].format(*args)
         if node.function in _FOLDED:
-            code = args[0]
-            for arg in args[1:]:
-                code = f"{_FOLDED[node.function]}({code}, {arg})"
-            return code
+            folded = _FOLDED[node.function]
+            return reduce(lambda code, arg: f"{folded}({code}, {arg})", args)
         if node.function in _REDUCTIONS:
             axis = _axis(node.options.get("axis"), node.options.get("keepdims", False))
             return f"{_REDUCTIONS[node.function]}({args[0]}{axis})"
         return self._atom(node, args)
 
-    def _atom(self, node: nodes.Call, args: list[str]) -> str:
+    def _atom(self, node: Node, args: list[str]) -> str:
         """A call of cvxpy's own function, for what numpy has no short word for."""
         taken = {*self.atoms, *self.names.values()}
         stem = re.sub(r"\W", "_", node.function)
-        name = next(n for k in range(1, 10**6) if (n := f"{stem}_{k}") not in taken)
-        shapes = [arg.shape for arg in node.args]
+        name = next(n for k in count(1) if (n := f"{stem}_{k}") not in taken)
+        shapes = [arg.shape for arg in node.parts]
         evaluate, shape = node.evaluate, node.shape
         if evaluate is None:
             raise InputError(f"{node.function} has no value that code could compute")

@@ -19,33 +19,8 @@ from cvxpy.atoms.affine.vstack import Vstack
 from cvxpy.atoms.elementwise.power import Power as PowerAtom
 from cvxpy.atoms.pnorm import Pnorm
 
-from convexfs.inspection import nodes
-from convexfs.inspection.nodes import Call, Entrywise, Node, Norm, Power, Stack
-
-
-def entrywise(operator: str, left: Node, right: Node) -> Node:
-    """``*`` or ``/`` of every entry, as a multiple or a quotient if one side is a scalar."""
-    shape = np.broadcast_shapes(left.shape, right.shape)
-    if operator == "*" and _is_scalar(left, shape):
-        return nodes.times(_scalar(left), right)
-    if operator == "*" and _is_scalar(right, shape):
-        return nodes.times(_scalar(right), left)
-    if operator == "/" and _is_scalar(right, shape):
-        return nodes.divide(left, _scalar(right))
-    (first, left), (second, right) = nodes.signed(left), nodes.signed(right)
-    made = Entrywise(shape, operator, left, right)
-    return made if first == second else nodes.negate(made)
-
-
-def _is_scalar(node: Node, shape: nodes.Shape) -> bool:
-    """Whether a factor is one number for all entries of the other factor."""
-    if node.shape == () or (isinstance(node, nodes.Broadcast) and node.body.shape == ()):
-        return np.broadcast_shapes(node.shape, shape) == shape
-    return False
-
-
-def _scalar(node: Node) -> Node:
-    return node.body if isinstance(node, nodes.Broadcast) else node
+from convexfs.inspection import tree
+from convexfs.inspection.tree import Node
 
 
 def _add(expression: AddExpression, *args: Node) -> Node:
@@ -53,9 +28,9 @@ def _add(expression: AddExpression, *args: Node) -> Node:
     kept = [
         node
         for node, arg in zip(args, expression.args, strict=True)
-        if not (isinstance(node, nodes.Product) and node.number == 0 and _affine_factors(arg))
+        if not (node.kind == "product" and node.number == 0 and _affine_factors(arg))
     ]
-    return nodes.add(expression.shape, kept)
+    return tree.add(expression.shape, kept)
 
 
 def _affine_factors(expression: Any) -> bool:
@@ -66,51 +41,45 @@ def _affine_factors(expression: Any) -> bool:
 
 
 def _multiply(expression: Any, left: Node, right: Node) -> Node:
-    product = entrywise("*", left, right)
-    return nodes.broadcast(product, expression.shape)
+    return tree.broadcast(tree.entrywise("*", left, right), expression.shape)
+
+
+def _divide(expression: Any, left: Node, right: Node) -> Node:
+    return tree.broadcast(tree.entrywise("/", left, right), expression.shape)
 
 
 def _matmul(expression: Any, left: Node, right: Node) -> Node:
     if left.shape == () or right.shape == ():
-        return nodes.times(*sorted((left, right), key=lambda node: node.shape != ()))
+        return tree.times(*sorted((left, right), key=lambda node: node.shape != ()))
     if max(len(left.shape), len(right.shape)) > 2:
-        return Call(expression.shape, "matmul", (left, right))
-    return nodes.chain(expression.shape, left, right)
-
-
-def _divide(expression: Any, left: Node, right: Node) -> Node:
-    return nodes.broadcast(entrywise("/", left, right), expression.shape)
-
-
-def over(left: Node, right: Node) -> Node:
-    """The quotient of every two entries."""
-    return entrywise("/", left, right)
+        return tree.call("matmul", expression.shape, left, right)
+    return tree.chain(expression.shape, left, right)
 
 
 def _transpose(expression: Any, body: Node) -> Node:
     axes = expression.axes
     reversed_axes = tuple(range(len(body.shape)))[::-1]
     if axes is None or tuple(axes) == reversed_axes:
-        return nodes.transpose(body)
+        return tree.transpose(body)
     return call(expression, body)
 
 
 def _conj(expression: Any, body: Node) -> Node:
-    return body if expression.args[0].is_real() else Call(body.shape, "conj", (body,))
+    return body if expression.args[0].is_real() else tree.call("conj", body.shape, body)
 
 
 def _reshape(expression: Any, body: Node) -> Node:
     if body.shape == expression.shape:
         return body
-    if isinstance(body, nodes.Broadcast) and body.body.shape == ():
-        return nodes.broadcast(body.body, expression.shape)
-    return nodes.Reshape(expression.shape, body, expression.order)
+    if tree.repeats_scalar(body):
+        return tree.broadcast(body.body, expression.shape)
+    return tree.make("reshape", expression.shape, body, order=expression.order)
 
 
 def _stack(expression: Any, *args: Node) -> Node:
     if isinstance(expression, Vstack) and len(args[0].shape) < 2:
-        args = tuple(nodes.Reshape((1, *(node.shape or (1,))), node, "C") for node in args)
-        return Stack(expression.shape, args, 0)
+        rows = [tree.make("reshape", (1, *(n.shape or (1,))), n, order="C") for n in args]
+        return tree.make("stack", expression.shape, *rows, axis=0)
     if isinstance(expression, Vstack):
         axis: int | None = 0
     elif isinstance(expression, Hstack):
@@ -119,62 +88,44 @@ def _stack(expression: Any, *args: Node) -> Node:
         axis = expression.axis
     if axis is None or any(not node.shape for node in args):
         return call(expression, *args)
-    return args[0] if len(args) == 1 else Stack(expression.shape, args, axis)
+    return args[0] if len(args) == 1 else tree.make("stack", expression.shape, *args, axis=axis)
 
 
 def _pnorm(expression: Any, body: Node) -> Node:
     p, axis, keepdims = expression.original_p, expression.axis, expression.keepdims
     if not isinstance(p, int | float) or p < 1:
         return call(expression, body)
-    return norm(body, p, axis, keepdims, expression.shape)
-
-
-def norm(
-    body: Node, p: float, axis: Any = None, keepdims: bool = False, shape: nodes.Shape = ()
-) -> Node:
-    """The p-norm, of a scalar its absolute value."""
-    if body.shape == ():
-        return Call((), "abs", (body,))
-    flattened = isinstance(body, nodes.Reshape) and len(body.shape) == 1
-    # cvxpy's Frobenius norm is the 2-norm of the flattened matrix.
-    if p == 2 and flattened and axis is None:
-        body = body.body  # type: ignore[attr-defined]
-    return Norm(shape, body, float(p), axis, keepdims)
+    return tree.norm(body, p, expression.shape, axis, keepdims)
 
 
 def _norm_of(p: float) -> Callable[..., Node]:
-    return lambda expression, body: norm(
-        body, p, expression.axis, expression.keepdims, expression.shape
-    )
+    return lambda atom, body: tree.norm(body, p, atom.shape, atom.axis, atom.keepdims)
 
 
 def _matrix_norm(kind: str) -> Callable[..., Node]:
-    return lambda expression, body: Norm(expression.shape, body, kind)
+    return lambda atom, body: tree.make("norm", atom.shape, body, p=kind, axis=None)
 
 
-def _quad_over_lin(expression: Any, body: Node, denominator: Node) -> Node:
-    if body.shape == () and expression.args[0].is_real():
-        base = body
-    else:
-        base = norm(body, 2, expression.axis, expression.keepdims, expression.shape)
-    return over(Power(expression.shape, base, nodes.number(2.0)), denominator)
+def _quad_over_lin(atom: Any, body: Node, denominator: Node) -> Node:
+    is_plain = body.shape == () and atom.args[0].is_real()
+    base = body if is_plain else tree.norm(body, 2, atom.shape, atom.axis, atom.keepdims)
+    return tree.entrywise("/", tree.power(base, tree.number(2.0)), denominator)
 
 
 def _quad_form(expression: Any, x: Node, matrix: Node) -> Node:
     if len(x.shape) != 1:
         return call(expression, x, matrix)
-    return nodes.chain((), nodes.chain(x.shape, _conj(expression, x), matrix), x)
+    return tree.chain((), tree.chain(x.shape, _conj(expression, x), matrix), x)
 
 
-def _power(expression: Any, base: Node, exponent: Node) -> Node:
-    return Power(expression.shape, base, exponent)
-
-
-def call(expression: Any, *args: Node) -> Call:
-    """A function of the atom's own name."""
-    shape, evaluate = getattr(expression, "shape", ()), getattr(expression, "numeric", None)
+def call(expression: Any, *args: Node) -> Node:
+    """A function of the atom's own name, with cvxpy's own way to compute it."""
     name = type(expression).__name__.removesuffix("Approx")
-    return Call(shape, FUNCTIONS.get(name, name), args, _options(expression), evaluate)
+    return tree.make(
+        "call", getattr(expression, "shape", ()), *args,
+        function=FUNCTIONS.get(name, name), options=_options(expression),
+        evaluate=getattr(expression, "numeric", None),
+    )  # fmt: skip
 
 
 def _options(expression: Any) -> dict[str, Any]:
@@ -211,19 +162,19 @@ FUNCTIONS = {"Trace": "trace", "Prod": "prod", "GeoMean": "geo_mean", "QuadForm"
 
 READERS: dict[type, Callable[..., Node]] = {
     AddExpression: _add,
-    NegExpression: lambda _, body: nodes.negate(body),
+    NegExpression: lambda _, body: tree.negate(body),
     multiply: _multiply,
     MulExpression: _matmul,
     DivExpression: _divide,
-    Promote: lambda expression, body: nodes.broadcast(body, expression.shape),
-    broadcast_to: lambda expression, body: nodes.broadcast(body, expression.shape),
+    Promote: lambda expression, body: tree.broadcast(body, expression.shape),
+    broadcast_to: lambda expression, body: tree.broadcast(body, expression.shape),
     transpose_atom: _transpose,
     conj: _conj,
     cp.reshape: _reshape,
     Hstack: _stack,
     Vstack: _stack,
     Concatenate: _stack,
-    SumAtom: lambda expression, body: nodes.total(
+    SumAtom: lambda expression, body: tree.total(
         expression.shape, body, expression.axis, expression.keepdims
     ),
     Pnorm: _pnorm,
@@ -233,6 +184,6 @@ READERS: dict[type, Callable[..., Node]] = {
     cp.normNuc: _matrix_norm("nuc"),
     cp.quad_over_lin: _quad_over_lin,
     cp.QuadForm: _quad_form,
-    PowerAtom: _power,
-    cp.huber: lambda expression, body, M: Call(expression.shape, "huber", (body, M)),
+    PowerAtom: lambda _, base, exponent: tree.power(base, exponent),
+    cp.huber: lambda expression, body, M: tree.call("huber", expression.shape, body, M),
 }  # fmt: skip

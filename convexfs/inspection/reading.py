@@ -18,11 +18,10 @@ from cvxpy.atoms.suppfunc import SuppFuncAtom
 from cvxpy.transforms.indicator import indicator
 from cvxpy.transforms.partial_optimize import PartialProblem
 
-from convexfs.inspection import nodes
-from convexfs.inspection.depth import deep
-from convexfs.inspection.nodes import Call, Index, Node, Power, Relation
-from convexfs.inspection.readers import READERS, call, entrywise, norm, over
+from convexfs.inspection import tree
+from convexfs.inspection.readers import READERS, call
 from convexfs.inspection.symbols import SymbolTable
+from convexfs.inspection.tree import Node, deep, entrywise, norm, relation
 
 #: Positions of an index that are listed before they get a name.
 LISTED_POSITIONS = 8
@@ -34,7 +33,7 @@ class Clause:
 
     key: str
     labelled: bool
-    statement: Relation
+    statement: Node
     residual: tuple[Node, ...]
 
 
@@ -75,11 +74,10 @@ def read(expression: Any, symbols: SymbolTable) -> Node:
         return _index(expression, args[0], symbols)
     if isinstance(expression, cp.perspective):
         # What it is the perspective of is not among its arguments.
-        made = call(expression, *args)
-        return replace(made, options={"of": read(expression.f, symbols)})
+        return _with(call(expression, *args), {"of": read(expression.f, symbols)})
     if isinstance(expression, cp.gmatmul):
-        made = call(expression, *args)
-        return replace(made, options={"by": read(cp.Constant.cast_to_const(expression.A), symbols)})
+        by = read(cp.Constant.cast_to_const(expression.A), symbols)
+        return _with(call(expression, *args), {"by": by})
     if isinstance(expression, PowerAtom):
         args = (*args, read(cp.Constant.cast_to_const(expression.p), symbols))
     if isinstance(expression, cp.huber):
@@ -88,6 +86,10 @@ def read(expression: Any, symbols: SymbolTable) -> Node:
         if kind in READERS:
             return READERS[kind](expression, *args)
     return call(expression, *args)
+
+
+def _with(made: Node, options: dict[str, Any]) -> Node:
+    return replace(made, info={**made.info, "options": options})
 
 
 def _keys(rows: list[Any]) -> Iterator[str]:
@@ -103,58 +105,57 @@ def _clause(key: str, constraint: Any, symbols: SymbolTable) -> Clause:
     args = tuple(read(arg, symbols) for arg in constraint.args)
     statement = _statement(constraint, args, symbols)
     two_sided = isinstance(constraint, constraints.Inequality | constraints.Equality)
-    residual = (nodes.difference(constraint.expr.shape, *args),) if two_sided else args
+    residual = (tree.difference(constraint.expr.shape, *args),) if two_sided else args
     return Clause(key, bool(constraint.label), statement, residual)
 
 
-def _statement(constraint: Any, args: tuple[Node, ...], symbols: SymbolTable) -> Relation:
-    zero = nodes.number(0.0)
+def _statement(constraint: Any, args: tuple[Node, ...], symbols: SymbolTable) -> Node:
+    zero = tree.number(0.0)
     match constraint:
         case constraints.Inequality():
             return _turned(constraint, *args)
         case constraints.Equality():
-            return Relation(args[0], "==", args[1])
+            return relation(args[0], "==", args[1])
         case constraints.Zero():
-            return Relation(args[0], "==", zero)
+            return relation(args[0], "==", zero)
         case constraints.NonNeg():
-            return Relation(args[0], ">=", zero)
+            return relation(args[0], ">=", zero)
         case constraints.NonPos():
-            return Relation(args[0], "<=", zero)
+            return relation(args[0], "<=", zero)
         case constraints.PSD():
-            return Relation(args[0], ">>", zero)
+            return relation(args[0], ">>", zero)
         case constraints.SOC():
             axis = constraint.axis if len(args[1].shape) == 2 else None
-            return Relation(norm(args[1], 2, axis, shape=args[0].shape), "<=", args[0])
+            return relation(norm(args[1], 2, args[0].shape, axis), "<=", args[0])
         case constraints.ExpCone():
             x, y, z = args
-            power = Call(x.shape, "exp", (over(x, y),))
-            return Relation(entrywise("*", y, power), "<=", z)
+            power = tree.call("exp", x.shape, entrywise("/", x, y))
+            return relation(entrywise("*", y, power), "<=", z)
         case constraints.PowCone3D() if np.unique(np.asarray(constraint.alpha.value)).size == 1:
             return _power_cone(constraint, args)
         case cp.FiniteSet():
-            return Relation(args[0], "in", Call((), "set", (args[1],)))
+            return relation(args[0], "in", tree.call("set", (), args[1]))
     exponents = getattr(constraint, "alpha", None)
     if exponents is not None:
         args = (*args, read(cp.Constant.cast_to_const(exponents), symbols))
-    named = Call((), type(constraint).__name__, args)
-    return Relation(named, "holds", zero)
+    named = tree.call(type(constraint).__name__, (), *args)
+    return relation(named, "holds", zero)
 
 
-def _turned(constraint: Any, left: Node, right: Node) -> Relation:
+def _turned(constraint: Any, left: Node, right: Node) -> Node:
     """``w >= 0``, which cvxpy keeps as ``0 <= w``."""
     if constraint.args[0].is_constant() and not constraint.args[1].is_constant():
-        return Relation(right, ">=", left)
-    return Relation(left, "<=", right)
+        return relation(right, ">=", left)
+    return relation(left, "<=", right)
 
 
-def _power_cone(constraint: Any, args: tuple[Node, ...]) -> Relation:
+def _power_cone(constraint: Any, args: tuple[Node, ...]) -> Node:
     x, y, z = args
     alpha = float(np.ravel(constraint.alpha.value)[0])
     powers = [
-        Power(node.shape, node, nodes.number(exponent))
-        for node, exponent in ((x, alpha), (y, 1 - alpha))
+        tree.power(node, tree.number(exponent)) for node, exponent in ((x, alpha), (y, 1 - alpha))
     ]
-    return Relation(entrywise("*", *powers), ">=", Call(z.shape, "abs", (z,)))
+    return relation(entrywise("*", *powers), ">=", tree.call("abs", z.shape, z))
 
 
 def _index(expression: Any, body: Node, symbols: SymbolTable) -> Node:
@@ -171,10 +172,10 @@ def _index(expression: Any, body: Node, symbols: SymbolTable) -> Node:
         symbols.positions(part) if np.size(part) > LISTED_POSITIONS or np.ndim(part) > 1 else part
         for part in parts
     )
-    return Index(expression.shape, body, tuple(named))
+    return tree.make("index", expression.shape, body, key=tuple(named))
 
 
-def _of_constraints(expression: Any, symbols: SymbolTable) -> Call:
+def _of_constraints(expression: Any, symbols: SymbolTable) -> Node:
     """An optimal value or an indicator, as a function of the leaves that stay free."""
     first: list[Node] = []
     free: list[Any] = [*expression.variables(), *expression.parameters()]
@@ -194,7 +195,10 @@ def _of_constraints(expression: Any, symbols: SymbolTable) -> Call:
         first = [read(cp.sum(cp.multiply(x, y)), symbols)]
     stated = [_clause("", row, symbols).statement for row in rows]
     leaves = tuple(symbols.leaf(leaf) for leaf in free)
-    return Call((), name, leaves, {"parts": (*first, *stated)}, _value_at(expression, free))
+    return tree.make(
+        "call", (), *leaves, function=name, options={"parts": (*first, *stated)},
+        evaluate=_value_at(expression, free),
+    )  # fmt: skip
 
 
 def _names(leaves: list[Any], symbols: SymbolTable) -> str:

@@ -10,20 +10,24 @@ from typing import Any
 import cvxpy as cp
 from cvxpy import constraints
 from cvxpy.constraints import SOC
+from cvxpy.reductions.dgp2dcp.dgp2dcp import Dgp2Dcp
 
 from convexfs.errors import InputError
-from convexfs.inspection import text
-from convexfs.inspection.canonical import CanonicalForm
-from convexfs.inspection.depth import deep
-from convexfs.inspection.notation import notation, statement
+from convexfs.inspection.canonical import canonical, sizes
+from convexfs.inspection.notation import Notation
 from convexfs.inspection.numpy_code import NumpyCode, numpy_code
 from convexfs.inspection.page import Page
 from convexfs.inspection.reading import Formula, read, read_problem
-from convexfs.inspection.rules import broken_rules, curvature
+from convexfs.inspection.styles import Text
 from convexfs.inspection.symbols import SymbolTable
+from convexfs.inspection.tree import deep
 from convexfs.solving.backends import BACKENDS, Needs, needs_of
+from convexfs.solving.cone_program import ConeProgram
+from convexfs.solving.rules import broken_log_log_rules, broken_rules, curvature
 
+_TEXT = Notation(Text())
 _SIGNS = {constraints.Inequality: " <= ", constraints.Equality: " == "}
+_NOT_CONVEX = "the problem is not convex by cvxpy's rules"
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,12 @@ class Inspection:
     Attributes
     ----------
     problem : cvxpy.Problem
-    text, latex, mathml : str
-        The formula in three notations. Positions are counted from 0 in text, as
-        in Python, and from 1 in the others, as on paper.
+    text, latex, optidef, mathml : str
+        The formula in four notations; optidef is a package of LaTeX. Positions are counted
+        from 0 in text, as in Python, and from 1 in the others, as on paper.
     numpy : NumpyCode
-        The formula as code that evaluates to cvxpy's own numbers.
+        The formula as code: ``str(...)`` is two functions, ``numpy.objective({"w": w})``
+        evaluates to cvxpy's own numbers.
     rules, reasons
         Which of cvxpy's disciplines the problem keeps, and what breaks the others.
     """
@@ -49,61 +54,60 @@ class Inspection:
     def formula(self) -> Formula:
         return read_problem(self.problem, SymbolTable(self.problem, self.names))
 
-    @property
-    def text(self) -> str:
-        return Page(self.formula).as_text()
+    @cached_property
+    def page(self) -> Page:
+        return Page(self.formula)
 
-    @property
-    def latex(self) -> str:
-        return Page(self.formula).as_latex()
-
-    @property
-    def mathml(self) -> str:
-        return Page(self.formula).as_mathml()
+    text = property(lambda self: self.page.as_text())
+    latex = property(lambda self: self.page.as_latex())
+    optidef = property(lambda self: self.page.as_optidef())
+    mathml = property(lambda self: self.page.as_mathml())
 
     @cached_property
     def numpy(self) -> NumpyCode:
         return numpy_code(self.formula)
 
     @cached_property
+    def convex(self) -> cp.Problem | None:
+        """The problem if it is convex, or a geometric program in logarithms of its variables."""
+        if self.problem.is_dcp():
+            return self.problem
+        return Dgp2Dcp(self.problem).reduce() if self.problem.is_dgp() else None
+
+    @cached_property
     def needs(self) -> Needs:
-        return needs_of(self.problem)
+        return needs_of(self.convex or self.problem)
 
     @property
     def rules(self) -> dict[str, bool]:
         """Which of cvxpy's disciplines the problem keeps."""
-        return {
-            "DCP": self.problem.is_dcp(),
-            "DPP": self.problem.is_dpp(),
-            "DQCP": self.problem.is_dqcp(),
-        }
-
-    @property
-    def reasons(self) -> list[str]:
-        """Which parts break which rule: of DCP, or of DPP if DCP is kept."""
-        kept = self.problem.is_dcp()
-        if kept and self.problem.is_dpp():
-            return []
-        return list(broken_rules(self.problem, self._describe, dpp=kept))
+        return _rules(self.problem) | {"DPP": self.problem.is_dpp()}
 
     @property
     def part_rules(self) -> dict[str, dict[str, bool]]:
         """Which disciplines the objective and each constraint keep."""
-        parts = {"objective": self.problem.objective} | self._by_key()
-        return {
-            key: {"DCP": part.is_dcp(), "DPP": part.is_dcp(dpp=True), "DQCP": part.is_dqcp()}
-            for key, part in parts.items()
-        }
+        parts = {"objective": self.problem.objective} | self._by_key
+        return {key: _rules(part) | {"DPP": part.is_dcp(dpp=True)} for key, part in parts.items()}
+
+    @property
+    def reasons(self) -> list[str]:
+        """Which parts break which rule: of DCP and DGP, or of DPP if DCP is kept."""
+        if self.problem.is_dcp():
+            is_dpp = self.problem.is_dpp()
+            return [] if is_dpp else list(broken_rules(self.problem, self._describe, dpp=True))
+        if self.problem.is_dgp():
+            return []
+        return [rule for check in (broken_rules, broken_log_log_rules)
+                for rule in check(self.problem, self._describe)]  # fmt: skip
 
     @property
     def curvatures(self) -> dict[str, str]:
         """Curvature of the objective and of the sides of each constraint."""
-        found = {"objective": curvature(self.problem.objective.expr)}
-        for key, constraint in self._by_key().items():
-            sign = _SIGNS.get(type(constraint), ", ")
-            found[key] = sign.join(curvature(arg) for arg in constraint.args)
-        return found
+        sides = {key: _SIGNS.get(type(constraint), ", ").join(map(curvature, constraint.args))
+                 for key, constraint in self._by_key.items()}  # fmt: skip
+        return {"objective": curvature(self.problem.objective.expr)} | sides
 
+    @cached_property
     def _by_key(self) -> dict[str, Any]:
         keys = (clause.key for clause in self.formula.clauses)
         return dict(zip(keys, self.problem.constraints, strict=True))
@@ -111,16 +115,14 @@ class Inspection:
     @property
     def solvers(self) -> dict[str, str]:
         """Every solver of the table: ``ready``, or why it cannot be used."""
-        if not self.problem.is_dcp():
-            return dict.fromkeys(BACKENDS, "the problem is not convex by cvxpy's rules")
+        if self.convex is None:
+            return dict.fromkeys(BACKENDS, _NOT_CONVEX)
         verdicts = {}
         for name, row in BACKENDS.items():
             taken = row.integer_cones if self.needs.integer else row.cones
             lacking = sorted(self.needs.cones - taken)
-            if lacking:
-                verdicts[name] = f"cannot take {' + '.join(lacking)}"
-            else:
-                verdicts[name] = "ready" if row.installed else row.how_to_install
+            ready = "ready" if row.installed else row.how_to_install
+            verdicts[name] = f"cannot take {' + '.join(lacking)}" if lacking else ready
         return verdicts
 
     @property
@@ -129,20 +131,20 @@ class Inspection:
         """What each constraint's multiplier says, by its name in ``Solution.dual``."""
         rows = zip(self.formula.clauses, self.problem.constraints, strict=True)
         return {
-            clause.key: _meaning(constraint, text.write(statement(clause.statement)))
+            clause.key: _meaning(constraint, _TEXT.write(clause.statement))
             for clause, constraint in rows
         }
 
     @cached_property
-    def canonical(self) -> CanonicalForm | str:
+    def canonical(self) -> ConeProgram | str:
         """The cone program of the preferred solver, or why there is none."""
-        if not self.problem.is_dcp():
-            return "none: the problem is not convex by cvxpy's rules"
         unset = [self._name(p) for p in self.problem.parameters() if p.value is None]
+        if self.convex is None:
+            return f"none: {_NOT_CONVEX}"
         if unset:
             return f"not known before parameter {', '.join(unset)} has a value"
         try:
-            return CanonicalForm.of(self.problem)
+            return canonical(self.convex)
         # cvxpy refuses what it cannot rewrite with errors of many classes.
         except Exception as reason:
             return f"none: {reason}"
@@ -166,26 +168,30 @@ class Inspection:
         }
 
     def _facts(self) -> str:
-        problem = self.problem
         rules = ", ".join(f"{rule} {'yes' if kept else 'no'}" for rule, kept in self.rules.items())
+        program, form = self.problem, self.canonical
         ready = [name for name, verdict in self.solvers.items() if verdict == "ready"]
-        lines = [
-            ("variables", self._listing(problem.variables()) or "none"),
-            ("parameters", self._listing(problem.parameters()) or "none"),
-            *(("" if k else "constraints", line) for k, line in enumerate(self._constraints())),
-            ("curvature", f"{self.curvatures['objective']}; {rules}"),
-            *(("", reason) for reason in self.reasons),
-            ("stated", self._stated()),
-            ("cone program", str(self.canonical)),
-            ("needs", self._asked()),
-            ("solvers", ", ".join(ready) or "none"),
-            *(("" if k else "not these", line) for k, line in enumerate(self._unfit())),
-            *self._dual_lines(),
-        ]  # fmt: skip
-        return "\n".join(f"{head:<13}{line}" for head, line in lines)
+        facts = {
+            "variables": [self._listing(program.variables())],
+            "parameters": [self._listing(program.parameters())],
+            "constraints": self._constraints() or ["none"],
+            "curvature": [f"{self.curvatures['objective']}; {rules}", *self.reasons],
+            "stated": [self._stated()],
+            "cone program": [form if isinstance(form, str) else sizes(form)],
+            "needs": [self._asked()],
+            "solvers": [", ".join(ready) or "none"],
+            "not these": self._unfit(),
+            "duals": self._dual_lines(),
+        }
+        return "\n".join(
+            f"{'' if k else head:<13}{line}"
+            for head, lines in facts.items()
+            for k, line in enumerate(lines)
+        )
 
     def _listing(self, leaves: list[Any]) -> str:
-        return ", ".join(f"{self._name(leaf)} {leaf.shape or 'scalar'}" for leaf in leaves)
+        listed = (f"{self._name(leaf)} {leaf.shape or 'scalar'}" for leaf in leaves)
+        return ", ".join(listed) or "none"
 
     def _name(self, leaf: Any) -> str:
         return self.formula.symbols.leaf(leaf).name
@@ -206,6 +212,8 @@ class Inspection:
     def _asked(self) -> str:
         if self.problem.is_dcp():
             return str(self.needs)
+        if self.problem.is_dgp():
+            return f"{self.needs}, for the logarithms of its variables (a geometric program, DGP)"
         return "bisection (quasiconvex)" if self.problem.is_dqcp() else "a non-convex method"
 
     def _unfit(self) -> list[str]:
@@ -216,27 +224,32 @@ class Inspection:
                 by_reason.setdefault(verdict, []).append(name)
         return [f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()]
 
-    def _dual_lines(self) -> list[tuple[str, str]]:
-        if not self.problem.is_dcp() or not self.duals:
+    @deep()
+    def _dual_lines(self) -> list[str]:
+        if not self.problem.is_dcp():
             return []
-        if self.needs.integer:
-            return [("duals", "none: integer variables leave no prices")]
-        return [
-            ("" if k else "duals", f"{key}: {meaning}")
-            for k, (key, meaning) in enumerate(self.duals.items())
-        ]
+        if self.needs.integer and self.problem.constraints:
+            return ["none: integer variables leave no prices"]
+        lines = []
+        for node, run in self.page.folded.clauses:
+            bound = _TEXT.write(node) + self.page.folded.range_of(run)
+            lines.append(f"{_span(run)}: {_meaning(self._by_key[run[0].key], bound)}")
+        return lines
 
     def _constraints(self) -> list[str]:
-        bent = self.curvatures
-        return [
-            f"{key} ({type(constraint).__name__.lower()}, {_counted(constraint.size, 'row')}, "
-            f"{bent[key]})"
-            for key, constraint in self._by_key().items()
-        ] or ["none"]
+        bent, lines = self.curvatures, []
+        for _, run in self.page.folded.clauses:
+            key, one = run[0].key, self._by_key[run[0].key]
+            same = all(bent[clause.key] == bent[key] for clause in run)
+            kind = f"{len(run)} of " * (len(run) > 1) + type(one).__name__.lower()
+            rows = _counted(one.size, "row") + " each" * (len(run) > 1)
+            curved = bent[key] if same else "of several curvatures"
+            lines.append(f"{_span(run)} ({kind}, {rows}, {curved})")
+        return lines
 
     @deep()
     def _describe(self, expression: Any) -> str:
-        return text.write(notation(read(expression, self.formula.symbols)))
+        return _TEXT.write(read(expression, self.formula.symbols))
 
 
 def show(problem: cp.Problem, names: Mapping[str, Any] | None = None) -> Inspection:
@@ -258,9 +271,25 @@ def show(problem: cp.Problem, names: Mapping[str, Any] | None = None) -> Inspect
     return Inspection(problem, dict(names or {}))
 
 
-def to_latex(problem: cp.Problem, names: Mapping[str, Any] | None = None) -> str:
-    """LaTeX of any cvxpy problem, made from its expression tree."""
-    return show(problem, names).latex
+def to_latex(
+    problem: cp.Problem, names: Mapping[str, Any] | None = None, optidef: bool = False
+) -> str:
+    """LaTeX of any cvxpy problem, made from its expression tree.
+
+    It is one formula for KaTeX, MathJax or amsmath, aligned in lines if it is long; with
+    `optidef` an environment of that package.
+    """
+    seen = show(problem, names)
+    return seen.optidef if optidef else seen.latex
+
+
+def _rules(part: Any) -> dict[str, bool]:
+    return {"DCP": part.is_dcp(), "DPP": False, "DQCP": part.is_dqcp(), "DGP": part.is_dgp()}
+
+
+def _span(run: Any) -> str:
+    """The key of a constraint, or the first and last of a family."""
+    return " .. ".join(dict.fromkeys((run[0].key, run[-1].key)))
 
 
 def _meaning(constraint: Any, bound: str) -> str:

@@ -10,12 +10,12 @@ import cvxpy as cp
 import numpy as np
 from scipy import sparse
 
-from convexfs.inspection.nodes import (
-    Identity,
+from convexfs.inspection.tree import (
     Node,
     Shape,
-    Symbol,
     filled,
+    make,
+    negate,
     number,
     times,
     transpose,
@@ -26,12 +26,16 @@ VARIABLE, PARAMETER, CONSTANT, POSITIONS = "variable", "parameter", "constant", 
 
 @dataclass(frozen=True)
 class Declaration:
-    """A symbol and what it stands for: a cvxpy leaf, or the array of a constant."""
+    """A symbol and what it stands for: a cvxpy leaf, or the array of a constant.
+
+    One that is indexed by k stands for a list of `count` arrays.
+    """
 
     name: str
     kind: str
     shape: Shape
     stands_for: Any
+    count: int = 0
 
 
 class SymbolTable:
@@ -56,16 +60,17 @@ class SymbolTable:
         renamed: Mapping[str, str] | None = None,
     ):
         self.declared: dict[str, Declaration] = {}
-        self._leaves: dict[int, Symbol] = {}
+        self._leaves: dict[int, Node] = {}
         self._renamed = renamed or {}
-        self._arrays: dict[str, Node] = {} if like is None else like._arrays
-        self._taken: set[str] = set() if like is None else like._constant_names()
+        self._nodes: dict[str, Node] = {} if like is None else like._nodes
+        self._arrays: dict[str, Any] = {} if like is None else like._arrays
+        self._taken: set[str] = set(self._arrays)
         self._name_leaves(problem)
         for name, value in (names or {}).items():
-            if _is_array(value) and _digest(_as_numbers(value)) not in self._arrays:
-                self._remember(value, self._free(name))
+            if _is_array(value) and _digest(_as_numbers(value)) not in self._nodes:
+                self._remember(value, self.free(name))
 
-    def leaf(self, leaf: Any) -> Symbol:
+    def leaf(self, leaf: Any) -> Node:
         """Symbol of a variable or parameter."""
         if leaf.id not in self._leaves:
             self._name_leaf(leaf)
@@ -83,29 +88,25 @@ class SymbolTable:
         if plain is not None:
             return plain
         digest = _digest(_as_numbers(value))
-        if digest not in self._arrays:
+        if digest not in self._nodes:
             own = getattr(constant, "_name", None)
             stem = "c" if np.ndim(value) == 1 else "C"
-            self._remember(value, self._free(own) if own else self._numbered(stem))
-        node = self._arrays[digest]
-        symbol = node if isinstance(node, Symbol) else node.body  # type: ignore[attr-defined]
-        stored = value if node is symbol else value.T
-        self.declared[symbol.name] = Declaration(symbol.name, CONSTANT, symbol.shape, stored)
-        return node
+            self._remember(value, self.free(own) if own else self.numbered(stem))
+        return self._declared(self._nodes[digest], CONSTANT)
 
-    def positions(self, part: np.ndarray) -> Symbol:
+    def positions(self, part: np.ndarray) -> Node:
         """A symbol for a long list of positions, or a mask."""
         digest = _digest(part)
-        if digest not in self._arrays:
-            self._arrays[digest] = Symbol(part.shape, self._numbered("I"))
-        symbol = self._arrays[digest]
-        assert isinstance(symbol, Symbol)
-        self.declared[symbol.name] = Declaration(symbol.name, POSITIONS, part.shape, part)
-        return symbol
+        if digest not in self._nodes:
+            name = self.numbered("I")
+            self._nodes[digest], self._arrays[name] = _symbol(part.shape, name), part
+        return self._declared(self._nodes[digest], POSITIONS)
 
-    def _constant_names(self) -> set[str]:
-        nodes = self._arrays.values()
-        return {node.name for node in nodes if isinstance(node, Symbol)}
+    def _declared(self, node: Node, kind: str) -> Node:
+        symbol = next(each for each in node.all() if each.kind == "symbol")
+        array = self._arrays[symbol.name]
+        self.declared[symbol.name] = Declaration(symbol.name, kind, symbol.shape, array)
+        return node
 
     def _name_leaves(self, problem: cp.Problem) -> None:
         for leaf in [*problem.variables(), *problem.parameters()]:
@@ -118,14 +119,26 @@ class SymbolTable:
             stem = "p" if isinstance(leaf, cp.Parameter) else "x"
         else:
             stem = " ".join(leaf.name().split())
-        self._leaves[leaf.id] = Symbol(leaf.shape, self._free(self._renamed.get(stem, stem)))
+        self._leaves[leaf.id] = _symbol(leaf.shape, self.free(self._renamed.get(stem, stem)))
 
-    def _numbered(self, stem: str) -> str:
+    def numbered(self, stem: str) -> str:
+        """A new name: a stem and the first number that is free."""
         name = next(name for k in count(1) if (name := f"{stem}_{k}") not in self._taken)
         self._taken.add(name)
         return name
 
-    def _free(self, stem: str) -> str:
+    def letter(self, letters: str) -> str:
+        """The first letter that no symbol is called."""
+        return next((letter for letter in letters if letter not in self._taken), letters[0])
+
+    def indexed(self, stems: str, letter: str) -> str:
+        """A new name: the first stem that is free with `letter` as its index."""
+        names = [f"{stem}_{letter}" for stem in stems if stem not in self._taken]
+        name = next((name for name in names if name not in self._taken), f"{stems}_{letter}")
+        return self.free(name)
+
+    def free(self, stem: str) -> str:
+        """A new name: the stem, counted on if it is taken."""
         name, k = stem, 1
         while name in self._taken:
             k += 1
@@ -134,12 +147,20 @@ class SymbolTable:
         return name
 
     def _remember(self, value: Any, name: str) -> None:
+        """Know an array by name, and its transpose and its negative as such."""
         self._taken.add(name)
         value = _as_numbers(value)
-        symbol = Symbol(value.shape, name)
-        self._arrays.setdefault(_digest(value), symbol)
+        self._arrays[name], symbol = value, _symbol(value.shape, name)
+        turned = [(value, symbol)]
         if value.ndim == 2:
-            self._arrays.setdefault(_digest(value.T), transpose(symbol))
+            turned.append((value.T, transpose(symbol)))
+        for array, node in turned:
+            self._nodes.setdefault(_digest(array), node)
+            self._nodes.setdefault(_digest(-array), negate(node))
+
+
+def _symbol(shape: Shape, name: str) -> Node:
+    return make("symbol", shape, name=name)
 
 
 def _is_array(value: Any) -> bool:
@@ -178,17 +199,18 @@ def _recognised(value: Any, shape: Shape) -> Node | None:
     rest = value - scale * sparse.eye_array(shape[0])
     if (rest.count_nonzero() if sparse.issparse(rest) else np.count_nonzero(rest)) > 0:
         return None
-    return times(number(_scalar(scale)), Identity(shape))
+    return times(number(_scalar(scale)), make("identity", shape))
 
 
 def _digest(value: Any) -> str:
+    # Adding 0 turns negative zeros into plain ones.
     digest = hashlib.sha1(f"{value.shape}{value.dtype}".encode())
     if sparse.issparse(value):
         rows = sparse.csr_array(value)
         rows.sum_duplicates()
-        parts = [rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)]
+        parts = [rows.data + 0, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)]
     else:
-        parts = [np.asarray(value)]
+        parts = [np.asarray(value) + 0]
     for part in parts:
         digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()

@@ -10,11 +10,12 @@ canonicalised afresh and shares no code with the call of a solver.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from cvxpy.constraints import PSD, SOC, ExpCone, NonNeg, SvecPSD, Zero
+from cvxpy.constraints import PSD, SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
 from cvxpy.error import SolverError
 from cvxpy.reductions.chain import Chain
 from cvxpy.reductions.solvers.solving_chain import resolve_and_build_chain
@@ -29,11 +30,19 @@ NEGLIGIBLE = 1e-3
 MARGIN = 1e-6
 #: Side of a quadratic objective's matrix above which its lowest eigenvalue is only searched for.
 LARGEST_DENSE = 1000
+#: Cones whose duals are not known here.
+_UNCOVERED = {SvecPSD: "psd matrix", PowCone3D: "power cone", PowConeND: "power cone"}
 
 
 @dataclass(frozen=True)
 class ConeProgram:
-    """``minimise 1/2 x'Px + q'x + d subject to Ax + b in K, l <= x <= u`` in numpy."""
+    """``minimise 1/2 x'Px + q'x + d subject to Ax + b in K, l <= x <= u`` in numpy.
+
+    P is None where the objective is linear; a problem to be maximised is minimised here
+    with the opposite sign. `columns` are the first column and the count of every variable;
+    those that are not the problem's own are called ``aux_1`` and so on. It is laid out for
+    `solver`.
+    """
 
     P: Any
     q: np.ndarray
@@ -43,6 +52,8 @@ class ConeProgram:
     lower: np.ndarray
     upper: np.ndarray
     cones: tuple["Cone", ...]
+    columns: dict[str, tuple[int, int]]
+    solver: str
 
     @classmethod
     def of(cls, problem: cp.Problem, solver: str) -> "ConeProgram":
@@ -65,6 +76,8 @@ class ConeProgram:
             lower=lower,
             upper=upper,
             cones=tuple(_cones(program.constraints, chain.solver_context)),
+            columns=_columns(problem, program),
+            solver=solver,
         )
 
     @property
@@ -156,6 +169,20 @@ def _bounds(program: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
     return lower, upper
 
 
+def _columns(problem: cp.Problem, program: Any) -> dict[str, tuple[int, int]]:
+    by_id = {variable.id: variable.name() for variable in problem.variables()}
+    columns: dict[str, tuple[int, int]] = {}
+    auxiliary = (f"aux_{k}" for k in count(1))
+    for variable in program.variables:
+        # cvxpy replaces a variable with attributes by another of the same name.
+        own = variable.name() if variable.name() in by_id.values() else next(auxiliary)
+        name = by_id.get(variable.id, own)
+        counted = (name if k == 1 else f"{name}_{k}" for k in count(1))
+        free = next(each for each in counted if each not in columns)
+        columns[free] = (int(program.var_id_to_col[variable.id]), int(variable.size))
+    return columns
+
+
 #: How far some rows lie outside a cone, relative to the sizes of their terms.
 Distance = Callable[[np.ndarray, np.ndarray], float]
 
@@ -172,6 +199,7 @@ class Dual:
 class Cone:
     """Some rows of ``Ax + b``: how far a vector is from their cone and from its dual."""
 
+    kind: str
     rows: slice
     violation: Distance
     dual_violation: Distance | None
@@ -191,26 +219,28 @@ def _cones(constraints: list[Any], context: Any) -> Iterator[Cone]:
         start = rows.stop
         match constraint:
             case Zero():
-                yield Cone(rows, _nonzero, lambda y, sizes: 0.0, ANYTHING, is_equality=True)
+                anything = (lambda y, sizes: 0.0, ANYTHING)
+                yield Cone("equal to 0", rows, _nonzero, *anything, is_equality=True)
             case NonNeg():
-                yield Cone(rows, _negative, _negative, NONNEGATIVE, is_rowwise=True)
+                yield Cone("at least 0", rows, _negative, _negative, NONNEGATIVE, is_rowwise=True)
             case SOC():
                 size = constraint.cone_sizes()[0]
                 beyond = _of_whole(_second_order(size))
-                yield Cone(rows, beyond, beyond, _second_order_dual(size))
+                yield Cone("second-order cone", rows, beyond, beyond, _second_order_dual(size))
             case ExpCone():
                 beyond, dual = _of_whole(_exponential), _of_whole(_exponential_dual)
-                yield Cone(rows, beyond, dual, EXPONENTIAL_DUAL)
+                yield Cone("exponential cone", rows, beyond, dual, EXPONENTIAL_DUAL)
             case PSD():
                 beyond = _of_whole(_negative_eigenvalue(_square))
-                yield Cone(rows, beyond, beyond)
+                yield Cone("psd matrix", rows, beyond, beyond)
             case SvecPSD() if context.psd_sqrt2_scaling:
                 to_matrices = _from_triangle(constraint._n, context.psd_triangle_kind)
                 beyond = _of_whole(_negative_eigenvalue(to_matrices))
-                yield Cone(rows, beyond, beyond)
+                yield Cone("psd matrix", rows, beyond, beyond)
             case _:
                 # The stated constraints are still checked.
-                yield Cone(rows, lambda values, sizes: 0.0, None)
+                kind = _UNCOVERED.get(type(constraint), type(constraint).__name__)
+                yield Cone(kind, rows, lambda values, sizes: 0.0, None)
 
 
 def _nonzero(values: np.ndarray, sizes: np.ndarray) -> float:

@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 from convexfs.errors import ConvexfsWarning, InputError, check_number
 from convexfs.solution import ERROR, ConePoint, Solution, symbols
 from convexfs.solving.backends import BACKENDS, choose
+from convexfs.solving.rules import why_not_convex
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +120,7 @@ def _check(problem: cp.Problem, tol: float, time_limit: float | None) -> None:
     if not problem.is_dcp():
         raise InputError(
             "the problem is not convex by cvxpy's rules (DCP), so no answer could be certified: "
-            + _what_breaks_dcp(problem)
+            + why_not_convex(problem)
         )
     if not problem.variables():
         raise InputError("the problem has no variables: there is nothing to solve")
@@ -134,12 +135,6 @@ def _refuse_twins(what: str, names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"two {what} are named {name!r}: answers go by name, rename one")
-
-
-def _what_breaks_dcp(problem: cp.Problem) -> str:
-    if not problem.objective.is_dcp():
-        return f"the objective {problem.objective} is {problem.objective.expr.curvature.lower()}"
-    return f"the constraint {next(c for c in problem.constraints if not c.is_dcp())} is not"
 
 
 def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any) -> dict[str, Any]:

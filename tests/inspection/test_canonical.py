@@ -10,7 +10,7 @@ from scipy import sparse
 
 from convexfs.errors import InputError
 from convexfs.inspection import save
-from convexfs.inspection.canonical import CanonicalForm
+from convexfs.inspection.canonical import canonical
 from tests.solving import problems
 
 
@@ -94,6 +94,6 @@ def test_what_cannot_be_saved_is_refused(tmp_path, build, file, message):
 def test_variables_of_one_name_have_columns_each():
     first, second = cp.Variable(2, name="x"), cp.Variable(3, name="x")
     problem = cp.Problem(cp.Minimize(cp.sum(first) + cp.sum(second)), [first >= 0, second >= 1])
-    columns = CanonicalForm.of(problem).columns
+    columns = canonical(problem).columns
     assert sorted(columns) == ["x", "x_2"]
     assert sorted(size for _, size in columns.values()) == [2, 3]

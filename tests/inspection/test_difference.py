@@ -150,12 +150,47 @@ def test_a_file_is_shown_on_its_first_data_and_grid_point(run, tmp_path):
     assert code == 0
     for words in ("a.py: RELIEF with a change.", "On wine (178 x 13), n_neighbors=3:", "w'z\n"):
         assert words in out
-    assert "the two problems are the same" in run("a.py", "relief")[1]
+    assert "the two problems are the same" in run("a.py", "a.py")[1]
 
 
-def test_only_latex_or_only_mathml(run):
+def test_hyper_parameters_stay_symbols_and_their_values_are_listed(run, tmp_path):
+    assert run("lfe", "lfe-trace")[1].endswith(
+        "objective\n  + -lam tr(W)\nwhere\n  + lam = 0, parameter\n"
+    )
+    out = run("lfe-row-sparse")[1]
+    assert "maximize    tr(W Sigma) - lam sum_i norm2(W[i, :])\n" in out
+    assert "lam = 0, parameter\n" in out
+    (tmp_path / "a.py").write_text(
+        FILE.replace("build(z)", "build(z, cap=0.5)").replace("w >= 0]", "w >= 0, w <= cap]")
+    )
+    assert "w <= cap\n" in run("a.py")[1]
+
+
+def test_a_number_that_must_be_one_stays_one(run, tmp_path):
+    """numpy's product of two arrays is entry by entry, cvxpy's is not."""
+    changed = FILE.replace("build(z)", "build(z, a=0.5, b=2.0, c=3.0)").replace(
+        "w @ z", "w @ (a + z * (z + b))"
+    )
+    (tmp_path / "a.py").write_text(
+        changed.replace("<= 1", "<= math.exp(c)").replace(
+            "import cvxpy", "import math\nimport cvxpy"
+        )
+    )
+    out = run("a.py", "--as", "text")[1]
+    assert "a = 0.5, parameter" in out
+    assert "b" not in out.replace("subject", "")
+    assert "norm2(w) <= 20.0855\n" in out
+
+
+def test_only_the_formula_in_a_notation(run):
     assert run("relief", "--latex")[1].startswith("\\begin{array}")
+    assert run("relief", "--as", "latex")[1] == run("relief", "--latex")[1]
     assert run("relief", "--mathml")[1].startswith("<math")
+    assert run("relief", "--as", "text")[1].startswith("maximize    w'z - lam 1'w\nsubject to")
+    assert run("relief", "--as", "optidef")[1].startswith("\\begin{maxi*}{w}{w^\\top z - ")
+    names = {}
+    exec(run("relief", "--as", "numpy")[1], names)
+    assert names["objective"](w=np.ones(2), z=np.array([3.0, 4.0]), lam=0.5) == 6.0
 
 
 def test_saving(run, tmp_path):

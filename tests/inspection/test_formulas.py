@@ -194,6 +194,16 @@ def test_the_meanings_given_in_words_are_cvxpys():
             np.log(1 / 8) / 4 + np.log(3 / 20) * 3 / 4,
         ),
         (cp.von_neumann_entr(X), -3 * np.log(3)),
+        (cp.geo_mean(cp.Constant([2.0, 3.0]), [1, 2]), (2 * 3**2) ** (1 / 3)),
+        (cp.log_det(X), np.log(3)),
+        (cp.prod(cp.Constant([2.0, 3.0])), 6),
+        (cp.cumsum(x), [1, 3, 3]),
+        (cp.cumprod(cp.Constant([2.0, 3.0])), [2, 6]),
+        (cp.cummax(x), [1, 2, 2]),
+        (cp.convolve([1.0, 10.0], cp.Constant([2.0, 3.0])), [2, 23, 30]),
+        (cp.kron(A, Y)[0, 2], 2 * 2),
+        (cp.diag(x)[1, 1], 2),
+        (cp.upper_tri(cp.Constant(np.arange(9.0).reshape(3, 3))), [1, 2, 5]),
     )
     for atom, value in given:
         np.testing.assert_allclose(atom.value, value, rtol=1e-6)

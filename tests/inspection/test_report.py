@@ -2,11 +2,21 @@
 
 import cvxpy as cp
 import pytest
+from cvxpy.atoms.affine.index import index, special_index
+from cvxpy.atoms.affine.wraps import Wrap
+from cvxpy.atoms.quad_form import SymbolicQuadForm
+from cvxpy.atoms.suppfunc import SuppFuncAtom
 
 from convexfs import show
 from convexfs.errors import InputError
+from convexfs.inspection.page import MEANINGS
+from convexfs.inspection.readers import FUNCTIONS, READERS
 from tests.inspection.zoo import ZOO
 from tests.solving import problems
+
+#: Functions that need no words, and wraps, which are not written.
+KNOWN = """abs asinh atanh ceil cos exp floor imag log logistic max maximum min minimum real sign
+sin sinh tan tanh trace And Not Or Xor"""
 
 
 def labelled():
@@ -66,7 +76,7 @@ def test_the_cone_program_has_the_size_solvers_see(name):
     form = show(problem).canonical
     assert not isinstance(form, str)
     assert form.A.shape == (form.b.size, form.q.size)
-    assert sum(size for _, size in form.cones) == form.b.size
+    assert sum(cone.rows.stop - cone.rows.start for cone in form.cones) == form.b.size
     assert sum(size for _, size in form.columns.values()) == form.q.size
     assert {variable.name() for variable in problem.variables()} <= set(form.columns)
 
@@ -94,8 +104,8 @@ def test_constraints_of_one_label_are_kept_apart():
 def test_every_part_has_its_rules():
     x = cp.Variable(name="x", pos=True)
     rules = show(cp.Problem(cp.Minimize(cp.sqrt(x)), [x >= 1])).part_rules
-    assert rules["objective"] == {"DCP": False, "DPP": False, "DQCP": True}
-    assert rules["0"] == {"DCP": True, "DPP": True, "DQCP": True}
+    assert rules["objective"] == {"DCP": False, "DPP": False, "DQCP": True, "DGP": True}
+    assert rules["0"] == {"DCP": True, "DPP": True, "DQCP": True, "DGP": True}
 
 
 def test_a_notebook_gets_mathematics():
@@ -108,8 +118,47 @@ def test_a_notebook_gets_mathematics():
     assert "norm2(w) &lt;= 1" in bundle["text/html"]
 
 
-def test_functions_that_need_words_get_them():
-    assert "entr(x) = -x log x" in str(show(ZOO["cp.sum(cp.entr(x))"]()))
+def test_functions_that_need_words_get_them_in_every_notation():
+    seen = show(ZOO["cp.sum(cp.entr(x))"]())
+    for written in (str(seen), seen.latex, seen.optidef, seen.mathml):
+        assert "entr(x) = -x log x" in written
+
+
+def atoms(kind=cp.atoms.atom.Atom):
+    for atom in kind.__subclasses__():
+        yield from atoms(atom)
+        if atom.__module__.startswith("cvxpy.") and not atom.__subclasses__():
+            yield atom
+
+
+def test_every_atom_of_cvxpy_is_defined_or_known_to_all():
+    written_otherwise = (*READERS, Wrap, index, special_index, SuppFuncAtom, SymbolicQuadForm)
+    for atom in atoms():
+        name = atom.__name__.removesuffix("Approx")
+        if not issubclass(atom, written_otherwise):
+            assert FUNCTIONS.get(name, name) in {*KNOWN.split(), *MEANINGS}, atom
+
+
+def test_a_geometric_program_is_convex_in_logarithms():
+    x, y = cp.Variable(name="x", pos=True), cp.Variable(name="y", pos=True)
+    seen = show(cp.Problem(cp.Minimize(x / y), [x * y >= 3, x + y <= 5]))
+    assert seen.rules["DGP"]
+    assert seen.reasons == []
+    assert seen.solvers["CLARABEL"] == "ready"
+    assert seen.solvers["OSQP"] == "cannot take EXP"
+    text = str(seen)
+    for words in (
+        "log-log affine; DCP no",
+        "needs        EXP, for the logarithms of its variables (a geometric program, DGP)",
+        "6 exponential cone",
+    ):
+        assert words in text
+    assert "not convex" not in text
+    broken = show(cp.Problem(cp.Minimize(x / y), [x * y >= 3, x + y >= 5]))
+    assert broken.reasons[-1] == (
+        "as a geometric program, constraint 1: x + y is no log-log concave expression, but the "
+        "larger side of an inequality must be one"
+    )
 
 
 @pytest.mark.parametrize("name", ZOO)

@@ -180,10 +180,32 @@ def test_an_option_that_changes_the_program_is_refused():
 
 def test_a_problem_that_is_not_convex_is_refused_with_the_reason():
     x = cp.Variable(name="x")
-    with pytest.raises(InputError, match=r"not convex .*objective .* is concave"):
+    with pytest.raises(InputError, match=r"not convex .*: objective: .* is concave, but what is"):
         solve(cp.Problem(cp.Minimize(cp.sqrt(x))))
-    with pytest.raises(InputError, match=r"not convex .*the constraint"):
+    with pytest.raises(
+        InputError, match=r"not convex .*: constraint 0: .* is convex, but the larg"
+    ):
         solve(cp.Problem(cp.Minimize(x), [cp.square(x) >= 1]))
+
+
+def test_an_error_shows_no_arrays():
+    x, A = cp.Variable(3, name="x"), np.arange(300.0).reshape(100, 3)
+    with pytest.raises(InputError) as error:
+        solve(cp.Problem(cp.Minimize(-cp.norm(A @ x + np.arange(100.0))), [x <= np.ones(3)]))
+    assert "norm(array(100, 3) @ x + array(100,), 2) is convex and has a neg" in str(error.value)
+    assert "\n" not in str(error.value)
+    long = sum(cp.sqrt(cp.sum(x[[0, 2]] * k)) for k in range(90))
+    with pytest.raises(InputError) as error:
+        solve(cp.Problem(cp.Minimize(cp.square(long))))
+    assert len(str(error.value)) < 900
+
+
+def test_a_geometric_program_is_not_called_wrong():
+    x, y = cp.Variable(name="x", pos=True), cp.Variable(name="y", pos=True)
+    with pytest.raises(InputError, match=r"a geometric program, .*solve\(gp=True\)"):
+        solve(cp.Problem(cp.Minimize(x / y), [x * y >= 3, x + y <= 5]))
+    with pytest.raises(InputError, match=r"as a geometric program, objective: -y has a minus sign"):
+        solve(cp.Problem(cp.Minimize(x * y - y)))
 
 
 def test_what_is_not_a_problem_is_refused():

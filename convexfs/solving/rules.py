@@ -9,39 +9,92 @@ from cvxpy import constraints
 from cvxpy.atoms.affine.add_expr import AddExpression
 from cvxpy.atoms.affine.affine_atom import AffAtom
 from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression, multiply
+from cvxpy.atoms.affine.unary_operators import NegExpression
 from cvxpy.utilities import scopes
 
 #: Writes an expression, or the name of its function alone.
 Describe = Callable[[Any], str]
+#: Letters of an expression in an error.
+LONGEST = 200
 
 
-def broken_rules(problem: cp.Problem, describe: Describe, dpp: bool = False) -> Iterator[str]:
+def why_not_convex(problem: cp.Problem) -> str:
+    """What keeps a problem from being convex by cvxpy's rules, in a sentence."""
+    if problem.is_dgp():
+        return "it is a geometric program, convex in logarithms: problem.solve(gp=True) solves it"
+    reasons = [*broken_rules(problem), *broken_log_log_rules(problem)]
+    if problem.is_dqcp():
+        reasons.append("but it is quasiconvex: problem.solve(qcp=True) bisects")
+    return "; ".join(reasons)
+
+
+def in_words(expression: Any) -> str:
+    """An expression as cvxpy prints it, with the shapes of its arrays instead of their entries."""
+    shapes = {
+        id(constant): cp.Constant(constant.value, name=f"array{constant.shape}")
+        for constant in expression.constants()
+        if constant.shape
+    }
+    words = str(expression.tree_copy(shapes)).replace("Approx(", "(")
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]} ..."
+
+
+def broken_rules(
+    problem: cp.Problem, describe: Describe = in_words, dpp: bool = False
+) -> Iterator[str]:
     """Every part that is not convex by cvxpy's rules, each with the reason.
 
     With `dpp`, parameters count as variables, as they do in parametrised programs.
     """
     with scopes.dpp_scope() if dpp else nullcontext():
-        maximised = isinstance(problem.objective, cp.Maximize)
-        if not problem.objective.is_dcp():
-            wanted = "concave" if maximised else "convex"
-            used = f"what is {'maximised' if maximised else 'minimised'}"
-            yield f"objective: {_why_not(problem.objective.expr, wanted, used, describe, dpp)}"
-        for position, constraint in enumerate(problem.constraints):
-            if not constraint.is_dcp():
-                key = constraint.label or position
-                yield f"constraint {key}: {_why_constraint_not(constraint, describe, dpp)}"
+        for key, part, asked in _parts(problem):
+            if part.is_dcp():
+                continue
+            wrong = next((each for each in asked if not _is(each[0], each[1])), None)
+            if wrong is not None:
+                yield f"{key}: {_why_not(*wrong, describe, dpp)}"
+            else:
+                such = "parameters" if dpp else "arguments"
+                yield f"{key}: cvxpy's rules admit no {type(part).__name__} of these {such}"
 
 
-def _why_constraint_not(constraint: Any, describe: Describe, dpp: bool) -> str:
-    for side, (wanted, used) in zip(constraint.args, _asked_of(constraint), strict=True):
-        if not _is(side, wanted):
-            return _why_not(side, wanted, used, describe, dpp)
-    such = "parameters" if dpp else "arguments"
-    return f"cvxpy's rules admit no {type(constraint).__name__} of these {such}"
+def broken_log_log_rules(problem: cp.Problem, describe: Describe = in_words) -> Iterator[str]:
+    """What keeps a problem in positive variables from being a geometric program (DGP)."""
+    if problem.is_dgp() or not all(leaf.is_pos() for leaf in problem.variables()):
+        return
+    for key, _, asked in _parts(problem):
+        for side, wanted, used in asked:
+            if not _is(side, f"log_log_{wanted}"):
+                why = _why_not_log_log(side, wanted, used, describe)
+                yield f"as a geometric program, {key}: {why}"
+                break
+
+
+def _why_not_log_log(expression: Any, wanted: str, used: str, describe: Describe) -> str:
+    if expression.is_log_log_convex() or expression.is_log_log_concave():
+        return f"{describe(expression)} is no log-log {wanted} expression, but {used} must be one"
+    expression = _innermost(
+        expression, lambda e: not (e.is_log_log_convex() or e.is_log_log_concave())
+    )
+    if isinstance(expression, NegExpression):
+        return f"{describe(expression)} has a minus sign"
+    if expression.is_constant():
+        return f"{describe(expression)} is not positive"
+    return f"{describe(expression)} is neither log-log convex nor log-log concave"
+
+
+def _parts(problem: cp.Problem) -> Iterator[tuple[str, Any, list[tuple[Any, str, str]]]]:
+    """Objective and constraints: the curvature each argument must have, and in which words."""
+    maximised = isinstance(problem.objective, cp.Maximize)
+    wanted = ("concave", "what is maximised") if maximised else ("convex", "what is minimised")
+    yield "objective", problem.objective, [(problem.objective.expr, *wanted)]
+    for position, constraint in enumerate(problem.constraints):
+        sides = zip(constraint.args, _asked_of(constraint), strict=True)
+        key = f"constraint {constraint.label or position}"
+        yield key, constraint, [(side, *asked) for side, asked in sides]
 
 
 def _asked_of(constraint: Any) -> list[tuple[str, str]]:
-    """The curvature each argument must have, and in which words that is asked for."""
     match constraint:
         case constraints.Inequality():
             larger = ("concave", "the larger side of an inequality")
@@ -59,9 +112,10 @@ def _asked_of(constraint: Any) -> list[tuple[str, str]]:
 
 def curvature(expression: Any) -> str:
     """The curvature in a word or two."""
-    for name in ("constant", "affine", "convex", "concave"):
+    plain = ("constant", "affine", "convex", "concave")
+    for name in (*plain, *(f"log_log_{name}" for name in plain[1:])):
         if _is(expression, name):
-            return name
+            return name.replace("log_log_", "log-log ")
     return "neither convex nor concave"
 
 
@@ -75,17 +129,16 @@ def _unknown(expression: Any) -> bool:
 
 def _why_not(expression: Any, wanted: str, used: str, describe: Describe, dpp: bool) -> str:
     if _unknown(expression):
-        return _broken(_innermost_unknown(expression), describe, dpp)
+        return _broken(_innermost(expression, _unknown), describe, dpp)
     part, flipped = _wrong_part(expression, wanted)
     turned = " and has a negative sign" if flipped else ""
     return f"{describe(part)} is {curvature(part)}{turned}, but {used} must be {wanted}"
 
 
-def _innermost_unknown(expression: Any) -> Any:
-    for arg in _arguments(expression):
-        if _unknown(arg):
-            return _innermost_unknown(arg)
-    return expression
+def _innermost(expression: Any, is_bad: Callable[[Any], bool]) -> Any:
+    """The first bad part that has no bad part itself."""
+    bad = next((arg for arg in _arguments(expression) if is_bad(arg)), None)
+    return expression if bad is None else _innermost(bad, is_bad)
 
 
 def _arguments(expression: Any) -> list[Any]:

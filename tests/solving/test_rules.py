@@ -107,7 +107,7 @@ def test_what_is_convex_but_not_parametrised_is_told_why():
     x, t = cp.Variable(3, name="x"), cp.Variable(name="t")
     rows = [t >= 1 / a, cp.quad_form(x, P) <= 1]
     seen = show(cp.Problem(cp.Minimize(a * b * t), rows))
-    assert seen.rules == {"DCP": True, "DPP": False, "DQCP": True}
+    assert seen.rules == {"DCP": True, "DPP": False, "DQCP": True, "DGP": False}
     assert seen.reasons == [
         "objective: a b is a product of two expressions that both contain variables or "
         "parameters: make the product of the parameters a parameter of its own",

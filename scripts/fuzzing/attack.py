@@ -79,12 +79,17 @@ def pick(rng: np.random.Generator, options: Any) -> Any:
 def one_line(error: BaseException | str) -> str:
     """Class and text of an error, short enough for a table."""
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    return " ".join(text.split())[:200]
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(printable.split())[:200]
 
 
 def cause_of(error: BaseException) -> str:
-    """Where an error came from and what it says, numbers left out: equal causes are counted."""
-    return f"{place_of(error)} {re.sub('[0-9]+', '0', one_line(error))}"
+    """Where an error came from and what it says, but for numbers and what it quotes.
+
+    So one cause has one line, which can be counted.
+    """
+    said = re.sub("'[^']*'|\"[^\"]*\"|'.*$", "'…'", one_line(error))
+    return f"{place_of(error)} {re.sub('[0-9]+', '0', said)}"
 
 
 def place_of(error: BaseException) -> str:

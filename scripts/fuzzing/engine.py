@@ -23,6 +23,8 @@ HANG_CPU_SECONDS, HANG_SECONDS = 20.0, 60.0
 ADDRESS_SPACE = 6 * 2**30
 #: Reproducers written of one cause; the others are only counted.
 KEPT_OF_ONE_CAUSE = 3
+#: What a failure of an attack itself is called.
+OWN_FAULT = "this script"
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def _with_losses(ended: pool.Outcome[Ticket]) -> Verdict:
     if lost:
         return Verdict("died", (Failure("crash", lost[-1].failure),))
     if verdict is None:
-        return Verdict("broken", (Failure("this script", one_line(ended.failure)),))
+        return Verdict("broken", (Failure(OWN_FAULT, one_line(ended.failure)),))
     if (ended.attempts[-1].cpu_seconds or 0.0) > HANG_CPU_SECONDS:
         late = Failure("hang", f"over {HANG_CPU_SECONDS:g} s of processor time")
         return Verdict("late", (*verdict.failures, late), verdict.tally)
@@ -128,12 +130,16 @@ class Reproducers:
         kept = [self._kept[ticket.attack, failure] for failure in verdict.failures]
         if min(kept, default=KEPT_OF_ONE_CAUSE + 1) > KEPT_OF_ONE_CAUSE:
             return
-        attack, first = self._attacks[ticket.attack], verdict.failures[0]
-        case = attack.make(generator(ticket.seed, ticket.attack, ticket.number))
-        kind = re.sub(r"\W+", "-", first.kind)
+        files = {} if verdict.failures[0].kind == OWN_FAULT else self._files(ticket)
+        kind = re.sub(r"\W+", "-", verdict.failures[0].kind)
         home = self._folder / f"{ticket.attack}-{ticket.seed}-{ticket.number}-{kind}"
         home.mkdir(parents=True, exist_ok=True)
         notes = "".join(f"{failure.kind}: {failure.cause}\n" for failure in verdict.failures)
-        files = {**attack.reproducer(case), **verdict.evidence, "FAILED.txt": notes.encode()}
-        for name, content in files.items():
+        for name, content in {**files, **verdict.evidence, "FAILED.txt": notes.encode()}.items():
             (home / name).write_bytes(content)
+
+    def _files(self, ticket: Ticket) -> Mapping[str, bytes]:
+        attack = self._attacks[ticket.attack]
+        return attack.reproducer(
+            attack.make(generator(ticket.seed, ticket.attack, ticket.number))
+        )

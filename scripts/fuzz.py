@@ -18,7 +18,7 @@ from pathlib import Path
 for _of in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ.setdefault(f"{_of}_NUM_THREADS", "1")
 
-from fuzzing import arrays, commands, files
+from fuzzing import arrays, commands, files, invariances
 from fuzzing.attack import Attack
 from fuzzing.engine import Counts, Reproducers, schedule, until, verdicts
 from fuzzing.tables import counts_table, failures_table, progress_line, tally_table
@@ -27,6 +27,7 @@ ATTACKS: dict[str, Attack] = {
     "arrays": arrays.ATTACK,
     "files": files.ATTACK,
     "commands": commands.ATTACK,
+    "invariances": invariances.ATTACK,
 }
 SECONDS_BETWEEN_LINES = 10.0
 

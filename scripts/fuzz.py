@@ -8,17 +8,12 @@ anything failed, 0 otherwise; Ctrl-C ends it early, with the counts so far.
 """
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-# One thread each: cases run beside each other, and forked children must not wait for threads.
-for _of in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
-    os.environ.setdefault(f"{_of}_NUM_THREADS", "1")
-
-from fuzzing import arrays, commands, files, invariances
+from fuzzing import arrays, certificates, commands, files, invariances, kills
 from fuzzing.attack import Attack
 from fuzzing.engine import Counts, Reproducers, schedule, until, verdicts
 from fuzzing.tables import counts_table, failures_table, progress_line, tally_table
@@ -28,6 +23,8 @@ ATTACKS: dict[str, Attack] = {
     "files": files.ATTACK,
     "commands": commands.ATTACK,
     "invariances": invariances.ATTACK,
+    "certify": certificates.ATTACK,
+    "kills": kills.ATTACK,
 }
 SECONDS_BETWEEN_LINES = 10.0
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 #: More than this beyond what a process held before a case is too much.
-MEMORY_LIMIT_MB = 1500.0
+MEMORY_LIMIT_MB = 600.0
 
 
 @dataclass(frozen=True)

@@ -45,19 +45,21 @@ def build(z, cap):
 }
 #: Words that a command line may hold, right or wrong.
 WORDS = ["data.csv", "plain.py", "capped.py", "run", "iris", "relief", "logo", "lfe", "nosuch", "."]
-WORDS += ["spiral:n=20", "spiral:n=1e300", "spiral:n=1e9", "spiral:n=-3", "spiral:noise=nan", "data:x"]
-WORDS += ["data:../x", "data:" + "a" * 300, "twonorm:n=10,noise=2,seed=1", "twonorm:,,=", ":", ""]
-WORDS += ["a" * 5000, "\x1b[31mred", "new\nline", "[bold]", "\udcff", "-", "--", "/dev/null", "/"]
-VALUES = ["0", "1", "2", "-1", "1e-6", "nan", "inf", "9" * 400, "1e999", "a", "", "None", "[1,2]"]
-VALUES += ["{}", "1" * 5000, "\x1b[31m", "(" * 500, "0x10", "1,2", "1e-6,1e-8", "CLARABEL", "relief"]
+WORDS += ["spiral:n=20", "spiral:n=1e300", "spiral:n=1e9", "spiral:n=-3", "spiral:noise=nan"]
+WORDS += ["data:x", "data:../x"]
+WORDS += ["data:" + "a" * 300, "twonorm:n=10,noise=2,seed=1", "twonorm:,,=", ":", "", "a" * 5000]
+WORDS += ["\x1b[31mred", "new\nline", "[bold]", "\udcff", "-", "--", "/dev/null", "/"]
+VALUES = ["0", "1", "2", "-1", "1e-6", "nan", "inf", "1e999", "a", "None", "[1,2]", "{}", "0x10"]
+VALUES += ["1,2", "1e-6,1e-8", "CLARABEL", "relief"]
+VALUES += ["", "9" * 400, "1" * 5000, "\x1b[31m", "(" * 500]
 OPTIONS = {
-    "select": ["--target", "--drop", "--data", "--method", "--solver", "--set", "--top", "--scale"]
-    + ["--seed", "--out", "--plot", "--json"],
-    "show": ["--on", "--target", "--data", "--latex", "--mathml", "--save"],
-    "solve": ["--out", "--tol", "--time-limit", "--seed", "--data", "--retry-failed", "--executor"],
-    "compare": ["--solvers", "--tol", "--no-default", "--seed", "--data", "--out"],
-    "report": ["--out", "--data", "--png"],
-    "export": ["--to"],
+    "select": "--target --drop --data --method --solver --set --top --scale --seed --out --plot "
+    "--json",
+    "show": "--on --target --data --latex --mathml --save",
+    "solve": "--out --tol --time-limit --seed --data --retry-failed --executor",
+    "compare": "--solvers --tol --no-default --seed --data --out",
+    "report": "--out --data --png",
+    "export": "--to",
 }
 SETTINGS = ["n_neighbors", "sigma", "lam", "n_jobs", "verbose", "betas", "gamma", "solver_tol"]
 SETTINGS += ["n_features_to_select", "solver_options", "random_state", "nosuch", ""]
@@ -80,7 +82,7 @@ def _senseless(rng: np.random.Generator) -> Case:
     words = [command, *QUICK.get(command, [])]
     words += [pick(rng, WORDS) for _ in range(pick(rng, [0, 1, 1, 1, 1, 2]))]
     for _ in range(int(rng.integers(3))):
-        option = pick(rng, OPTIONS.get(command, ["--help", "--nosuch"]))
+        option = pick(rng, OPTIONS.get(command, "--help --nosuch").split())
         words.append(option)
         if option == "--set":
             words.append(f"{pick(rng, SETTINGS)}={pick(rng, VALUES)}")
@@ -115,14 +117,15 @@ def _damaged_problem(rng: np.random.Generator) -> Case:
     return Case((*line, *QUICK.get(line[0], [])), {"data.csv": DATA, **PROBLEMS, name: content})
 
 
+#: Commands that open a store.
+READERS = ["export run --to out.csv", "export run --to out.parquet", "report run"]
+READERS += ["solve plain.py --out run --jobs 1"]
+
+
 def _damaged_store(rng: np.random.Generator) -> Case:
     """A store that was damaged byte by byte, or by somebody who knows SQL."""
     content = damaged(rng, store()) if rng.random() < 0.4 else _rewritten(rng)
-    line = pick(
-        rng,
-        [["export", "run", "--to", "out.csv"], ["export", "run", "--to", "out.parquet"]]
-        + [["report", "run"], ["solve", "plain.py", "--out", "run", "--jobs", "1"]],
-    )
+    line = pick(rng, READERS).split()
     spy = f"open({SENTINEL!r}, 'w').close()\nMETHOD = 'relief'\nDATA = ['data.csv']\n"
     files = {"data.csv": DATA, **PROBLEMS, "run/results.sqlite": content, "spy.py": spy.encode()}
     return Case(tuple(line), files)
@@ -148,8 +151,9 @@ def _rewritten(rng: np.random.Generator) -> bytes:
 def _change(
     rng: np.random.Generator, db: sqlite3.Connection, change: str, table: str, column: str
 ) -> None:
-    values = [None, "text", "\x1b[31m", "{", "[]", '{"a": NaN}', 1e308, float("inf"), -1, 2**62, b"x"]
-    values += [piece.decode(errors="replace") for piece in PIECES[:20]] + ["", 0, "spy.py", "CLARABEL"]
+    values = [None, "text", "\x1b[31m", "{", "[]", '{"a": NaN}', 1e308, float("inf"), -1, 2**62]
+    values += [piece.decode(errors="replace") for piece in PIECES[:20]]
+    values += ["", 0, b"x", "spy.py", "CLARABEL"]
     if change == "cell":
         some = pick(rng, ["", f" WHERE rowid = {rng.integers(1, 5)}"])
         db.execute(f'UPDATE {table} SET "{column}" = ?{some}', (pick(rng, values),))

@@ -4,9 +4,11 @@ import os
 import re
 import resource
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import current_process
@@ -76,12 +78,26 @@ def verdicts(
     attacks: Mapping[str, Attack], tickets: Iterator[Ticket]
 ) -> Iterator[tuple[Ticket, Verdict]]:
     """Try every ticket in a process that can be lost without losing the others."""
-    for attack in attacks.values():
-        attack.warm()
     jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     work = partial(_tried, attacks)
-    for ended in pool.run(tickets, work, jobs=jobs, time_limit=HANG_SECONDS, setup=_be_careful):
-        yield ended.task, _with_losses(ended)
+    with _one_temporary_folder():
+        for attack in attacks.values():
+            attack.warm()
+        ends = pool.run(tickets, work, jobs=jobs, time_limit=HANG_SECONDS, setup=_be_careful)
+        for ended in ends:
+            yield ended.task, _with_losses(ended)
+
+
+@contextmanager
+def _one_temporary_folder() -> Iterator[None]:
+    """Have all temporary files in one folder, so that those of lost processes go too."""
+    before = tempfile.tempdir
+    with tempfile.TemporaryDirectory(prefix="fuzz-", ignore_cleanup_errors=True) as folder:
+        tempfile.tempdir = folder
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
 
 
 def _tried(attacks: Mapping[str, Attack], ticket: Ticket) -> Verdict:
@@ -140,6 +156,4 @@ class Reproducers:
 
     def _files(self, ticket: Ticket) -> Mapping[str, bytes]:
         attack = self._attacks[ticket.attack]
-        return attack.reproducer(
-            attack.make(generator(ticket.seed, ticket.attack, ticket.number))
-        )
+        return attack.reproducer(attack.make(generator(ticket.seed, ticket.attack, ticket.number)))

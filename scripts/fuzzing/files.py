@@ -16,14 +16,17 @@ from convexfs.errors import ConvexfsError
 from . import command_line
 from .arrays import finite, quiet
 from .attack import Attack, Failure, PeakMemory, Verdict, cause_of, pick
+from .bombs import BOMBS
 from .mutations import PIECES, damaged
 
 #: Methods that take milliseconds, so that the file is what is tried.
 METHODS = ["relief", "ks", "fisher-markov", "pca", "simba", "irelief", "lfe", "mrmr", "lmba"]
+#: Bombs take a second each.
+BOMB_SHARE = 0.003
 #: Names that a terminal, a shell or a file system may take amiss; %s is the suffix.
 NAMES = ["data%s"] * 12 + [
-    "two words%s", "new\nline%s", "\x1b[31mred%s", "-dash%s", "é\u202e%s", "\udcff%s", "a" * 200 + "%s",
-    "[bold]%s", "%%s%s", "iris%s", "spiral:n=3%s", "{0}%s", "'quoted\"%s", "sub/data%s",
+    "two words%s", "new\nline%s", "\x1b[31mred%s", "-dash%s", "é\u202e%s", "\udcff%s", "sub/data%s",
+    "[bold]%s", "%%s%s", "iris%s", "spiral:n=3%s", "{0}%s", "'quoted\"%s", "a" * 200 + "%s",
 ]  # fmt: skip
 
 
@@ -38,6 +41,10 @@ class Case:
 
 
 def make(rng: np.random.Generator) -> Case:
+    if rng.random() < BOMB_SHARE:
+        name = pick(rng, BOMBS)
+        words = ("select", name, "--method", "ks", "--read-limit", "100MB")
+        return Case(name, BOMBS[name](), None, words)
     suffix = pick(rng, FORMATS)
     content = FORMATS[suffix](rng)
     name = pick(rng, NAMES) % suffix
@@ -93,7 +100,7 @@ def _parquet(rng: np.random.Generator) -> bytes:
 
 def _arff(rng: np.random.Generator) -> bytes:
     frame = _frame(rng)
-    kinds = {name: "numeric" for name in frame} | {frame.columns[-1]: "{a,b,c}"}
+    kinds = dict.fromkeys(frame, "numeric") | {frame.columns[-1]: "{a,b,c}"}
     head = "".join(f"@attribute {name} {kind}\n" for name, kind in kinds.items())
     text = f"@relation r\n{head}@data\n{frame.to_csv(index=False, header=False)}"
     return damaged(rng, text.encode())

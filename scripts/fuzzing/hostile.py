@@ -182,8 +182,7 @@ WORDS = {
     "metric": ["manhattan", "sqeuclidean"],
     "utility": ["linear", "sigmoid"],
     "algorithm": ["certified", "paper"],
-    "form": ["closed", "trace", "row-sparse", "simplex", "box", "gradient"]
-    + ["compactness", "linear", "bisection", "exact"],
+    "form": ["closed", "trace", "simplex", "box", "gradient", "linear", "bisection", "exact"],
     "rounding": ["enumerate", "random"],
     "sigma_init": ["feasible", "literal"],
     "impurity": ["normalised", "raw"],

@@ -108,7 +108,11 @@ def make(rng: np.random.Generator) -> Case:
 def sample(seed: int) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
     """Samples that float32 holds exactly: two features of the class, and noise."""
     rng = np.random.default_rng(seed)
-    rows, columns, classes = int(rng.integers(12, 30)), int(rng.integers(3, 8)), pick(rng, [2, 2, 3])
+    rows, columns, classes = (
+        int(rng.integers(12, 30)),
+        int(rng.integers(3, 8)),
+        pick(rng, [2, 2, 3]),
+    )
     y = np.arange(rows) % classes
     X = rng.normal(size=(rows, columns)) + 2.0 * y[:, None] * (np.arange(columns) < 2)
     return X.astype(np.float32).astype(np.float64), y, rng

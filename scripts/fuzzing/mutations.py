@@ -8,12 +8,12 @@ from .attack import pick
 
 #: Pieces that parsers stumble over.
 PIECES = [
-    b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\x1b[31m", b"\x1b]0;title\x07", b"\x9b31m", b"\xc2\x9b",
+    b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\x1b[31m", b"\x1b]0;title\x07", b"\x9b31m",
     b"\r", b"\r\n", b"\n", b"\n\n\n", b'"', b"'", b",", b";", b"\t", b":", b"%", b"@", b"#", b"{}",
     b"nan", b"NaN", b"inf", b"-inf", b"1e999", b"1e308", b"-1e-400", b"0x10", b"1_000", b"1,5",
     b"NA", b"n/d", b"null", b"None", b"True", b"?", b"-", b"", b" ", b"9" * 400, b"1" * 5000,
-    b"[bold]x[/bold]", b"[/]", b"<script>alert(1)</script>", "é\u202e\u2028".encode(), b"\\", b"../x",
-    b"$(touch x)", b"=1+1", b"2020-01-01",
+    b"[bold]x[/bold]", b"[/]", b"<script>alert(1)</script>", "é\u202e\u2028".encode(), b"\\",
+    b"\xc2\x9b", b"../x", b"$(touch x)", b"=1+1", b"2020-01-01",
 ]  # fmt: skip
 NUMBER = re.compile(rb"-?\d+(\.\d+)?")
 

@@ -37,9 +37,18 @@ def tally_table(name: str, tally: Counter[tuple[str, str]]) -> str:
     columns = sorted({column for _, column in tally})
     rows = [
         (row, *(str(tally[row, column]) for column in columns))
-        for row in sorted({row for row, _ in tally})
+        for row in sorted({row for row, _ in tally}, key=_natural)
     ]
     return _aligned([(name, *columns), *rows])
+
+
+def _natural(row: str) -> tuple[str, float]:
+    """Order rows that end in a number by the number."""
+    head, _, tail = row.rpartition(" ")
+    try:
+        return head, float(tail)
+    except ValueError:
+        return row, 0.0
 
 
 def _aligned(rows: list[tuple[str, ...]]) -> str:

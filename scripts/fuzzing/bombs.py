@@ -15,15 +15,19 @@ BYTES = 2**30
 BLOCK = 2**24
 
 
+def _packed(content: bytes) -> bytes:
+    return gzip.compress(content, mtime=0)
+
+
 @functools.cache
 def many_rows() -> bytes:
     rows = b"1,a\n2,b\n" * (BLOCK // 8)
-    return gzip.compress(b"f0,y\n") + gzip.compress(rows) * (BYTES // BLOCK)
+    return _packed(b"f0,y\n") + _packed(rows) * (BYTES // BLOCK)
 
 
 @functools.cache
 def one_long_line() -> bytes:
-    return gzip.compress(b"f0,y\n") + gzip.compress(b"0" * BLOCK) * (BYTES // BLOCK)
+    return _packed(b"f0,y\n") + _packed(b"0" * BLOCK) * (BYTES // BLOCK)
 
 
 @functools.cache
@@ -35,8 +39,10 @@ def zeros() -> bytes:
     labels = io.BytesIO()
     np.save(labels, np.arange(8) % 2)
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr("y.npy", labels.getvalue())
-        with archive.open("X.npy", "w", force_zip64=True) as member:
+        archive.writestr(zipfile.ZipInfo("y.npy"), labels.getvalue())
+        inside = zipfile.ZipInfo("X.npy")
+        inside.compress_type = zipfile.ZIP_DEFLATED
+        with archive.open(inside, "w", force_zip64=True) as member:
             member.write(header.getvalue())
             for _ in range(BYTES // BLOCK):
                 member.write(bytes(BLOCK))

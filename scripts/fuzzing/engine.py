@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from multiprocessing import current_process
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def schedule(attacks: Mapping[str, Attack], seed: int, cases: int | None) -> Ite
 
 def until(deadline: float, tickets: Iterator[Ticket]) -> Iterator[Ticket]:
     """The tickets that are taken before a moment of ``time.monotonic``."""
-    return (ticket for ticket in tickets if time.monotonic() < deadline)
+    return takewhile(lambda ticket: time.monotonic() < deadline, tickets)
 
 
 def verdicts(

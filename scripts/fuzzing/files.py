@@ -45,8 +45,8 @@ def make(rng: np.random.Generator) -> Case:
         name = pick(rng, BOMBS)
         words = ("select", name, "--method", "ks", "--read-limit", "100MB")
         return Case(name, BOMBS[name](), None, words)
-    suffix = pick(rng, FORMATS)
-    content = FORMATS[suffix](rng)
+    suffix = pick(rng, UNKNOWN if rng.random() < 0.03 else FORMATS)
+    content = FORMATS.get(suffix, _noise)(rng)
     name = pick(rng, NAMES) % suffix
     target = pick(rng, [None] * 6 + ["y", "f0", "nosuch", ""])
     if rng.random() < 0.5:
@@ -141,7 +141,8 @@ def _npz(rng: np.random.Generator) -> bytes:
                 inside = damaged(rng, inside)
             elif rng.random() < 0.1:
                 inside = _with_shape(inside, pick(rng, HUGE_SHAPES))
-            archive.writestr(f"{name}.npy", inside)
+            # The time of day would make another file of the same case.
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), inside)
     return damaged(rng, content.getvalue()) if rng.random() < 0.3 else content.getvalue()
 
 
@@ -159,7 +160,8 @@ def _with_shape(member: bytes, shape: str) -> bytes:
 def _mat(rng: np.random.Generator) -> bytes:
     content = io.BytesIO()
     savemat(content, _arrays(rng), do_compression=bool(rng.random() < 0.3))
-    return damaged(rng, content.getvalue())
+    # The first bytes tell the time, which would make another file of the same case.
+    return damaged(rng, b"MATLAB 5.0 MAT-file".ljust(116) + content.getvalue()[116:])
 
 
 def _libsvm(rng: np.random.Generator) -> bytes:
@@ -189,10 +191,10 @@ FORMATS: dict[str, Callable[[np.random.Generator], bytes]] = {
     ".mat": _mat,
     ".libsvm": _libsvm,
     ".svmlight": _libsvm,
-    ".svm": _noise,
-    ".npy": _noise,
-    "": _separated(","),
+    ".svm": _libsvm,
 }
+#: Suffixes of no format that can be read.
+UNKNOWN = [".npy", "", ".", ".csv.zip"]
 
 
 def judge(case: Case) -> Verdict:

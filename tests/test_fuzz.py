@@ -80,11 +80,14 @@ def test_an_estimator_that_breaks_a_promise_is_caught(monkeypatch, told, kinds):
 
 
 def test_hangs_deaths_and_faults_cost_their_own_case_only(monkeypatch):
-    monkeypatch.setattr("fuzzing.engine.HANG_SECONDS", 1.0)
+    monkeypatch.setattr("fuzzing.engine.HANG_SECONDS", 5.0)
+    monkeypatch.setattr("fuzzing.engine.HANG_CPU_SECONDS", 0.5)
 
     def judge(number):
         if number == 1:
             time.sleep(1000)
+        while number == 2:
+            np.ones(3).sum()
         if number == 3:
             os._exit(3)
         if number == 5:
@@ -95,9 +98,10 @@ def test_hangs_deaths_and_faults_cost_their_own_case_only(monkeypatch):
     tickets = (Ticket("odd", 1, number) for number in range(7))
     found = {ticket.number: verdict for ticket, verdict in verdicts({"odd": attack}, tickets)}
     assert {number: found[number].outcome for number in found} == {
-        0: "well", 1: "hung", 2: "well", 3: "died", 4: "well", 5: "broken", 6: "well",
+        0: "well", 1: "hung", 2: "hung", 3: "died", 4: "well", 5: "broken", 6: "well",
     }  # fmt: skip
-    assert found[1].failures[0].kind == "hang"
+    assert found[1].failures == (Failure("hang", "over 5 s"),)
+    assert found[2].failures == (Failure("hang", "over 0.5 s of processor time"),)
     assert found[3].failures == (Failure("crash", "WorkerDied: exit code 3"),)
     assert "in the attack itself" in found[5].failures[0].cause
 

@@ -26,6 +26,10 @@ class Failure:
     cause: str
 
 
+class Hung(BaseException):
+    """A case has had the processor for too long; no handler of ordinary errors stops this."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """How a case ended.

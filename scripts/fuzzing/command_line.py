@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .attack import Failure, PeakMemory, Verdict, cause_of
+from .attack import Failure, Hung, PeakMemory, Verdict, cause_of
 
 TRACEBACK = "Traceback (most recent call last)"
 #: Control characters other than line feed and tab, those of 8 bits included.
@@ -80,7 +80,7 @@ def _run_here(words: tuple[str, ...]) -> Ended:
         try:
             code = main(list(words))
         except BaseException as escaped:
-            if isinstance(escaped, KeyboardInterrupt):
+            if isinstance(escaped, KeyboardInterrupt | Hung):
                 raise
             raised = escaped
     return Ended(code, out.getvalue().decode(), error.getvalue().decode(), raised)

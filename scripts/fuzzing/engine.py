@@ -3,6 +3,7 @@
 import os
 import re
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -17,11 +18,11 @@ from pathlib import Path
 
 from convexfs.batch import pool
 
-from .attack import Attack, Failure, Verdict, generator, one_line
+from .attack import Attack, Failure, Hung, Verdict, generator, one_line
 
-#: A case over this much processor time, or this much time on the wall, hangs. The wall's
-#: allowance is longer: a busy machine is no fault of the case.
-HANG_CPU_SECONDS, HANG_SECONDS = 20.0, 60.0
+#: A case over this much processor time hangs; so does one over so much time on the wall, which
+#: is longer because a busy machine is no fault of the case.
+HANG_CPU_SECONDS, HANG_SECONDS = 20.0, 120.0
 #: No case may take more of the machine than this beyond what a worker holds at its start.
 ADDRESS_SPACE = 6 * 2**30
 #: Reproducers written of one cause; the others are only counted.
@@ -103,7 +104,19 @@ def _one_temporary_folder() -> Iterator[None]:
 
 def _tried(attacks: Mapping[str, Attack], ticket: Ticket) -> Verdict:
     attack = attacks[ticket.attack]
-    return attack.judge(attack.make(generator(ticket.seed, ticket.attack, ticket.number)))
+    case = attack.make(generator(ticket.seed, ticket.attack, ticket.number))
+    signal.setitimer(signal.ITIMER_PROF, HANG_CPU_SECONDS)
+    try:
+        return attack.judge(case)
+    except Hung:
+        late = Failure("hang", f"over {HANG_CPU_SECONDS:g} s of processor time")
+        return Verdict("hung", (late,))
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+
+
+def _hang(*_: object) -> None:
+    raise Hung
 
 
 def _be_careful() -> None:
@@ -114,6 +127,7 @@ def _be_careful() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
         # Linux then ends this process, not another, if memory runs out after all.
         Path("/proc/self/oom_score_adj").write_text("1000")
+    signal.signal(signal.SIGPROF, _hang)
     # A daemon may have no children, but a fit in two processes is one of the cases.
     current_process()._config["daemon"] = False  # type: ignore[attr-defined]
 
@@ -128,9 +142,6 @@ def _with_losses(ended: pool.Outcome[Ticket]) -> Verdict:
         return Verdict("died", (Failure("crash", lost[-1].failure),))
     if verdict is None:
         return Verdict("broken", (Failure(OWN_FAULT, one_line(ended.failure)),))
-    if (ended.attempts[-1].cpu_seconds or 0.0) > HANG_CPU_SECONDS:
-        late = Failure("hang", f"over {HANG_CPU_SECONDS:g} s of processor time")
-        return Verdict("late", (*verdict.failures, late), verdict.tally)
     return verdict
 
 

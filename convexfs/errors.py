@@ -7,6 +7,7 @@ The command line prints it and exits with code 2; Python callers catch
 
 import difflib
 import math
+import sys
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -71,8 +72,8 @@ def check_number(
     """
     kinds: Any = Integral if whole else Real
     is_number = isinstance(value, kinds) and not isinstance(value, bool)
-    # Not math.isfinite: an integer may be too large for a float.
-    is_number = is_number and -math.inf < value < math.inf
+    # Not math.isfinite, for which an integer may be too large; what is no count must be a float.
+    is_number = is_number and abs(value) <= (math.inf if whole else sys.float_info.max)
     if is_number and (low < value < high if open_ends else low <= value <= high):
         return
     kind = "a whole number" if whole else "a number"

@@ -40,6 +40,8 @@ def test_integers_too_large_for_a_float_are_compared_all_the_same():
     check_number("k", 10**400, 1, whole=True)
     with pytest.raises(InputError, match="k must be a whole number at most 9, not 1000"):
         check_number("k", 10**400, high=9, whole=True)
+    with pytest.raises(InputError, match="share must be a number of at least 0, not 1000"):
+        check_number("share", 10**400, 0)
 
 
 def test_choices():

@@ -37,13 +37,14 @@ class NotNumbers(InputError, TypeError):
 class CheckedEstimator(BaseEstimator):
     """Base of all estimators: samples, classes and common parameters are checked in one way.
 
-    A subclass has ``solver_options``, ``n_jobs``, ``random_state`` and ``verbose`` among its
-    parameters.
+    A subclass has ``solver``, ``solver_options``, ``n_jobs``, ``random_state`` and ``verbose``
+    among its parameters.
     """
 
     #: What `fit` wants samples to be, as scikit-learn's validation takes it.
     _layout: ClassVar[dict[str, Any]] = {"dtype": np.float64, "order": "C"}
 
+    solver: str
     solver_options: Mapping[str, Any] | None
     n_jobs: int | None
     verbose: int
@@ -89,6 +90,8 @@ class CheckedEstimator(BaseEstimator):
 
     def _check_parameters(self, n_features: int) -> None:
         """Raise for what all estimators have; each method checks its own."""
+        if not isinstance(self.solver, str):
+            raise InputError(f"solver must be a name such as 'CLARABEL', not {self.solver!r}")
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, -_MOST_JOBS, _MOST_JOBS, whole=True)
             if self.n_jobs == 0:

@@ -95,12 +95,12 @@ class Simba(WeightSelector):
 
     def fit(self, X: Any, y: Any) -> "Simba":
         """Weigh the features of `X` by the classes `y`."""
+        X, codes = self._checked(X, y)
         if self.solver not in ("auto", "native"):
             raise InputError(
                 "simba climbs a utility that is not convex, which no solver can do for it: "
                 f"leave the solver {self.solver!r} out"
             )
-        X, codes = self._checked(X, y)
         result = simba(
             X,
             codes,

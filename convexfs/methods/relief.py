@@ -114,7 +114,7 @@ def relief_problem(
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """The numeric half: what the formulation's ``build`` takes, as arrays and numbers."""
     check_number("l1, a share of the largest margin,", l1, 0, 1)
-    check_number("n_epochs", n_epochs, 1, whole=True)
+    check_number("n_epochs", n_epochs, 1, 1_000_000, whole=True)
     if not isinstance(online, bool | np.bool_):
         raise InputError(f"online must be True or False, not {online!r}")
     neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)

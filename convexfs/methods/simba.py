@@ -14,6 +14,8 @@ from convexfs.methods.step import NATIVE
 from convexfs.solution import Certificate, Solution
 
 UTILITIES = ("linear", "sigmoid")
+#: More starts or visits than this are a slip of the pen.
+MOST_ROUNDS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,8 @@ def simba(
         taken only if all end so, and with a warning.
     """
     check_choice("utility", utility, UTILITIES)
-    check_number("n_starts", n_starts, 1, whole=True)
-    check_number("n_epochs", n_epochs, 1, whole=True)
+    check_number("n_starts", n_starts, 1, MOST_ROUNDS, whole=True)
+    check_number("n_epochs", n_epochs, 1, MOST_ROUNDS, whole=True)
     if np.bincount(codes).max() < 2:
         raise InputError("no class has two samples, so none has a hit: check the target column")
     began, rng = time.perf_counter(), np.random.default_rng(seed)

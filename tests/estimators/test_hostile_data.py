@@ -194,6 +194,7 @@ def test_arrays_of_dates_are_not_numbers(model):
         ({"verbose": "a"}, "verbose"),
         ({"solver_options": 3}, "solver_options"),
         ({"n_jobs": 10**400}, "n_jobs"),
+        ({"solver": None}, "solver must be a name"),
     ],
 )
 def test_parameters_all_have(model, setting, message):
@@ -218,7 +219,7 @@ def test_queries_are_checked_as_samples_are(model, value, message):
     answer = model.transform if isinstance(model, LFE) else model.predict
     with pytest.raises(InputError, match=message):
         answer(queries)
-    answer(np.zeros((2, 4)) + [[0], [1e-70]])  # near each other, which is no matter
+    answer(np.full((2, 4), [[0.0], [1e-70]]))  # near each other, which is no matter
 
 
 def test_ties_and_duplicate_samples_leave_every_answer_finite():
@@ -269,9 +270,21 @@ def test_a_search_that_loses_all_weight_says_so():
     assert model.weights_.tolist() == [0.0]
 
 
-def test_a_count_of_betas_has_an_end():
-    with pytest.raises(InputError, match="betas, when it is a count, must be"):
-        LLFS(betas=2**63).fit(X, Y)
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (LLFS(betas=2**63), "betas, when it is a count,"),
+        (Simba(n_starts=2**63), "n_starts"),
+        (Simba(n_epochs=2**63), "n_epochs"),
+        (Relief(online=True, n_epochs=2**63), "n_epochs"),
+        (Relief(n_neighbors=10**400), "n_neighbors"),
+        (Lmba(c=10**400), "c"),
+        (Lmba(c=1e-320), "c, a price,"),
+    ],
+)
+def test_numbers_have_an_end(model, name):
+    with pytest.raises(InputError, match=name):
+        model.fit(X, Y)
 
 
 def test_without_a_price_logo_is_rightly_refused_for_no_bound_can_be_had():

@@ -1,6 +1,7 @@
 """Simba: iterative search of weights with a large nearest-neighbour margin."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,7 @@ def simba(
     n_starts: int = 5,
     n_epochs: int = 1,
     seed: Any = None,
+    watch: Callable[[str], Any] | None = None,
 ) -> SimbaResult:
     r"""Feature weights of Simba (Gilad-Bachrach, Navot and Tishby 2004).
 
@@ -61,6 +63,8 @@ def simba(
         Random orders tried, and visits to every sample in each.
     seed
         As :func:`numpy.random.default_rng` takes it.
+    watch : callable, optional
+        Told of every start in a line of text.
 
     Returns
     -------
@@ -81,6 +85,8 @@ def simba(
         squared = _ascend(X, codes, order, sigmoid) ** 2
         weights = squared / squared.max()
         found.append((_evaluate(X, codes, weights, sigmoid), weights))
+        if watch is not None:
+            watch(f"start {len(found)} of {n_starts}: margin {found[-1][0]:.6g}")
     evaluations = np.array([value for value, _ in found])
     best = int(evaluations.argmax())
     solution = Solution(

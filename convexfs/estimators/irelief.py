@@ -6,6 +6,7 @@ from typing import Any
 
 from convexfs.estimators.base import WeightSelector, thread_map
 from convexfs.estimators.formulation import build_of
+from convexfs.estimators.progress import narrator
 from convexfs.methods.irelief import irelief
 
 
@@ -44,10 +45,17 @@ class IRelief(WeightSelector):
         or a problem file.
     n_jobs : int, optional
         Threads; the result does not depend on their number.
-    random_state : any
-        Not used: nothing here is random.
+    random_state : int, RandomState or None
+        For the third and later starts.
     verbose : int, default=0
-        Above 0 the backend prints.
+        Above 0 stderr is told of the iterations, twice a second at most, and a backend
+        prints.
+    start : array (n_features,), optional
+        Weights to start from, finite and at least 0; by default all equal.
+    n_starts : int, default=1
+        Starts tried: `start`, RELIEF's hundred highest weights, then random ones. Of
+        the fixed points the one of largest margin is kept, and a warning says when
+        another start ended elsewhere. Each costs about a fit.
 
     Attributes
     ----------
@@ -55,9 +63,14 @@ class IRelief(WeightSelector):
         Also ``feature_importances_``.
     margin_ : array
         :math:`\nu` of the last step, over the features it had.
-    certificate_ : Certificate
-        Of the last convex step.
+    certificate_ : FixedPointCertificate
+        Of the last convex step, refused unless it leads back to its start. It proves
+        *a* fixed point, not the only one: see `n_starts`.
     converged_ : bool
+    starts_ : list of dict
+        Per start: its name, minus its margin as objective, whether its end is
+        certified, the relative difference from `weights_`, and whether it is a fixed
+        point elsewhere.
     residual_ : float
         Change made by the last step.
     period_ : int
@@ -103,6 +116,8 @@ class IRelief(WeightSelector):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        start: Any = None,
+        n_starts: int = 1,
     ):
         self.sigma = sigma
         self.damping = damping
@@ -117,6 +132,8 @@ class IRelief(WeightSelector):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.start = start
+        self.n_starts = n_starts
 
     def fit(self, X: Any, y: Any) -> "IRelief":
         """Weigh the features of `X` by the classes `y`."""
@@ -136,6 +153,10 @@ class IRelief(WeightSelector):
                 build=build_of(self.formulation, "irelief"),
                 map=map,
                 verbose=self.verbose > 0,
+                start=self.start,
+                n_starts=self.n_starts,
+                seed=self._seed(),
+                watch=narrator("irelief", self.verbose),
             )
         self.weights_ = result.weights
         self.margin_ = result.margin
@@ -146,4 +167,5 @@ class IRelief(WeightSelector):
         self.period_ = result.period
         self.n_iter_ = result.n_iter
         self.rounds_ = result.kept
+        self.starts_ = result.starts
         return self

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from convexfs.classification import class_distances
 from convexfs.estimators.base import WeightSelector, thread_map
 from convexfs.estimators.formulation import build_of
+from convexfs.estimators.progress import narrator
 from convexfs.methods.logo import LogoResult, logo
 
 #: Samples are taken as they are; anything else is converted to the first of these.
@@ -76,8 +77,7 @@ class Logo(LocalMarginClassifier):
     beta : float, optional
         Bound of the total weight, instead of its price (eq. 8).
     algorithm : {"certified", "paper"}, default="certified"
-        "paper" is the algorithm as printed, for comparison: it may cycle, and
-        stop where features it has left out are violated.
+        "paper" is Algorithm 1 as printed, for comparison: it may cycle.
     damping : float in [0, 1), default=0.5
         Share of the old weights kept in an iteration of "certified".
     tol : float, default=1e-3
@@ -96,10 +96,24 @@ class Logo(LocalMarginClassifier):
         ``w``, or a problem file. It is solved over all features.
     n_jobs : int, optional
         Threads; the result does not depend on their number.
-    random_state : any
-        Not used: nothing here is random.
+    random_state : int, RandomState or None
+        For the third and later starts.
     verbose : int, default=0
-        Above 0 the backend prints.
+        Above 0 stderr is told of the iterations, twice a second at most, and a backend
+        prints.
+    prune : bool, default=False
+        Whether "paper" leaves out for good features whose weight falls below 1e-8, as
+        Sec. 3.2 of the paper suggests: it may then stop where they are violated.
+    start : array (n_features,), optional
+        Weights to start from, finite and at least 0; by default all 1.
+    n_starts : int, default=1
+        Starts tried: `start`, RELIEF's hundred highest weights, then random ones. Of
+        the proven fixed points the one of least objective is kept, and a warning says
+        when another start ended elsewhere. One start tells nothing about others; a
+        second one costs about a fit more, so that it must be asked for.
+    time_limit : float, optional
+        Seconds after which the iteration ends, wherever it is: `converged_` is then
+        False and the certificate refuses. A pass over all features is finished first.
 
     Attributes
     ----------
@@ -107,8 +121,13 @@ class Logo(LocalMarginClassifier):
         Also ``feature_importances_``.
     certificate_ : FixedPointCertificate
         Gap of the last convex step over all features, residual of the fixed
-        point, number of violated features.
+        point, number of violated features. It proves *a* fixed point, not the only
+        one: see `n_starts`.
     converged_ : bool
+        Whether a fixed point was reached and proven.
+    starts_ : list of dict
+        Per start: its name, objective, whether its end is certified, the relative
+        difference from `weights_`, and whether it is a fixed point elsewhere.
     n_iter_ : int
     history_ : list of dict
         Per iteration: objective, gap, residual, support, and an estimate of the
@@ -154,6 +173,10 @@ class Logo(LocalMarginClassifier):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        prune: bool = False,
+        start: Any = None,
+        n_starts: int = 1,
+        time_limit: float | None = None,
     ):
         self.sigma = sigma
         self.lam = lam
@@ -170,6 +193,10 @@ class Logo(LocalMarginClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.prune = prune
+        self.start = start
+        self.n_starts = n_starts
+        self.time_limit = time_limit
 
     def fit(self, X: Any, y: Any) -> "Logo":
         """Weigh the features of `X` by the classes `y`."""
@@ -191,6 +218,12 @@ class Logo(LocalMarginClassifier):
                 build=build_of(self.formulation, "logo"),
                 map=map,
                 verbose=self.verbose > 0,
+                prune=self.prune,
+                time_limit=self.time_limit,
+                start=self.start,
+                n_starts=self.n_starts,
+                seed=self._seed(),
+                watch=narrator("logo", self.verbose),
             )
         self.sigma_ = float(self.sigma)
         self._take(result)
@@ -203,4 +236,5 @@ class Logo(LocalMarginClassifier):
         self.certificate_ = result.certificate
         self.converged_ = result.converged
         self.history_ = result.history
+        self.starts_ = result.starts
         self.n_iter_ = len(result.history)

@@ -16,6 +16,7 @@ from convexfs.classification import class_distances
 from convexfs.errors import ConvexfsError, InputError
 from convexfs.estimators.base import thread_map
 from convexfs.estimators.logo import LocalMarginClassifier, Logo
+from convexfs.estimators.progress import narrator
 from convexfs.methods.logo import LogoSettings, fit_logo
 from convexfs.neighbors.feature_passes import all_distances
 
@@ -99,7 +100,8 @@ class LogoCV(LocalMarginClassifier):
     random_state : any
         Not used: nothing here is random.
     verbose : int, default=0
-        Above 0 the backend prints.
+        Above 0 stderr is told of finished paths and of the last fit's iterations, twice
+        a second at most, and a backend prints.
 
     Attributes
     ----------
@@ -213,11 +215,13 @@ class LogoCV(LocalMarginClassifier):
         ]
         jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         outcomes = pool.run(tasks, partial(follow_path, data=data), jobs=jobs)
-        found = {}
+        found, tell = {}, narrator("logo-cv", self.verbose)
         for outcome in outcomes:
             if outcome.status != pool.DONE:
                 raise ConvexfsError(f"a fold of the cross-validation failed: {outcome.failure}")
             found[outcome.task] = outcome.value
+            if tell is not None:
+                tell(f"{len(found)} of {len(tasks)} paths, one a fold and sigma")
         return found
 
 

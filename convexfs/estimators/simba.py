@@ -5,6 +5,7 @@ from typing import Any
 
 from convexfs.errors import InputError
 from convexfs.estimators.base import WeightSelector
+from convexfs.estimators.progress import narrator
 from convexfs.methods.simba import simba
 
 
@@ -36,7 +37,7 @@ class Simba(WeightSelector):
     random_state : int, RandomState or None
         For the orders.
     verbose : int, default=0
-        Not used.
+        Above 0 stderr is told of finished starts, twice a second at most.
 
     Attributes
     ----------
@@ -108,6 +109,7 @@ class Simba(WeightSelector):
             n_starts=self.n_starts,
             n_epochs=self.n_epochs,
             seed=self._seed(),
+            watch=narrator("simba", self.verbose),
         )
         self.weights_ = result.weights
         self.evaluations_ = result.evaluations

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,17 @@ from scipy.special import expit, logsumexp
 
 from convexfs.errors import ConvexfsWarning, InputError, check_number
 from convexfs.formulations import FORMULATIONS
+from convexfs.methods.logo_certificate import FixedPointCertificate
+from convexfs.methods.relief import relief_problem
+from convexfs.methods.starts import (
+    End,
+    another_point,
+    check_n_starts,
+    checked_start,
+    relief_weights,
+    starting_points,
+    told,
+)
 from convexfs.methods.step import check_solver, require_answer, solve_step
 from convexfs.neighbors.hits_misses import SignedNeighbors, margin_vector, row_blocks
 from convexfs.neighbors.kernels import distances
@@ -26,21 +37,24 @@ _SAME = 0.05
 class IReliefResult:
     """Weights and how they were reached.
 
-    ``certificate`` and ``solution`` are those of the last convex step;
-    ``residual`` is how far that step moved the weights, ``period`` that of the
-    cycle the iteration ended in, 0 if it did not. ``kept`` has the numbers of
-    features of the rounds of back-selection, one if there was none.
+    ``certificate`` and ``solution`` are those of the last convex step, the
+    certificate being refused where that is no fixed point; ``residual`` is how far
+    that step moved the weights, ``period`` that of the cycle the iteration ended in,
+    0 if it did not. ``kept`` has the numbers of features of the rounds of
+    back-selection, one if there was none. ``starts`` has one row a start tried; see
+    :func:`convexfs.methods.starts.told`.
     """
 
     weights: np.ndarray
     margin: np.ndarray
     solution: Solution
-    certificate: Certificate
+    certificate: FixedPointCertificate
     converged: bool
     residual: float
     period: int
     n_iter: int
     kept: tuple[int, ...]
+    starts: list[dict[str, Any]] = field(default_factory=list)
 
 
 def irelief(
@@ -58,6 +72,10 @@ def irelief(
     build: Callable[..., Any] | None = None,
     map: Callable[..., Any] = map,
     verbose: bool = False,
+    start: Any = None,
+    n_starts: int = 1,
+    seed: Any = None,
+    watch: Callable[[str], Any] | None = None,
 ) -> IReliefResult:
     r"""Feature weights of I-RELIEF (Sun 2007).
 
@@ -91,10 +109,19 @@ def irelief(
         See :func:`convexfs.methods.step.solve_step`.
     map : callable
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
+    start : array (J,), optional
+        Weights to start from instead of equal ones.
+    n_starts, seed
+        Starts tried: `start`, RELIEF's answer, then random ones. Of the proven fixed
+        points that of largest margin is returned.
+    watch : callable, optional
+        Told of every iteration in a line of text.
     """
     formulation = FORMULATIONS["irelief"]
     check_solver(formulation, solver, solver_tol, build)
     _check(sigma, damping, keep, tol, max_iter, X.shape[1])
+    check_n_starts(n_starts)
+    start = checked_start(start, X.shape[1])
 
     def step(margin: np.ndarray) -> tuple[np.ndarray, Solution, Certificate]:
         solution, certificate = solve_step(
@@ -103,19 +130,48 @@ def irelief(
         )  # fmt: skip
         return require_answer(solution, formulation.symbol), solution, certificate
 
+    def iterated(columns: np.ndarray, begin: np.ndarray) -> IReliefResult:
+        return _fixed_point(columns, codes, begin, sigma, damping, tol, max_iter, step, map, watch)
+
+    def relief() -> np.ndarray:
+        return relief_weights(relief_problem(X, codes)[0]["z"])
+
+    results, ends = [], []
+    for name, weights in starting_points(start, n_starts, relief, X.shape[1], seed):
+        begin = np.ones(X.shape[1]) if weights is None else weights
+        found = _back_selected(X, begin, keep, iterated)
+        results.append(found)
+        # Its maximum is the length of the margin vector; starts are compared by the least.
+        gain = float(np.linalg.norm(np.maximum(found.margin, 0.0)))
+        ends.append(End(name, found.weights, -gain, found.converged))
+    best = min(range(len(ends)), key=lambda at: (not ends[at].certified, ends[at].objective))
+    rows = told(ends, best, tol)
+    count = 1 + sum(row["elsewhere"] for row in rows)
+    found = results[best]
+    found = replace(found, certificate=replace(found.certificate, n_found=count), starts=rows)
+    _explain(found)
+    return found
+
+
+def _back_selected(
+    X: np.ndarray,
+    begin: np.ndarray,
+    keep: int | None,
+    iterated: Callable[[np.ndarray, np.ndarray], IReliefResult],
+) -> IReliefResult:
+    """The fixed point of all features, then of the better half, down to `keep`."""
     features, kept, n_iter = np.arange(X.shape[1]), [], 0
     while True:
         kept.append(len(features))
         columns = np.ascontiguousarray(X[:, features], dtype=np.float64)
-        found = _fixed_point(columns, codes, sigma, damping, tol, max_iter, step, map)
+        found = iterated(columns, begin[features])
         n_iter += found.n_iter
         if keep is None or len(features) <= keep:
             break
         better = np.argsort(-found.weights, kind="stable")[: max(keep, len(features) // 2)]
-        features = features[np.sort(better)]
+        features, begin = features[np.sort(better)], np.ones(X.shape[1])
     whole = np.zeros(X.shape[1])
     whole[features] = found.weights
-    _explain(found)
     return replace(found, weights=whole, n_iter=n_iter, kept=tuple(kept))
 
 
@@ -166,29 +222,38 @@ def inlier_probability(d: np.ndarray, codes: np.ndarray, sigma: float) -> np.nda
 def _fixed_point(
     X: np.ndarray,
     codes: np.ndarray,
+    begin: np.ndarray,
     sigma: float,
     damping: float,
     tol: float,
     max_iter: int,
     step: Callable[[np.ndarray], tuple[np.ndarray, Solution, Certificate]],
     map: Callable[..., Any],
+    watch: Callable[[str], Any] | None,
 ) -> IReliefResult:
     """Damped steps until one leads back to its start, goes in a circle, or time is up."""
-    w, past, n_iter, before = np.full(X.shape[1], X.shape[1] ** -0.5), [], 0, None
+    w, past, n_iter, before = begin / np.linalg.norm(begin), [], 0, None
     while True:
         n_iter += 1
         margin = soft_margin(X, codes, w, sigma, map)
         target, solution, certificate = step(margin)
         before = solution = solution.after(before)
         residual = float(np.linalg.norm(target - w))
+        if watch is not None:
+            watch(f"iteration {n_iter} over {X.shape[1]} features: change {residual:.1e}")
         past = [*past[1 - _LONGEST_CYCLE :], w]
         period = _period(past)
         if residual < tol or period or not target.any() or n_iter == max_iter:
             break
         w = damping * w + (1.0 - damping) * target
-    converged = residual < tol or not target.any()
+    fixed = residual < tol or not target.any()
+    proof = FixedPointCertificate(
+        **vars(certificate), residual=0.0 if fixed else residual, residual_tol=tol,
+        n_violated=0, n_features=X.shape[1],
+    )  # fmt: skip
+    converged = fixed and proof.ok is not False
     return IReliefResult(
-        target, margin, solution, certificate, converged, residual, 0 if converged else period,
+        target, margin, solution, proof, converged, residual, 0 if fixed else period,
         n_iter, (X.shape[1],),
     )  # fmt: skip
 
@@ -233,6 +298,8 @@ def _explain(found: IReliefResult) -> None:
             f"the iteration {how} after {found.n_iter} iterations (last change "
             f"{found.residual:.2g}): use a larger sigma, damping or max_iter"
         )
+    if elsewhere := another_point(found.starts):
+        _warn(elsewhere)
 
 
 def _warn(message: str) -> None:

@@ -118,7 +118,7 @@ def certified_fixed_point(
     """
     step = ConvexStep(place, objective, restricted, gap_tol, history.until)
     index, w = _first_candidates(step, history, start)
-    prune, swings = True, False
+    first, prune, swings = index, True, False
     while True:
         columns = take_columns(place.X, index)
         candidates = Candidates(step, columns, prune)
@@ -139,9 +139,14 @@ def certified_fixed_point(
         index = index[candidates.active]
         more = len(history.rows) < max_iter and not history.over
         if (outcome.period or outcome.stalled) and more:
+            before = np.zeros(place.X.shape[1])
+            before[index] = outcome.before[candidates.active]
             if swings:
                 damping = (1.0 + damping) / 2.0
-            swings, w = True, outcome.before[candidates.active]
+            else:
+                # Newton's method takes whom it needs: all are asked at once, not in rounds.
+                index, prune, swings = np.union1d(index, first), False, True
+            w = before[index]
             continue
         if history.over:
             return FixedPoint(weights, outcome, _UNASKED)

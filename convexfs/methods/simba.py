@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,7 @@ def simba(
     n_starts: int = 5,
     n_epochs: int = 1,
     seed: Any = None,
+    watch: Callable[[str], Any] | None = None,
 ) -> SimbaResult:
     r"""Feature weights of Simba (Gilad-Bachrach, Navot and Tishby 2004).
 
@@ -65,6 +67,8 @@ def simba(
         Random orders tried, and visits to every sample in each.
     seed
         As :func:`numpy.random.default_rng` takes it.
+    watch : callable, optional
+        Told of every start in a line of text.
 
     Returns
     -------
@@ -88,6 +92,8 @@ def simba(
         order = np.concatenate([rng.permutation(len(X)) for _ in range(n_epochs)])
         weights = _squared_shares(_ascend(X, codes, order, sigmoid, start))
         found.append((_evaluate(X, codes, weights, sigmoid), weights))
+        if watch is not None:
+            watch(f"start {len(found)} of {n_starts}: margin {found[-1][0]:.6g}")
     evaluations = np.array([value for value, _ in found])
     # Without any weight all margins are 0, which is no answer while another start has one.
     best = max(range(n_starts), key=lambda at: (found[at][1].any(), evaluations[at]))

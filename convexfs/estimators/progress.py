@@ -1,0 +1,31 @@
+"""Lines on stderr about a fit that takes long, for estimators asked to be verbose."""
+
+import logging
+import sys
+import time
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+#: Seconds between lines, so that a fast loop does not flood the terminal.
+_PAUSE = 0.5
+
+
+def narrator(title: str, verbose: float) -> Callable[[str], None] | None:
+    """A function that tells a line of text, or None where nothing is to be told.
+
+    Every line is logged (level INFO); stderr gets the first one and then at most two a
+    second.
+    """
+    if not verbose > 0:
+        return None
+    shown = -_PAUSE
+
+    def tell(line: str) -> None:
+        nonlocal shown
+        log.info("%s: %s", title, line)
+        if time.monotonic() - shown >= _PAUSE:
+            shown = time.monotonic()
+            sys.stderr.write(f"{title}: {line}\n")
+
+    return tell

@@ -14,6 +14,8 @@ from convexfs.inspection.tree import Node
 
 #: So many that are alike are told once.
 FEWEST = 4
+#: Kinds that can take the sign they have in a sum.
+_WITH_NUMBER = ("number", "product")
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,13 @@ class _Folder:
         """What members of a family have in common: all but their constants."""
         own = {name: value for name, value in node.info.items() if name != "evaluate"}
         if not exact:
-            if node.kind in ("number", "product") or self._is_constant(node):
+            if node.kind in _WITH_NUMBER or self._is_constant(node):
                 own = {}
             elif node.kind == "index":
                 own["key"] = [_outline(part) for part in node.key]
+            elif node.kind == "sum":
+                signs = zip(node.signs, node.parts, strict=True)
+                own["signs"] = [0 if part.kind in _WITH_NUMBER else sign for sign, part in signs]
         parts = tuple(self._likeness(part, exact) for part in node.parts)
         return node.kind, node.shape, str(own), parts
 
@@ -95,7 +100,7 @@ class _Folder:
 
     def merged(self, members: Sequence[Node]) -> Node:
         """One node for all members, with indexed symbols where they differ."""
-        first = members[0]
+        first, *_ = members = _of_one_sign(members)
         if len({self._likeness(node, exact=True) for node in members}) == 1:
             return first
         if first.kind == "number":
@@ -129,6 +134,21 @@ class _Folder:
             name = self.symbols.indexed(stems, self.letter)
             self.families[digest] = Declaration(name, kind, shape, values, len(values))
         return tree.make("symbol", shape, name=self.families[digest].name)
+
+
+def _of_one_sign(members: Sequence[Node]) -> Sequence[Node]:
+    """Sums whose signs differ somewhere, with these signs in their numbers."""
+    if members[0].kind != "sum":
+        return members
+    differ = [len(set(signs)) > 1 for signs in zip(*(sum_.signs for sum_ in members), strict=True)]
+    made = []
+    for node in members:
+        terms = zip(node.signs, node.parts, differ, strict=True)
+        moved = [(1, tree.negate(part) if sign < 0 else part) if by_number else (sign, part)
+                 for sign, part, by_number in terms]  # fmt: skip
+        signs, parts = zip(*moved, strict=True)
+        made.append(tree.make("sum", node.shape, *parts, signs=signs))
+    return made
 
 
 def _outline(part: Any) -> str:

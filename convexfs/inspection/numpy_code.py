@@ -18,7 +18,7 @@ from convexfs.inspection.tree import Node, deep, number
 
 #: How tightly Python reads an expression.
 _SUM, _PRODUCT, _POWER, _UNIT = range(4)
-_SIMPLE = {
+_CALLS = {
     "exp": "np.exp({})", "log": "np.log({})", "log1p": "np.log1p({})", "abs": "np.abs({})",
     "logistic": "np.logaddexp(0.0, {})", "entr": "special.entr({})",
     "kl_div": "special.kl_div({}, {})", "rel_entr": "special.rel_entr({}, {})",
@@ -28,16 +28,21 @@ _SIMPLE = {
     "tanh": "np.tanh({})", "asinh": "np.arcsinh({})", "atanh": "np.arctanh({})",
     "real": "np.real({})", "imag": "np.imag({})", "conj": "np.conj({})",
     "tr_inv": "np.trace(np.linalg.inv({}))", "matmul": "np.matmul({}, {})",
-    "huber": "(2.0 * special.huber({1}, {0}))",
-    "upper_tri": "({0})[np.triu_indices(len({0}), 1)]",
+    "huber": "(2.0 * special.huber({1}, {0}))", "max": "np.max({}{axis})",
+    "upper_tri": "({0})[np.triu_indices(len({0}), 1)]", "min": "np.min({}{axis})",
+    "prod": "np.prod({}{axis})", "log_sum_exp": "special.logsumexp({}{axis})",
 }  # fmt: skip
-_REDUCTIONS = {
-    "max": "np.max",
-    "min": "np.min",
-    "prod": "np.prod",
-    "log_sum_exp": "special.logsumexp",
-}
-_FOLDED = {"maximum": "np.maximum", "minimum": "np.minimum"}
+_FOLDED = {"maximum": "np.maximum({}, {})", "minimum": "np.minimum({}, {})"}
+_NORMS = {
+    1: "np.sum(np.abs({}){axis})", 2: "np.sqrt(np.sum(np.abs({}) ** 2{axis}))",
+    np.inf: "np.max(np.abs({}){axis})", "nuc": "np.linalg.norm({}, 'nuc')",
+    "spectral": "np.linalg.norm({}, 2)",
+}  # fmt: skip
+_KINDS = {
+    "identity": "np.eye({shape[0]})", "total": "np.sum({}{axis})",
+    "broadcast": "np.broadcast_to({}, {shape})", "stack": "np.concatenate([{all}]{axis})",
+    "reshape": "np.reshape({}, {shape}, order={node.order!r})",
+}  # fmt: skip
 _PREAMBLE = "import numpy as np\nfrom scipy import special\n"
 
 
@@ -155,26 +160,24 @@ class _Writer:
         return self._unit(node), _UNIT
 
     def _unit(self, node: Node) -> str:
-        match node.kind:
-            case "symbol":
-                return self.names[node.name]
-            case "identity":
-                return f"np.eye({node.shape[0]})"
-            case "transpose":
-                return f"{self._held(node.body, _UNIT)}.T"
-            case "broadcast":
-                return f"np.broadcast_to({self.write(node.body)}, {node.shape})"
-            case "total":
-                return f"np.sum({self.write(node.body)}{_axis(node.axis, node.keepdims)})"
-            case "reshape":
-                return f"np.reshape({self.write(node.body)}, {node.shape}, order={node.order!r})"
-            case "index":
-                key = ", ".join(map(self._key, node.key)) + ("," if len(node.key) == 1 else "")
-                return f"{self._held(node.body, _UNIT)}[{key}]"
-            case "stack":
-                parts = ", ".join(map(self.write, node.parts))
-                return f"np.concatenate([{parts}], axis={node.axis})"
-        return self._norm(node) if node.kind == "norm" else self._call(node)
+        if node.kind == "symbol":
+            return self.names[node.name]
+        if node.kind == "index":
+            key = ", ".join(map(self._key, node.key)) + ("," if len(node.key) == 1 else "")
+            return f"{self._held(node.body, _UNIT)}[{key}]"
+        if node.kind == "transpose":
+            return f"{self._held(node.body, _UNIT)}.T"
+        args = [self.write(part) for part in node.parts]
+        if node.kind == "norm":
+            form = _NORMS.get(node.p, "(np.sum(np.abs({}) ** {node.p}{axis}) ** (1 / {node.p}))")
+        elif node.kind == "call" and node.function in _FOLDED:
+            return reduce(_FOLDED[node.function].format, args)
+        else:
+            form = _CALLS.get(node.function) if node.kind == "call" else _KINDS[node.kind]
+        if form is None:
+            return self._atom(node, args)
+        axis = _axis(node.info.get("options", node.info))
+        return form.format(*args, all=", ".join(args), shape=node.shape, axis=axis, node=node)
 
     def _key(self, part: Any) -> str:
         if isinstance(part, Node):
@@ -189,11 +192,7 @@ class _Writer:
 
     def _sum(self, node: Node) -> str:
         # numpy repeats a scalar itself, if another term has the shape.
-        repeats = [term.kind == "broadcast" for term in node.parts]
-        full = any(
-            term.shape == node.shape and not repeated
-            for term, repeated in zip(node.parts, repeats, strict=True)
-        )
+        full = any(term.shape == node.shape and term.kind != "broadcast" for term in node.parts)
         written = ""
         for sign, term in zip(node.signs, node.parts, strict=True):
             bare = term.body if full and term.kind == "broadcast" else term
@@ -207,32 +206,6 @@ class _Writer:
         if node.number != 1:
             factors.insert(0, self._held(number(node.number), _UNIT))
         return " * ".join(factors)
-
-    def _norm(self, node: Node) -> str:
-        body = self.write(node.body)
-        if isinstance(node.p, str):
-            order = "'nuc'" if node.p == "nuc" else "2"
-            return f"np.linalg.norm({body}, {order})"
-        axis = _axis(node.axis, node.keepdims)
-        if np.isinf(node.p):
-            return f"np.max(np.abs({body}){axis})"
-        if node.p == 2:
-            return f"np.sqrt(np.sum(np.abs({body}) ** 2{axis}))"
-        if node.p == 1:
-            return f"np.sum(np.abs({body}){axis})"
-        return f"np.sum(np.abs({body}) ** {node.p}{axis}) ** {1 / node.p}"
-
-    def _call(self, node: Node) -> str:
-        args = [self.write(arg) for arg in node.parts]
-        if node.function in _SIMPLE:
-            return _SIMPLE[node.function].format(*args)
-        if node.function in _FOLDED:
-            folded = _FOLDED[node.function]
-            return reduce(lambda code, arg: f"{folded}({code}, {arg})", args)
-        if node.function in _REDUCTIONS:
-            axis = _axis(node.options.get("axis"), node.options.get("keepdims", False))
-            return f"{_REDUCTIONS[node.function]}({args[0]}{axis})"
-        return self._atom(node, args)
 
     def _atom(self, node: Node, args: list[str]) -> str:
         """A call of cvxpy's own function, for what numpy has no short word for."""
@@ -259,5 +232,6 @@ def _literal(value: complex) -> tuple[str, int]:
     return code, _UNIT if isinstance(value, float) and value >= 0 else _SUM
 
 
-def _axis(axis: Any, keepdims: bool) -> str:
+def _axis(options: Mapping[str, Any]) -> str:
+    axis, keepdims = options.get("axis"), options.get("keepdims")
     return ("" if axis is None else f", axis={axis}") + (", keepdims=True" if keepdims else "")

@@ -224,8 +224,8 @@ def _value(symbol: Declaration, notation: Notation) -> Piece | None:
     """The entries of a short constant vector, or the value of a scalar parameter."""
     if symbol.kind == PARAMETER and symbol.shape == () and symbol.stands_for.value is not None:
         return notation.write(number(np.asarray(symbol.stands_for.value).item()))
-    is_listed = symbol.kind == CONSTANT or (symbol.count and symbol.shape == ())
-    if not is_listed or sparse.issparse(symbol.stands_for) or (symbol.count and symbol.shape):
+    is_family_of_arrays = symbol.count and symbol.shape
+    if symbol.kind != CONSTANT or sparse.issparse(symbol.stands_for) or is_family_of_arrays:
         return None
     array = np.asarray(symbol.stands_for)
     if array.ndim != 1 or array.size > LISTED_ENTRIES or np.iscomplexobj(array):

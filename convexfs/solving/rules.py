@@ -35,7 +35,12 @@ def in_words(expression: Any) -> str:
         for constant in expression.constants()
         if constant.shape
     }
-    words = str(expression.tree_copy(shapes)).replace("Approx(", "(")
+    try:
+        words = " ".join(str(expression.tree_copy(shapes)).replace("Approx(", "(").split())
+    # Some atoms, such as perspectives, cannot be copied.
+    except Exception:
+        leaves = ", ".join(leaf.name() for leaf in expression.variables())
+        words = f"{type(expression).__name__}({leaves})"
     return words if len(words) <= LONGEST else f"{words[:LONGEST]} ..."
 
 
@@ -85,9 +90,10 @@ def _why_not_log_log(expression: Any, wanted: str, used: str, describe: Describe
 
 def _parts(problem: cp.Problem) -> Iterator[tuple[str, Any, list[tuple[Any, str, str]]]]:
     """Objective and constraints: the curvature each argument must have, and in which words."""
-    maximised = isinstance(problem.objective, cp.Maximize)
-    wanted = ("concave", "what is maximised") if maximised else ("convex", "what is minimised")
-    yield "objective", problem.objective, [(problem.objective.expr, *wanted)]
+    wanted, used = "convex", "what is minimised"
+    if isinstance(problem.objective, cp.Maximize):
+        wanted, used = "concave", "what is maximised"
+    yield "objective", problem.objective, [(problem.objective.expr, wanted, used)]
     for position, constraint in enumerate(problem.constraints):
         sides = zip(constraint.args, _asked_of(constraint), strict=True)
         key = f"constraint {constraint.label or position}"

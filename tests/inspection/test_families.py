@@ -1,9 +1,13 @@
 """What differs only in its constants is told once; long lines are broken."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import cvxpy as cp
 import numpy as np
 
 from convexfs import show, to_latex
+from convexfs.inspection.numpy_code import numpy_code
 from tests.inspection.test_numpy_code import assert_same_numbers
 from tests.inspection.zoo import stated
 
@@ -54,6 +58,15 @@ def test_short_families_of_numbers_are_listed():
     text = show(cp.Problem(cp.Minimize(t), rows)).text
     assert "subject to  a_k s + 1 <= t, k = 1..4\n" in text
     assert "a_k = (2, 3, 5, 7), constants, k = 1..4" in text
+
+
+def test_members_may_differ_in_the_signs_of_their_numbers():
+    t, s = cp.Variable(name="t"), cp.Variable(name="s")
+    rows = [t >= a * s + b for a, b in ((2, 1), (-3, 2), (5, -1), (-7, -2))]
+    text = show(cp.Problem(cp.Minimize(t), rows)).text
+    assert "subject to  a_k s + b_k <= t, k = 1..4\n" in text
+    assert "a_k = (2, -3, 5, -7), constants, k = 1..4" in text
+    assert "b_k = (1, 2, -1, -2), constants, k = 1..4" in text
 
 
 def test_terms_over_groups_are_a_sum():
@@ -116,3 +129,34 @@ def test_a_negative_is_no_new_constant():
     assert "minimize    1' exp(-Z w)\n" in text
     assert "C_1" not in text
     assert_same_numbers(problem, names={"Z": Z})
+
+
+def at(formula, node, families, member, values):
+    """Value of a family's formula for one member."""
+    declared = dict(formula.symbols.declared)
+    for each in families:
+        declared[each.name] = replace(each, stands_for=np.asarray(each.stands_for[member]), count=0)
+    symbols = SimpleNamespace(declared=declared)
+    return numpy_code(replace(formula, objective=node, clauses=(), symbols=symbols)).objective(
+        values
+    )
+
+
+def test_what_is_told_once_is_true_of_every_member():
+    x, t = cp.Variable(6, name="x"), cp.Variable(name="t")
+    rows = [
+        t >= float(b) + RNG.standard_normal(6) @ x - a * x[k] + cp.norm(RNG.random((5, 6)) @ x)
+        for k, (a, b) in enumerate(RNG.standard_normal((5, 2)))
+    ]
+    seen = show(cp.Problem(cp.Minimize(t), rows))
+    values = {"x": RNG.standard_normal(6), "t": 0.7}
+    ((node, run),) = seen.page.folded.clauses
+    families = [each for each in seen.page.folded.symbols if each.count]
+    assert len(run) == 5
+    assert len(families) == 5
+    for member, clause in enumerate(run):
+        for told, own in zip(node.parts, clause.statement.parts, strict=True):
+            np.testing.assert_allclose(
+                at(seen.formula, told, families, member, values),
+                at(seen.formula, own, (), member, values),
+            )

@@ -70,6 +70,9 @@ def complaints_of_katex(folder, lines):
 
 def test_katex_accepts_every_formulation_and_atom(tmp_path_factory):
     lines = {name: shown(name).latex for name in [*FORMULATIONS, *ZOO]}
+    terms = (cp.square(cp.Variable(name=f"a_long_name_{k}")) for k in range(20))
+    lines["aligned"] = to_latex(cp.Problem(cp.Minimize(sum(terms))))
+    assert lines["aligned"].startswith(r"\begin{aligned}")
     # Kept between runs, next to the folders pytest makes for each.
     folder = tmp_path_factory.getbasetemp().parent / "katex"
     assert complaints_of_katex(folder, lines | {"not LaTeX": r"\frac{1}"}).keys() == {"not LaTeX"}

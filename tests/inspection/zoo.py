@@ -43,7 +43,7 @@ EXPRESSIONS = (
     "2 * x @ c - (t + 1)",
     "-(A @ x - b) @ (A @ x)",
     "cp.sum_squares(A @ x - b) / 7 + lam * cp.norm1(x)",
-    "cp.norm(x, 3)",
+    "cp.norm(x, 3) ** 2 + cp.norm(x, 3)",
     "cp.norm(x, 'inf')",
     "cp.norm(X, 'fro') + cp.norm(X, 2) + cp.norm(X, 'nuc')",
     "cp.sum(cp.norm(M, 2, axis=1))",

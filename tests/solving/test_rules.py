@@ -3,8 +3,10 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from cvxpy.transforms.partial_optimize import partial_optimize
 
 from convexfs import show
+from convexfs.solving.rules import in_words
 from tests.inspection.zoo import expression
 
 REASONS = {
@@ -123,3 +125,33 @@ def test_a_convex_problem_breaks_nothing():
     seen = show(cp.Problem(cp.Minimize(cp.sum_squares(x)), [np.ones(3) @ x == 1]))
     assert seen.reasons == []
     assert seen.curvatures == {"objective": "convex", "0": "affine == constant"}
+
+
+def test_expressions_are_told_in_a_line_without_arrays():
+    x, y = cp.Variable(3, name="x"), cp.Variable(3, name="y")
+    inner = cp.Problem(cp.Minimize(cp.norm(x - np.arange(3.0) - y)), [x >= 1])
+    told = {
+        "Pnorm(array(40, 3) @ x + array(40,), 2)": cp.norm(np.ones((40, 3)) @ x + np.ones(40)),
+        "perspective(s, x)": cp.perspective(cp.norm(x), cp.Variable(nonneg=True, name="s")),
+        "SuppFuncAtom(y)": cp.suppfunc(x, [cp.norm(x) <= 1])(y),
+    }
+    for words, atom in told.items():
+        assert in_words(atom) == words
+    assert in_words(partial_optimize(inner, opt_vars=[x])).startswith("PartialProblem(minimize ")
+    assert "\n" not in in_words(partial_optimize(inner, opt_vars=[x]))
+    assert len(in_words(sum(cp.abs(x[k % 3]) for k in range(99)))) < 210
+
+
+def test_the_log_log_rules_are_asked_of_positive_variables_only():
+    x, y, t = (
+        cp.Variable(name="x", pos=True),
+        cp.Variable(name="y", pos=True),
+        cp.Variable(name="t"),
+    )
+    reasons = show(cp.Problem(cp.Maximize(x * y), [x - y <= 1, x * y >= -1])).reasons
+    assert [reason for reason in reasons if reason.startswith("as a geometric program")] == [
+        "as a geometric program, constraint 0: -y has a minus sign",
+        "as a geometric program, constraint 1: -1 is not positive",
+    ]
+    assert len(show(cp.Problem(cp.Minimize(x * t))).reasons) == 1
+    assert show(cp.Problem(cp.Minimize(x * y + x / y))).reasons == []

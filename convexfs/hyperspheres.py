@@ -8,17 +8,18 @@ that hold it (Armanfard, Reilly & Komeili 2017, Sec. II-C and eq. 11).
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
+
+from convexfs.compiling import INNER, compiled
 
 #: Samples a leaf of a tree may have.
 LEAF = 64
 #: Votes that differ by no more are tied.
 VOTE_TIE = 1e-12
 
-kernel = njit(nogil=True, cache=True)
+kernel = compiled()
 #: For what only kernels call. Loops are written out below, because whole-array statements
 #: take numba seconds to compile.
-leaf = njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+leaf = compiled(**INNER)
 
 
 @kernel

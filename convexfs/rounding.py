@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from convexfs.compiling import INNER, compiled
 from convexfs.errors import check_choice
 
 HOW = ("enumerate", "random")
@@ -22,9 +22,9 @@ MOST_ENUMERATED = 12
 #: A level counts as reached when it is missed by rounding errors only.
 _LEVEL_TOL = 1e-12
 
-kernel = njit(nogil=True, cache=True)
+kernel = compiled()
 #: For what only kernels call.
-leaf = njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+leaf = compiled(**INNER)
 
 
 def best_rounding(

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from convexfs.compiling import compiled
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.step import NATIVE
 from convexfs.solution import Certificate, Solution
@@ -95,7 +95,7 @@ def simba(
     return SimbaResult(found[best][1], evaluations, solution, certificate)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _nearest(X, codes, squared, n):
     """Nearest hit and miss of sample n under the squared weights, and their distances."""
     hit = miss = -1
@@ -115,7 +115,7 @@ def _nearest(X, codes, squared, n):
     return hit, miss, np.sqrt(to_hit), np.sqrt(to_miss)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _ascend(X, codes, order, sigmoid):
     w = np.ones(X.shape[1])
     for n in order:
@@ -133,7 +133,7 @@ def _ascend(X, codes, order, sigmoid):
     return w
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _evaluate(X, codes, squared, sigmoid):
     total = 0.0
     for n in range(len(X)):

@@ -4,24 +4,22 @@ Compiled callers are cached by their own files: who edits these functions emptie
 """
 
 from collections import namedtuple
+from typing import Any
 
 import numpy as np
-from numba import njit
+
+from convexfs.compiling import INNER, compiled
 
 #: Numbers are finite here, so sums may be reordered, and quotients need no check, which
 #: would keep loops from being vectorised; nothing else is assumed.
-kernel = njit(
-    nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"}
-)
-
-leaf = njit(
-    nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"},
-    no_cpython_wrapper=True, no_cfunc_wrapper=True,
-)
-part = njit(
-    nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"},
-    inline="always",
-)
+FINITE: dict[str, Any] = {
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "arcp", "nsz"},
+}
+kernel = compiled(**FINITE)
+#: Only kernels call a leaf; a part is copied into its one caller before that is compiled,
+#: which saves compiling it twice, but takes time with the square of its length.
+leaf, part = compiled(**FINITE, **INNER), compiled(**FINITE, inline="always")
 
 #: Distances (feature, sample), the own class first, the slack feature last; number of
 #: samples in the own class; steepness and slope of G; upper bounds.
@@ -30,7 +28,7 @@ Point = namedtuple("Point", "D own s lam upper")
 LN2_HIGH, LN2_LOW, WHOLE = 6.93147180369123816490e-01, 1.90821492927058770002e-10, 1.5 * 2.0**52
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+@compiled(error_model="numpy", fastmath={"contract"})
 def exp(x):
     """Exponential of -700 < x <= 0, to three units in the last place.
 

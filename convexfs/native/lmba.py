@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from convexfs.native.lmba_kinks import polish
-from convexfs.native.lmba_newton import Program, minimise
+from convexfs.native.lmba_newton import Program
+from convexfs.native.lmba_working_set import minimise_wide
 from convexfs.neighbors.triplets import pair_sums
 from convexfs.solution import OPTIMAL, Solution
 
@@ -92,7 +93,7 @@ def program_of(
 
 def _solve(program: Program) -> Solution:
     start = time.perf_counter()
-    answer = minimise(program, TOL, _MOST_STEPS)
+    answer = minimise_wide(program, TOL, _MOST_STEPS)
     return Solution(
         status=OPTIMAL if answer.gap <= TOL else INACCURATE,
         solver=NATIVE,

@@ -1,15 +1,56 @@
 """Kernels are compiled at their first use; later uses read numba's cache on disk.
 
-For LLFS that first time is half a minute and more: a person who waits is told why.
+For LLFS that first time is many seconds: a person who waits is told why. Where no cache
+can be written, in a read-only installation whose user has no home, one is kept until the
+process ends.
 """
 
+import atexit
+import logging
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from numba.core import event
+from numba import njit
+from numba.core import config, event
 
-MESSAGE = "Compiling kernels: up to a minute, once for this installation."
+MESSAGE = "Compiling kernels: up to half a minute, once for this installation."
+#: Options of functions that only kernels call: nothing to call them from Python is compiled.
+INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+log = logging.getLogger(__name__)
+
+
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """``numba.njit`` that lets go of the GIL, with a cache wherever one can be written."""
+
+    def decorated(function: Callable[..., Any]) -> Any:
+        for find_cache in (lambda: None, _use_temporary_cache):
+            try:
+                find_cache()
+                return njit(nogil=True, cache=True, **options)(function)
+            except (RuntimeError, OSError):  # numba found no folder; no temporary one either
+                continue
+        return njit(nogil=True, **options)(function)
+
+    return decorated
+
+
+def _use_temporary_cache() -> None:
+    """Give numba, here and in processes started from here, a folder removed at the end."""
+    folder, owner = tempfile.mkdtemp(prefix="convexfs-numba-"), os.getpid()
+    log.warning(
+        "kernels are compiled anew in every run, because no cache can be written: set "
+        "NUMBA_CACHE_DIR to a folder that can"
+    )
+    os.environ["NUMBA_CACHE_DIR"] = config.CACHE_DIR = folder
+
+    @atexit.register
+    def remove() -> None:
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class _FirstKernel(event.Listener):

@@ -8,14 +8,18 @@ that hold it (Armanfard, Reilly & Komeili 2017, Sec. II-C and eq. 11).
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
+
+from convexfs.compiling import INNER, compiled
 
 #: Samples a leaf of a tree may have.
 LEAF = 64
 #: Votes that differ by no more are tied.
 VOTE_TIE = 1e-12
 
-kernel = njit(nogil=True, cache=True)
+kernel = compiled()
+#: For what only kernels call. Loops are written out below, because whole-array statements
+#: take numba seconds to compile.
+leaf = compiled(**INNER)
 
 
 @kernel
@@ -29,7 +33,6 @@ def squared_distances(X, row, features):
     return out
 
 
-@kernel
 def sphere_radius(distance, same, centre, gamma, normalised):
     """Radius halfway between the last pure enough distance and the first that is not.
 
@@ -37,7 +40,11 @@ def sphere_radius(distance, same, centre, gamma, normalised):
     (without the centre) and of the others: n_o / (N - n) <= gamma n_s / (n - 1).
     """
     order = np.argsort(distance)
-    n_same = same.sum() - 1
+    return _radius(distance, order, same, int(same.sum()) - 1, centre, gamma, normalised)
+
+
+@kernel
+def _radius(distance, order, same, n_same, centre, gamma, normalised):
     n_other = same.size - n_same - 1
     per_same = 1.0 / n_same if normalised else 1.0
     per_other = 1.0 / n_other if normalised else 1.0
@@ -83,7 +90,6 @@ def nearest_agrees(X, j, row, features, same, bound):
     return 2 * agree > ties
 
 
-@kernel
 def sphere_and_score(X, same, centre, features, gamma, normalised):
     """Radius, and how well nearest neighbours tell the class inside the sphere.
 
@@ -92,20 +98,30 @@ def sphere_and_score(X, same, centre, features, gamma, normalised):
     """
     distance = np.sqrt(squared_distances(X, X[centre], features))
     radius = sphere_radius(distance, same, centre, gamma, normalised)
-    tree = _tree(X, features)
-    order = tree[0]
-    labels = same[order]
-    scratch = np.empty(order.size)
-    detected = alarms = 0
-    for j in range(order.size):
-        if distance[order[j]] <= radius and _others_agree(tree, j, labels, scratch):
-            detected += labels[j]
-            alarms += not labels[j]
-    n_same = same.sum()
-    return radius, detected / n_same - alarms / (same.size - n_same)
+    detected, alarms = _told(X, same, features, distance, radius)
+    n_same = int(same.sum())
+    return radius, detected / n_same - alarms / (len(same) - n_same)
 
 
 @kernel
+def _told(X, same, features, distance, radius):
+    """How many inside, of the class and of others, have their nearest neighbour in the class."""
+    order, P, ends, boxes = _tree(X, features)
+    labels = np.empty(order.size, np.bool_)
+    for j in range(order.size):
+        labels[j] = same[order[j]]
+    scratch, waiting = np.empty(order.size), np.empty(64, np.int64)
+    detected = alarms = 0
+    for j in range(order.size):
+        if distance[order[j]] <= radius and _others_agree(
+            P, ends, boxes, j, labels, scratch, waiting
+        ):
+            detected += labels[j]
+            alarms += not labels[j]
+    return detected, alarms
+
+
+@leaf
 def _tree(X, features):
     """Samples in some coordinates, halved along the widest until few are left together.
 
@@ -125,26 +141,31 @@ def _tree(X, features):
     for j in range(n):
         for q in range(k):
             columns[q, j] = X[j, features[q]]
-    order = np.arange(n)
-    ends = np.zeros((2 << depth, 2), dtype=np.int64)
+    order = np.empty(n, np.int64)
+    for j in range(n):
+        order[j] = j
+    ends = np.empty((2 << depth, 2), np.int64)
     boxes = np.empty((2 << depth, 2, k))
+    ends[1, 0] = 0
     ends[1, 1] = n
     for node in range(1, 2 << depth):
-        first, last = ends[node]
+        first, last = ends[node, 0], ends[node, 1]
         widest, width = 0, -1.0
         for q in range(k):
             low = high = columns[q, order[first]]
             for j in range(first + 1, last):
                 value = columns[q, order[j]]
                 low, high = min(low, value), max(high, value)
-            boxes[node, 0, q], boxes[node, 1, q] = low, high
+            boxes[node, 0, q] = low
+            boxes[node, 1, q] = high
             if high - low > width:
                 widest, width = q, high - low
         if node < 1 << depth:
             middle = (first + last) // 2
             _halve(order, columns[widest], first, middle, last - 1)
-            ends[2 * node] = first, middle
-            ends[2 * node + 1] = middle, last
+            ends[2 * node, 0] = first
+            ends[2 * node, 1] = ends[2 * node + 1, 0] = middle
+            ends[2 * node + 1, 1] = last
     P = np.empty((k, n))
     for q in range(k):
         for j in range(n):
@@ -152,7 +173,7 @@ def _tree(X, features):
     return order, P, ends, boxes
 
 
-@kernel
+@leaf
 def _halve(order, column, low, middle, high):
     """Rearrange order[low : high + 1]: no value before `middle` is above one after it."""
     while low < high:
@@ -164,7 +185,9 @@ def _halve(order, column, low, middle, high):
             while column[order[j]] > pivot:
                 j -= 1
             if i <= j:
-                order[i], order[j] = order[j], order[i]
+                swapped = order[i]
+                order[i] = order[j]
+                order[j] = swapped
                 i += 1
                 j -= 1
         if j < middle:
@@ -173,56 +196,55 @@ def _halve(order, column, low, middle, high):
             high = j
 
 
-@kernel
-def _others_agree(tree, j, labels, scratch):
+@leaf
+def _others_agree(P, ends, boxes, j, labels, squared, waiting):
     """:func:`nearest_agrees` for sample j of the tree, which spares most distances."""
-    _, P, ends, boxes = tree
     nearest, agree, ties = np.inf, 0, 0
-    waiting = np.empty(64, dtype=np.int64)
-    waiting[0], n_waiting = 1, 1
+    waiting[0] = n_waiting = 1
     while n_waiting:
         n_waiting -= 1
         node = waiting[n_waiting]
-        if _to_box(boxes[node], P, j) > nearest:
+        if _to_box(boxes, node, P, j) > nearest:
             continue
         if 2 * node < len(ends):
             # The nearer half waits last, and so is looked at first.
-            right = _to_box(boxes[2 * node], P, j) > _to_box(boxes[2 * node + 1], P, j)
+            right = _to_box(boxes, 2 * node, P, j) > _to_box(boxes, 2 * node + 1, P, j)
             waiting[n_waiting] = 2 * node + (not right)
             waiting[n_waiting + 1] = 2 * node + right
             n_waiting += 2
             continue
-        first, last = ends[node]
-        squared, in_class = scratch[first:last], labels[first:last]
-        _squared_to(P[:, first:last], P[:, j], squared)
+        first, last = ends[node, 0], ends[node, 1]
+        _squared_to(P, j, first, last, squared)
         if first <= j < last:
             squared[j - first] = np.inf
-        for i in range(squared.size):
+        for i in range(last - first):
             if squared[i] > nearest:
                 continue
             if squared[i] < nearest:
                 nearest, agree, ties = squared[i], 0, 0
             ties += 1
-            agree += in_class[i]
+            agree += labels[first + i]
     return 2 * agree > ties
 
 
-@kernel
-def _squared_to(P, row, out):
-    """From `row` to every column of P, coordinate by coordinate, which is quick."""
-    out[:] = 0.0
-    for q in range(row.size):
-        for i in range(out.size):
-            step = P[q, i] - row[q]
+@leaf
+def _squared_to(P, j, first, last, out):
+    """From sample j to first:last, coordinate by coordinate, which is quick."""
+    for i in range(last - first):
+        out[i] = 0.0
+    for q in range(P.shape[0]):
+        here, row = P[q, j], P[q][first:last]
+        for i in range(row.size):
+            step = row[i] - here
             out[i] += step * step
 
 
-@kernel
-def _to_box(box, P, j):
+@leaf
+def _to_box(boxes, node, P, j):
     """Squared distance to a box: rounding is monotone, so to no sample in it is it less."""
     d = 0.0
     for q in range(P.shape[0]):
-        step = max(box[0, q] - P[q, j], P[q, j] - box[1, q], 0.0)
+        step = max(boxes[node, 0, q] - P[q, j], P[q, j] - boxes[node, 1, q], 0.0)
         d += step * step
     return d
 
@@ -230,9 +252,11 @@ def _to_box(box, P, j):
 @kernel
 def _count_votes(Q, X, codes, start, features, radii, neighbor_vote, fallback, votes):
     """Add, per query and class, the spheres that vote; all nearest neighbours if `fallback`."""
+    same = np.empty(codes.size, np.bool_)
     for i in range(radii.size):
         chosen = features[start[i] : start[i + 1]]
-        same = codes == codes[i]
+        for k in range(codes.size):
+            same[k] = codes[k] == codes[i]
         for q in range(Q.shape[0]):
             if fallback:
                 _add_nearest(X, Q[q], chosen, codes, votes[q])
@@ -248,17 +272,23 @@ def _count_votes(Q, X, codes, start, features, radii, neighbor_vote, fallback, v
                 votes[q, codes[i]] += 1.0
 
 
-@kernel
+@leaf
 def _add_nearest(X, row, features, codes, votes):
     """Add one vote, shared by the classes that most of the nearest samples are of."""
     squared = squared_distances(X, row, features)
     counts = np.zeros(votes.size)
-    nearest = squared.min()
+    nearest = np.inf
+    for k in range(squared.size):
+        nearest = min(nearest, squared[k])
+    most = ties = 0.0
     for k in range(squared.size):
         if squared[k] == nearest:
             counts[codes[k]] += 1.0
-    most = counts == counts.max()
-    votes += most / most.sum()
+            most = max(most, counts[codes[k]])
+    for c in range(counts.size):
+        ties += counts[c] == most
+    for c in range(counts.size):
+        votes[c] += (counts[c] == most) / ties
 
 
 @dataclass(frozen=True)

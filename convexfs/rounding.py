@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from convexfs.compiling import INNER, compiled
 from convexfs.errors import check_choice
 
 HOW = ("enumerate", "random")
@@ -22,7 +22,9 @@ MOST_ENUMERATED = 12
 #: A level counts as reached when it is missed by rounding errors only.
 _LEVEL_TOL = 1e-12
 
-kernel = njit(nogil=True, cache=True)
+kernel = compiled()
+#: For what only kernels call.
+leaf = compiled(**INNER)
 
 
 def best_rounding(
@@ -59,8 +61,8 @@ def best_rounding(
         None and infinity if no rounding is feasible.
     """
     check_choice("rounding", how, HOW)
-    open_ = (f > SNAP) & (f < 1.0 - SNAP)
-    n_open = np.count_nonzero(open_)
+    open_ = np.flatnonzero((f > SNAP) & (f < 1.0 - SNAP))
+    n_open = len(open_)
     if how == "enumerate" and n_open <= MOST_ENUMERATED:
         patterns = _all_patterns(n_open)
     else:
@@ -98,7 +100,7 @@ def swap_search(
             mask[into] = True
 
 
-@kernel
+@leaf
 def _mean_utility(z, s, lam):
     total = 0.0
     for j in range(z.size):
@@ -106,32 +108,53 @@ def _mean_utility(z, s, lam):
     return total / z.size
 
 
-@kernel
-def _sum_of(a, features):
+@leaf
+def _sum_of(a, mask):
     z = np.zeros(a.shape[0])
-    for j in range(a.shape[0]):
-        for m in features:
-            z[j] += a[j, m]
+    for m in range(mask.size):
+        if mask[m]:
+            for j in range(z.size):
+                z[j] += a[j, m]
     return z
 
 
+@leaf
+def _utility_with(base, a, features, pattern, s, lam):
+    """Mean utility where a pattern's features are added to the sums `base`."""
+    total = 0.0
+    for j in range(base.size):
+        z = 0.0
+        for q in range(features.size):
+            if pattern[q]:
+                z += a[j, features[q]]
+        z += base[j]
+        total += 1.0 / (1.0 + np.exp(-s * z)) - 0.5 + lam * z
+    return total / base.size
+
+
 @kernel
-def _fill_in(mask, open_, patterns, same, other, s, lam, level, max_features):
-    """Put the best feasible pattern into the open entries of mask; infinity if none is."""
-    whole, open_ = np.flatnonzero(mask), np.flatnonzero(open_)
-    base_same, base_other = _sum_of(same, whole), _sum_of(other, whole)
+def _fill_in(mask, features, patterns, same, other, s, lam, level, max_features):
+    """Put the best feasible pattern of the open features into mask; infinity if none is."""
+    base_same, base_other = _sum_of(same, mask), _sum_of(other, mask)
+    whole = 0
+    for m in range(mask.size):
+        whole += mask[m]
     best, least = -1, np.inf
     for p in range(patterns.shape[0]):
-        chosen = open_[patterns[p]]
-        if not 1 <= whole.size + chosen.size <= max_features:
+        size = whole
+        for q in range(features.size):
+            size += patterns[p, q]
+        if size < 1 or size > max_features:
             continue
-        value = _mean_utility(base_same + _sum_of(same, chosen), s, lam)
+        value = _utility_with(base_same, same, features, patterns[p], s, lam)
         if value >= least:
             continue
-        if _mean_utility(base_other + _sum_of(other, chosen), s, lam) >= level - _LEVEL_TOL:
+        reached = _utility_with(base_other, other, features, patterns[p], s, lam)
+        if reached >= level - _LEVEL_TOL:
             best, least = p, value
     if best >= 0:
-        mask[open_[patterns[best]]] = True
+        for q in range(features.size):
+            mask[features[q]] = patterns[best, q]
     return least
 
 
@@ -139,7 +162,7 @@ def _fill_in(mask, open_, patterns, same, other, s, lam, level, max_features):
 def _best_change(mask, same, other, s, lam, level, max_features):
     """Feature to take out, feature to put in (-1: none), and the value after it."""
     chosen = np.flatnonzero(mask)
-    z_same, z_other = _sum_of(same, chosen), _sum_of(other, chosen)
+    z_same, z_other = _sum_of(same, mask), _sum_of(other, mask)
     best_out = best_in = -1
     least = _mean_utility(z_same, s, lam)
     for o in range(-1, chosen.size):

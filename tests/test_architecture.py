@@ -15,20 +15,19 @@ MAY_USE = {
     "compiling": set(),
     "solution": {"errors"},
     "data": {"errors"},
-    "neighbors": {"errors", "data"},
+    "neighbors": {"errors", "compiling", "data"},
     "formulations": {"errors", "data", "neighbors"},
-    "native": {"errors", "solution", "data", "neighbors", "formulations"},
+    "native": {"errors", "compiling", "solution", "data", "neighbors", "formulations"},
     "solving": {"errors", "solution"},
     "methods": {"errors", "solution", "data", "neighbors", "formulations", "native", "solving"},
 }
-MAY_USE["methods"] |= {"rounding", "hyperspheres"}
+MAY_USE["methods"] |= {"compiling", "rounding", "hyperspheres"}
 MAY_USE["batch"] = MAY_USE["methods"] | {"methods", "inspection"}
 MAY_USE["classification"] = MAY_USE["methods"] | {"methods"}
-MAY_USE["rounding"] = MAY_USE["theory"] = {"errors"}
+MAY_USE["rounding"] = MAY_USE["hyperspheres"] = {"errors", "compiling"}
+MAY_USE["theory"] = {"errors"}
 MAY_USE["estimators"] = MAY_USE["batch"] | {"batch", "classification", "rounding", "theory"}
-MAY_USE["estimators"] |= {"compiling"}
 MAY_USE["baselines"] = MAY_USE["estimators"] | {"estimators"}
-MAY_USE["hyperspheres"] = {"errors"}
 MAY_USE["pictures_llfs"] = {"errors"}
 MAY_USE["inspection"] = {"errors", "solution", "formulations", "solving"}
 MAY_USE["pictures"] = {"errors", "neighbors"}

@@ -1,7 +1,8 @@
 """Lmba as printed: stochastic descent on the loss, one sample after the other."""
 
 import numpy as np
-from numba import njit
+
+from convexfs.compiling import compiled
 
 
 def descend(
@@ -33,7 +34,7 @@ def descend(
     return _descend(X, codes, targets, theta, float(c), float(step), order)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _descend(X, codes, targets, theta, c, step, order):
     n, n_features = X.shape
     w = np.ones(n_features)

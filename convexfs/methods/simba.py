@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from convexfs.compiling import compiled
 from convexfs.data import constant_columns
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.methods.step import NATIVE
@@ -122,7 +122,7 @@ def _squared_shares(w: np.ndarray) -> np.ndarray:
     return (w / largest) ** 2 if largest > 0 else np.zeros_like(w)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _nearest(X, codes, squared, n):
     """Nearest hit and miss of sample n under the squared weights, and their distances."""
     hit = miss = -1
@@ -142,7 +142,7 @@ def _nearest(X, codes, squared, n):
     return hit, miss, np.sqrt(to_hit), np.sqrt(to_miss)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _ascend(X, codes, order, sigmoid, start):
     w = start.copy()
     for n in order:
@@ -160,7 +160,7 @@ def _ascend(X, codes, order, sigmoid, start):
     return w
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _evaluate(X, codes, squared, sigmoid):
     total = 0.0
     for n in range(len(X)):

@@ -9,9 +9,10 @@ value known, and need not go deeper when U2 reaches epsilon. The number of sets 
 """
 
 import numpy as np
-from numba import njit
 
-kernel = njit(nogil=True, cache=True)
+from convexfs.compiling import compiled
+
+kernel = compiled()
 #: A level counts as reached when it is missed by rounding errors only.
 LEVEL_TOL = 1e-12
 

@@ -4,15 +4,22 @@ Compiled callers are cached by their own files: who edits these functions emptie
 """
 
 from collections import namedtuple
+from typing import Any
 
 import numpy as np
-from numba import njit
+
+from convexfs.compiling import INNER, compiled
 
 #: Numbers are finite here, so sums may be reordered, and quotients need no check, which
 #: would keep loops from being vectorised; nothing else is assumed.
-kernel = njit(
-    nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"}
-)
+FINITE: dict[str, Any] = {
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "arcp", "nsz"},
+}
+kernel = compiled(**FINITE)
+#: Only kernels call a leaf; a part is copied into its one caller before that is compiled,
+#: which saves compiling it twice, but takes time with the square of its length.
+leaf, part = compiled(**FINITE, **INNER), compiled(**FINITE, inline="always")
 
 #: Distances (feature, sample), the own class first, the slack feature last; number of
 #: samples in the own class; steepness and slope of G; upper bounds.
@@ -21,7 +28,7 @@ Point = namedtuple("Point", "D own s lam upper")
 LN2_HIGH, LN2_LOW, WHOLE = 6.93147180369123816490e-01, 1.90821492927058770002e-10, 1.5 * 2.0**52
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+@compiled(error_model="numpy", fastmath={"contract"})
 def exp(x):
     """Exponential of -700 < x <= 0, to three units in the last place.
 
@@ -49,7 +56,7 @@ def exp(x):
     return p * np.int64(power).view(np.float64)
 
 
-@kernel
+@leaf
 def utility(s, lam, z, slope, bend):
     """Mean of G over the distances z; fills its dU/dz and -d2U/dz2."""
     share, total = 1.0 / z.size, 0.0
@@ -71,16 +78,16 @@ def utilities(point, z, slope, bend):
     return u1, utility(s, lam, z[own:], slope[own:], bend[own:])
 
 
-@kernel
-def dot(a, b):
-    """Inner product."""
+@leaf
+def dot(a, b, n):
+    """Inner product of the first n entries."""
     total = 0.0
-    for j in range(a.size):
+    for j in range(n):
         total += a[j] * b[j]
     return total
 
 
-@kernel
+@leaf
 def add_scaled(z, t, step, out):
     """``out = z + t step``."""
     for j in range(z.size):
@@ -98,19 +105,25 @@ def solve_linear(K, x, n):
         if abs(K[r, c]) < 1e-200:
             return False
         for j in range(c, n):
-            K[c, j], K[r, j] = K[r, j], K[c, j]
-        x[c], x[r] = x[r], x[c]
+            swapped = K[c, j]
+            K[c, j] = K[r, j]
+            K[r, j] = swapped
+        swapped = x[c]
+        x[c] = x[r]
+        x[r] = swapped
         for i in range(c + 1, n):
             factor = K[i, c] / K[c, c]
             for j in range(c, n):
                 K[i, j] -= factor * K[c, j]
             x[i] -= factor * x[c]
     for c in range(n - 1, -1, -1):
-        x[c] = (x[c] - dot(K[c, c + 1 : n], x[c + 1 : n])) / K[c, c]
+        for j in range(c + 1, n):
+            x[c] -= K[c, j] * x[j]
+        x[c] /= K[c, c]
     return True
 
 
-@kernel
+@leaf
 def steepest_exchange(r, f, upper):
     """The feature to raise and the feature to lower that reduce r'f fastest."""
     up = down = -1
@@ -122,7 +135,7 @@ def steepest_exchange(r, f, upper):
     return up, down
 
 
-@kernel
+@leaf
 def longest_step(upper, free, f, k, x):
     """Share of the step x, at most 1, that keeps the bounds, and which feature blocks it."""
     t, block = 1.0, -1

@@ -35,7 +35,9 @@ from convexfs.native.llfs_kernels import (
     add_scaled,
     dot,
     kernel,
+    leaf,
     longest_step,
+    part,
     solve_linear,
     steepest_exchange,
     utilities,
@@ -54,105 +56,116 @@ MOST_HALVINGS, MOST_ATTEMPTS, MAX_ITER = 30, 10, 100
 COLUMNS = ("u1", "u2", "mu", "residual", "iterations")
 U1, U2, MU, RESIDUAL, ITERATIONS = range(5)
 
-#: What an iteration writes into, allocated once.
-Work = namedtuple("Work", "z trial dz slope bend v r rise climb free is_free g1 g2 K x")
+#: What an iteration writes into, allocated once: rows of samples, of features, of free
+#: features; few arrays, because each is seven numbers in every call that is compiled.
+Work = namedtuple("Work", "samples features small K free is_free row")
+Z, TRIAL, DZ, SLOPE, BEND, V = range(6)
+R, RISE, CLIMB, TRIED = range(4)
+G1, G2, X = range(3)
 
 
-@kernel
-def workspace(n_features, n_samples):
+def workspace(point):
     """Arrays for one point; the free set is empty."""
-    n, m, k = n_samples, n_features, MOST_FREE
+    (m, n), k = point.D.shape, MOST_FREE
     return Work(
-        np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n),
-        np.empty(m), np.empty(m), np.empty(m), np.empty(k, np.int64), np.zeros(m, np.bool_),
-        np.empty(k), np.empty(k), np.empty((k + 2, k + 2)), np.empty(k + 2),
+        np.empty((6, n)), np.empty((4, m)), np.empty((3, k + 2)), np.empty((k + 2, k + 2)),
+        np.empty(k, np.int64), np.zeros(m, np.bool_), np.empty(len(COLUMNS)),
     )  # fmt: skip
 
 
-@kernel
+@leaf
 def start_at(point, f, work):
     """Distances and utilities at f, and its free features; returns U1, U2 and their number."""
-    work.z[:] = 0.0
+    z = work.samples[Z]
+    for j in range(z.size):
+        z[j] = 0.0
     k = 0
     for m in range(f.size):
         work.is_free[m] = False
         if f[m] > 0.0:
-            add_scaled(work.z, f[m], point.D[m], work.z)
+            add_scaled(z, f[m], point.D[m], z)
             if f[m] < point.upper[m] and k < MOST_FREE - 2:
                 k = admit(work, k, m)
-    u1, u2 = utilities(point, work.z, work.slope, work.bend)
+    u1, u2 = utilities(point, z, work.samples[SLOPE], work.samples[BEND])
     return u1, u2, k
 
 
-@kernel
+@leaf
 def free_gradients(point, work, k, cost):
     """Fill g1 and g2, the gradients on the free features; whether g2 varies, and its largest."""
-    low, high = np.inf, 0.0
+    low, high, own, slope = np.inf, 0.0, point.own, work.samples[SLOPE]
     for a in range(k):
-        row = point.D[work.free[a]]
-        work.g1[a] = cost * dot(row[: point.own], work.slope[: point.own])
-        work.g2[a] = dot(row[point.own :], work.slope[point.own :])
-        low, high = min(low, work.g2[a]), max(high, work.g2[a])
+        row, g1, g2 = point.D[work.free[a]], 0.0, 0.0
+        for j in range(slope.size):
+            term = row[j] * slope[j]
+            g1 += term if j < own else 0.0
+            g2 += 0.0 if j < own else term
+        work.small[G1, a] = cost * g1
+        work.small[G2, a] = g2
+        low, high = min(low, g2), max(high, g2)
     return high - low > 1e-9 * high, high
 
 
-@kernel
+@leaf
 def fill_hessian(point, work, k, mu, concave_part):
     """Hessian of ``concave_part * U1 - mu U2`` on the free features, with a ridge for twins."""
-    own, n, K = point.own, work.z.size, work.K
+    own, K, v, bend = point.own, work.K, work.samples[V], work.samples[BEND]
     ridge = 0.0
     for a in range(k):
         row = point.D[work.free[a]]
-        for j in range(n):
-            work.v[j] = (mu if j >= own else -concave_part) * work.bend[j] * row[j]
+        for j in range(v.size):
+            v[j] = (mu if j >= own else -concave_part) * bend[j] * row[j]
         for b in range(a + 1):
-            K[a, b] = K[b, a] = dot(work.v, point.D[work.free[b]])
-        reduced = abs(work.g1[a] - mu * work.g2[a])
-        ridge = max(ridge, 1e-10 * abs(K[a, a]) + 1e-9 * reduced + 1e-13 * work.g2[a])
+            K[a, b] = K[b, a] = dot(v, point.D[work.free[b]], v.size)
+        g2 = work.small[G2, a]
+        reduced = abs(work.small[G1, a] - mu * g2)
+        ridge = max(ridge, 1e-10 * abs(K[a, a]) + 1e-9 * reduced + 1e-13 * g2)
     for a in range(k):
         K[a, a] += ridge
 
 
-@kernel
+@part
 def newton_step(point, work, k, mu, gap, level):
     """Step x[:k], multiplier x[k] of U2 and x[k + 1] of the budget; False if singular.
 
     With `level` U2 is asked to move by `gap`, else mu is kept as it is.
     """
-    K, x = work.K, work.x
-    for concave_part in (1.0, 0.0):
-        if concave_part == 1.0 and not level:
-            continue
-        fill_hessian(point, work, k, mu, concave_part)
-        K[k : k + 2, k : k + 2] = 0.0
+    K, x, regular = work.K, work.small[X], False
+    for attempt in range(0 if level else 1, 2):
+        fill_hessian(point, work, k, mu, 1.0 - attempt)
+        K[k, k] = K[k, k + 1] = K[k + 1, k] = K[k + 1, k + 1] = 0.0
         for a in range(k):
-            K[a, k] = -work.g2[a]
-            K[k, a] = work.g2[a] if level else 0.0
+            g2 = work.small[G2, a]
+            K[a, k] = -g2
+            K[k, a] = g2 if level else 0.0
             K[a, k + 1] = K[k + 1, a] = 1.0
-            x[a] = -work.g1[a]
-        x[k], x[k + 1] = gap, 0.0
+            x[a] = -work.small[G1, a]
+        x[k] = gap
+        x[k + 1] = 0.0
         if not level:
-            K[k, k], x[k] = 1.0, mu
+            K[k, k] = 1.0
+            x[k] = mu
         regular = solve_linear(K, x, k + 2)
         # Two features have no room for curvature: both constraints fix the step.
-        if regular and (k == 2 or dot(work.g1[:k], x[:k]) < x[k] * gap):
-            return True
+        if regular and (k == 2 or dot(work.small[G1], x, k) < x[k] * gap):
+            break
     return regular
 
 
-@kernel
+@leaf
 def reduced_gradient(point, work, cost, mu, r):
     """Fill r with ``cost * grad U1 - mu grad U2`` over all features; returns max |r|."""
-    for j in range(work.v.size):
-        work.v[j] = (cost if j < point.own else -mu) * work.slope[j]
+    own, v, slope = point.own, work.samples[V], work.samples[SLOPE]
+    for j in range(v.size):
+        v[j] = (cost if j < own else -mu) * slope[j]
     largest = 0.0
     for m in range(r.size):
-        r[m] = dot(point.D[m], work.v)
+        r[m] = dot(v, point.D[m], v.size)
         largest = max(largest, abs(r[m]))
     return largest
 
 
-@kernel
+@leaf
 def admit(work, k, feature):
     """Add a feature to the free set if it is not in it."""
     if work.is_free[feature]:
@@ -162,14 +175,14 @@ def admit(work, k, feature):
     return k + 1
 
 
-@kernel
+@leaf
 def restoring_step(point, work, f, k, gap, cost):
     """Fill x with the exchange that moves U2 by `gap` for the least U1; admit its features.
 
     Dinkelbach's iteration on the ratio of the two; exchanges that hardly move U2 are
     ignored. Returns the number of free features, 0 if no exchange moves U2, and the price.
     """
-    r, rise, climb = work.r, work.rise, work.climb
+    r, rise, climb = work.features[R], work.features[RISE], work.features[CLIMB]
     reduced_gradient(point, work, cost, 0.0, climb)
     reduced_gradient(point, work, 0.0, -1.0 if gap > 0.0 else 1.0, rise)
     add_scaled(rise, -2.0, rise, r)
@@ -190,39 +203,42 @@ def restoring_step(point, work, f, k, gap, cost):
     for a in range(k):
         m = work.free[a]
         sign = 1.0 if m == up else -1.0 if m == down else 0.0
-        work.x[a] = sign * abs(gap) / (rise[up] - rise[down])
+        work.small[X, a] = sign * abs(gap) / (rise[up] - rise[down])
     return k, price
 
 
-@kernel
+@leaf
 def dismiss_at_bounds(point, work, f, k, block):
     """Take the features whose step ended at a bound out of the free set."""
+    x = work.small[X]
     for a in range(k - 1, -1, -1):
         m = work.free[a]
-        bound = 0.0 if work.x[a] < 0.0 else point.upper[m]
-        if a == block or (work.x[a] != 0.0 and abs(f[m] - bound) <= 1e-12):
+        bound = 0.0 if x[a] < 0.0 else point.upper[m]
+        if a == block or (x[a] != 0.0 and abs(f[m] - bound) <= 1e-12):
             f[m] = bound
             work.is_free[m] = False
             k -= 1
             work.free[a] = work.free[k]
-            work.x[a] = work.x[k]
+            x[a] = x[k]
     return k
 
 
-@kernel
+@leaf
 def line_search(point, work, k, t, level, weight, rho, mu, eps, u1, u2):
     """Halve t until the exact penalty (the Lagrangian where mu is fixed) falls enough."""
-    work.dz[:] = 0.0
+    dz, trial = work.samples[DZ], work.samples[TRIAL]
+    for j in range(dz.size):
+        dz[j] = 0.0
     descent = -rho * abs(eps - u2) if level else 0.0
     for a in range(k):
-        add_scaled(work.dz, work.x[a], point.D[work.free[a]], work.dz)
-        descent += work.x[a] * (weight * work.g1[a] - (0.0 if level else mu * work.g2[a]))
+        x = work.small[X, a]
+        add_scaled(dz, x, point.D[work.free[a]], dz)
+        descent += x * (weight * work.small[G1, a] - (0.0 if level else mu * work.small[G2, a]))
     start = weight * u1 + (rho * abs(eps - u2) if level else -mu * u2)
-    halvings = 0
+    halvings, rounding = 0, 1e-15 * (1.0 + rho)
     while True:
-        add_scaled(work.z, t, work.dz, work.trial)
-        u1, u2 = utilities(point, work.trial, work.slope, work.bend)
-        rounding = 1e-15 * (1.0 + rho)
+        add_scaled(work.samples[Z], t, dz, trial)
+        u1, u2 = utilities(point, trial, work.samples[SLOPE], work.samples[BEND])
         reached = weight * u1 + (rho * abs(eps - u2) if level else -mu * u2)
         if reached <= start + 1e-4 * t * descent + rounding or halvings == MOST_HALVINGS:
             return t, u1, u2, halvings
@@ -230,10 +246,11 @@ def line_search(point, work, k, t, level, weight, rho, mu, eps, u1, u2):
         halvings += 1
 
 
-@kernel
+@leaf
 def advance(point, work, f, k, level, weight, mu, rho, eps, u1, u2):
     """Move along x: new U1, U2, free features, whether U2 = eps holds now, and halvings."""
-    t, block = longest_step(point.upper, work.free, f, k, work.x)
+    x, z, trial = work.small[X], work.samples[Z], work.samples[TRIAL]
+    t, block = longest_step(point.upper, work.free, f, k, x)
     halvings = 0
     if t > 0.0:
         gap, old_u2 = eps - u2, u2
@@ -242,31 +259,32 @@ def advance(point, work, f, k, level, weight, mu, rho, eps, u1, u2):
             # The constraint became active on the way. U2 is concave: its chord is below it.
             t *= gap / (u2 - old_u2)
             level, halvings = True, 1
-            add_scaled(work.z, t, work.dz, work.trial)
-            u1, u2 = utilities(point, work.trial, work.slope, work.bend)
-        work.z[:] = work.trial
+            add_scaled(z, t, work.samples[DZ], trial)
+            u1, u2 = utilities(point, trial, work.samples[SLOPE], work.samples[BEND])
+        for j in range(z.size):
+            z[j] = trial[j]
         for a in range(k):
             m = work.free[a]
-            f[m] = min(max(f[m] + t * work.x[a], 0.0), point.upper[m])
+            f[m] = min(max(f[m] + t * x[a], 0.0), point.upper[m])
     if block >= 0:
         k = dismiss_at_bounds(point, work, f, k, block if halvings == 0 else -1)
     return u1, u2, k, level, halvings
 
 
-@kernel
+@part
 def penalty_for(work, k, gap, mu, new_mu, restore, cautious, previous):
     """Weight of |U2 - eps| against U1 in the merit.
 
     Just above the multiplier: a heavier one stalls on a curved constraint. A cautious
     one never falls, so that all steps lower one function and none can cycle.
     """
-    rising = 1.2 * dot(work.g1[:k], work.x[:k]) / max(abs(gap), 1e-300)
+    rising = 1.2 * dot(work.small[G1], work.small[X], k) / max(abs(gap), 1e-300)
     if cautious:
         return max(previous, 2.0 * abs(mu) if restore else abs(new_mu), rising)
     return 1.0 if restore else max(1.001 * abs(new_mu), rising)
 
 
-@kernel
+@part
 def kkt_point(point, work, f, mu, eps, cost, cautious):
     """From f, in place, to a KKT point of (7) with U2 >= eps (cost 1) or of (6) (cost 0).
 
@@ -274,6 +292,7 @@ def kkt_point(point, work, f, mu, eps, cost, cautious):
     (7) until U2 falls to eps. Returns U1, U2, mu, the KKT residual relative to max |r|
     (infinite if the iteration did not end) and the number of iterations.
     """
+    r, g1, g2, x = work.features[R], work.small[G1], work.small[G2], work.small[X]
     u1, u2, k = start_at(point, f, work)
     tol = LEVEL_TOL * eps
     eps += tol
@@ -295,17 +314,17 @@ def kkt_point(point, work, f, mu, eps, cost, cautious):
         elif k >= 2 and not flat:
             if not newton_step(point, work, k, mu, gap, level):
                 break
-            new_mu = work.x[k]
+            new_mu = x[k]
             for a in range(k):
-                residual = max(residual, abs(work.g1[a] - new_mu * work.g2[a] + work.x[k + 1]))
+                residual = max(residual, abs(g1[a] - new_mu * g2[a] + x[k + 1]))
         scale = (1.0 + abs(new_mu)) * high
         exact = residual <= 1e-9 * scale and (not level or abs(gap) <= tol)
         near = residual <= NEAR * scale and abs(gap) <= NEAR * eps
         if not restore and (exact or (near and not looked)):
-            largest = reduced_gradient(point, work, cost, new_mu, work.r)
-            up, down = steepest_exchange(work.r, f, point.upper)
+            largest = reduced_gradient(point, work, cost, new_mu, r)
+            up, down = steepest_exchange(r, f, point.upper)
             # Where U1 and mu U2 cancel everywhere, r is rounding and no scale.
-            left = (work.r[down] - work.r[up]) / max(largest, 1e-2 * abs(new_mu) * high, 1e-300)
+            left = (r[down] - r[up]) / max(largest, 1e-2 * abs(new_mu) * high, 1e-300)
             gains = left > (PRICE_TOL if exact else 10.0 * NEAR)
             looked = not gains
             if gains and not (work.is_free[up] and work.is_free[down]):
@@ -327,7 +346,7 @@ def kkt_point(point, work, f, mu, eps, cost, cautious):
     return u1, u2, mu, np.inf, iteration
 
 
-@kernel
+@part
 def local_optimum(point, work, f, mu, eps, cost, row):
     """(6) or (7) from f, in place; fills row with U1, U2, mu, KKT residual and iterations.
 
@@ -339,59 +358,62 @@ def local_optimum(point, work, f, mu, eps, cost, row):
         cautious = attempt % 2 == 1
         u1, u2, mu, residual, steps = kkt_point(point, work, f, mu, eps, cost, cautious)
         used += steps
-        row[U1], row[U2], row[MU], row[RESIDUAL], row[ITERATIONS] = u1, u2, mu, residual, used
+        row[U1] = u1
+        row[U2] = u2
+        row[MU] = mu
+        row[RESIDUAL] = residual
+        row[ITERATIONS] = used
         if residual <= KKT_TOL and u2 >= eps:
             break
 
 
-@kernel
-def most_u2(point, f, row):
-    """(6) from f, in place; fills row as local_optimum does."""
-    work = workspace(point.D.shape[0], point.D.shape[1])
-    local_optimum(point, work, f, 1.0, 0.0, 0.0, row)
-
-
-@kernel
+@leaf
 def serves(row, eps):
     """Whether a row of the table is a converged answer for this level."""
-    return row[U2] >= eps and np.isfinite(row[RESIDUAL])
+    return row[U2] >= eps and row[RESIDUAL] < np.inf
+
+
+@leaf
+def put(f, row, F, table, b):
+    """Write an answer into row b."""
+    for m in range(f.size):
+        F[b, m] = f[m]
+    for c in range(row.size):
+        table[b, c] = row[c]
 
 
 @kernel
-def follow_up(point, levels, F, table):
-    """(7) for ascending levels of U2, each from the one before; the first is F[0], table[0]."""
-    work = workspace(point.D.shape[0], point.D.shape[1])
-    for b in range(1, levels.size):
-        F[b], table[b] = F[b - 1], table[b - 1]
-        table[b, ITERATIONS] = 0
-        if levels[b] > table[b, U2]:
-            local_optimum(point, work, F[b], table[b, MU], levels[b], 1.0, table[b])
+def follow(point, work, levels, F, table, cost, back, only_failed):
+    """(6) or (7) for the levels of U2, each from its neighbour's answer: the only entry.
 
-
-@kernel
-def follow_down(point, levels, F, table, only_failed):
-    """(7) again for descending levels, each from the one above; the best answer stays.
-
-    The one above serves here too. If it is still the better one, its U1 is lowered from
-    inside the constraint, so that U1 never falls as the level rises.
+    Ascending, each starts from the one before, the first being F[0], table[0]. `back`,
+    descending, from the one above, which serves here too; the best answer stays. If the
+    one above is still the better one, its U1 is lowered from inside the constraint, so
+    that U1 never falls as the level rises. All callers share one loop: the method is
+    compiled into each place that calls it, which takes seconds.
     """
-    work = workspace(point.D.shape[0], point.D.shape[1])
-    row, f = np.empty(table.shape[1]), np.empty(F.shape[1])
-    for b in range(levels.size - 2, 0, -1):
+    f, row, last = work.features[TRIED], work.row, levels.size - 1
+    for step in range(1, last if back else last + 1):
+        b = last - step if back else step
+        near = b + 1 if back else b - 1
         eps, used = levels[b], table[b, ITERATIONS]
-        if eps <= table[0, U2]:
+        if back and eps <= table[0, U2]:
             break
-        served = serves(table[b], eps)
-        for inside in (False, True):
-            if served and (only_failed or inside) and table[b, U1] <= table[b + 1, U1]:
+        served = back and serves(table[b], eps)
+        enough = not back and eps <= table[near, U2]
+        for inside in range(2 if back else 0 if enough else 1):
+            if served and (only_failed or inside) and table[b, U1] <= table[near, U1]:
                 break
-            f[:] = F[b + 1]
-            mu = 0.0 if inside else table[b + 1, MU]
-            local_optimum(point, work, f, mu, eps, 1.0, row)
+            for m in range(f.size):
+                f[m] = F[near, m]
+            mu = 0.0 if inside else table[near, MU]
+            local_optimum(point, work, f, mu, eps, cost, row)
             used += row[ITERATIONS]
-            if serves(row, eps) and (not served or row[U1] < table[b, U1]):
-                F[b], table[b], served = f, row, True
-        if not served:  # feasible, if not a local optimum of its own
-            F[b], table[b] = F[b + 1], table[b + 1]
-            table[b, RESIDUAL] = np.inf
+            if not back or (serves(row, eps) and (not served or row[U1] < table[b, U1])):
+                put(f, row, F, table, b)
+                served = True
+        if not served:
+            put(F[near], table[near], F, table, b)
+            if back:  # feasible, if not a local optimum of its own
+                table[b, RESIDUAL] = np.inf
         table[b, ITERATIONS] = used

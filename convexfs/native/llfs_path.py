@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from convexfs.native.llfs_kernels import Point, kernel, utilities
-from convexfs.native.llfs_newton import COLUMNS, follow_down, follow_up, most_u2
+from convexfs.native.llfs_newton import COLUMNS, MU, U2, Work, follow, workspace
 
 #: Gradients of U2 this close, relatively, are tied.
 TIE = 1e-9
@@ -74,15 +74,16 @@ def local_path(point: Point, betas: np.ndarray, both_ways: bool = True) -> Local
     A second pass restarts each beta from its larger neighbour: what serves a larger
     beta serves a smaller one, and often leads to a better local optimum.
     """
-    widest = maximiser(point)
+    work = workspace(point)
+    widest = _maximiser(point, work)
     # Row 0 is the single feature, the answer until U2 asks for more; the last is beta = 1.
     levels = np.concatenate([[0.0], betas[betas < 1.0], [1.0]]) * widest.u2
     F, table = np.empty((len(levels), len(widest.f))), np.zeros((len(levels), len(COLUMNS)))
     F[0], table[0, :2] = _single(point)
-    follow_up(point, levels[:-1], F[:-1], table[:-1])
+    follow(point, work, levels[:-1], F[:-1], table[:-1], 1.0, False, False)
     best = _among_maximisers(point, widest)
     F[-1], table[-1] = best.f, (best.u1, best.u2, 0.0, best.residual, best.iterations)
-    follow_down(point, levels, F, table, not both_ways)
+    follow(point, work, levels, F, table, 1.0, True, not both_ways)
     rows = np.minimum(np.arange(len(betas)) + 1, len(levels) - 1)
     columns = dict(zip(COLUMNS, table[rows].T, strict=True))
     columns["iterations"] = columns["iterations"].astype(int)
@@ -93,15 +94,20 @@ def local_path(point: Point, betas: np.ndarray, both_ways: bool = True) -> Local
 
 def maximiser(point: Point) -> Maximiser:
     """(6), started from the features with the largest gradient at uniform f."""
+    return _maximiser(point, workspace(point))
+
+
+def _maximiser(point: Point, work: Work) -> Maximiser:
     n_features = len(point.D) - 1
     budget = point.upper[-1] + 1.0
     gradient = _separation_gradient(point, point.D.sum(axis=0) * (budget / n_features))[:-1]
-    f = np.zeros(n_features + 1)
-    f[np.argsort(-gradient, kind="stable")[: int(budget)]] = 1.0
-    row = np.empty(len(COLUMNS))
-    most_u2(point, f, row)
-    u1, u2, _, residual, used = row.tolist()
-    return Maximiser(f, u1, u2, residual, int(used))
+    F, table = np.zeros((2, n_features + 1)), np.zeros((2, len(COLUMNS)))
+    F[0, np.argsort(-gradient, kind="stable")[: int(budget)]] = 1.0
+    # A path of one level, below which its start is said to be.
+    table[0, U2], table[0, MU] = -1.0, 1.0
+    follow(point, work, np.zeros(2), F, table, 0.0, False, False)
+    u1, u2, _, residual, used = table[1].tolist()
+    return Maximiser(F[1], u1, u2, residual, int(used))
 
 
 def _separation_gradient(point: Point, z: np.ndarray) -> np.ndarray:
@@ -127,9 +133,11 @@ def least_single(D, own, s, lam):
     """Feature of least U1(e_m); most are passed over by the chord G(z) >= z G(top)/top."""
     least, best = np.inf, 0
     for m in range(D.shape[0] - 1):
-        row = D[m, :own]
-        top = row.max()
-        if top > 0.0 and row.sum() * ((1.0 / (1.0 + np.exp(-s * top)) - 0.5) / top + lam) >= least:
+        row, top, total = D[m], 0.0, 0.0
+        for j in range(own):
+            top = max(top, row[j])
+            total += row[j]
+        if top > 0.0 and total * ((1.0 / (1.0 + np.exp(-s * top)) - 0.5) / top + lam) >= least:
             continue
         value = 0.0
         for j in range(own):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from convexfs.native.lmba_kinks import polish
-from convexfs.native.lmba_newton import Program, minimise
+from convexfs.native.lmba_newton import Program
+from convexfs.native.lmba_working_set import minimise_wide
 from convexfs.neighbors.triplets import pair_sums
 from convexfs.solution import OPTIMAL, Solution
 
@@ -96,7 +97,7 @@ def program_of(
 def _solve(program: Program) -> Solution:
     start = time.perf_counter()
     program, unit = _in_units(program)
-    answer = minimise(program, TOL, _MOST_STEPS)
+    answer = minimise_wide(program, TOL, _MOST_STEPS)
     apart = answer.value - answer.bound
     return Solution(
         status=OPTIMAL if apart <= max(TOL * abs(answer.value), _rounding(program)) else INACCURATE,

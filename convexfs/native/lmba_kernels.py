@@ -4,10 +4,10 @@ A triplet (i, j, p) has the hinge :math:`h = \theta_i + d(i, j) - d(i, p)` and,
 rounded over a width mu, the share :math:`\pi = \min(\max(h / \mu, 0), 1)`.
 """
 
-from numba import njit
+from convexfs.compiling import compiled
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def hinge_sums(d, theta, codes, targets, mu, C):
     """Sum over triplets into C: the shares, plus at targets, minus at impostors.
 
@@ -40,7 +40,7 @@ def hinge_sums(d, theta, codes, targets, mu, C):
     return hinges, earned, rounded
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def slope(d, g, step, theta, codes, targets, mu):
     """``sum share(d + step g) h'``: how the rounded hinges change along g."""
     n, k = targets.shape
@@ -59,7 +59,7 @@ def slope(d, g, step, theta, codes, targets, mu):
     return total
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def rounded_rows(d, theta, codes, targets, mu, i, out):
     """1 where a triplet of sample i is in the rounded part, else 0."""
     n, k = targets.shape

@@ -7,7 +7,9 @@ are 1 or 0. Over the others, K, the program is
     \min_{u \in U, \xi \ge 0} v_0^T u + c\, 1^T \xi
     \quad\text{s.t.}\quad \xi \ge \theta_K + R_K u,
 
-small enough for a simplex method. Its multipliers complete the shares to a proof.
+small enough for a simplex method. Its multipliers complete the shares to a proof. Only
+features in use are given to it, then those that would pay at its multipliers, until none
+would: most weights of wide data are 0.
 """
 
 from dataclasses import dataclass
@@ -27,22 +29,32 @@ _KINKS, _KINKS_PER_FEATURE = 200, 3
 #: Hinges below this share of the largest distance are 0; up to so many times the usual
 #: number of them are looked at, and told apart by so many digits.
 _TIED, _TIMES_USUAL, _DIGITS = 1e-12, 100, 12
+#: Features of the first small program, at least; it grows to twice its size at most.
+_FEATURES = 50
+#: A feature that pays by less, relative to the largest slope, is not worth a round.
+_PAYS = 1e-13
 #: HiGHS goes no further.
 _ACCURACY = 1e-10
 
 
 @dataclass(frozen=True)
 class Polished:
-    """A minimiser over the nearest kinks, and the bound its multipliers prove for all u."""
+    """A minimiser over the nearest kinks, and the bound its multipliers prove for all u.
+
+    ``features`` are those it was sought among: no other would pay.
+    """
 
     u: np.ndarray
     bound: float
+    features: np.ndarray
 
 
 def polish(program: "Program", u: np.ndarray) -> Polished | None:
     """Solve over the hinges nearest to 0 at u; None if that fails."""
     d = pair_distances(program.X, u)
-    i, j, p = _nearest_kinks(program, d)
+    used = np.flatnonzero(u > 0)
+    usual = _KINKS + _KINKS_PER_FEATURE * len(used)
+    i, j, p = _nearest_kinks(program, d, usual)
     C = np.zeros_like(d)
     _, earned, _ = kernels.hinge_sums(d, program.theta, program.codes, program.targets, 0.0, C)
     positive = program.theta[i] + d[i, j] > d[i, p]
@@ -51,19 +63,37 @@ def polish(program: "Program", u: np.ndarray) -> Polished | None:
     earned -= program.theta[i[positive]].sum()
     v = program.linear + program.c * pair_sums(program.X, C)
     R = (program.X[i] - program.X[j]) ** 2 - (program.X[i] - program.X[p]) ** 2
-    R, theta, times = _merged(program, R, program.theta[i])
-    solved = _solve(program, v, R, theta, times)
-    if solved is None:
-        return None
-    u, share = solved
-    slope = v + program.c * (share @ R)
+    R, theta, times = _merged(R, program.theta[i], usual)
+    features = np.union1d(used, np.argsort(v, kind="stable")[:_FEATURES])
+    while True:
+        solved = _solve(program, v[features], R[:, features], theta, times)
+        if solved is None:
+            return None
+        weights, share = solved
+        slope = v + program.c * (share @ R)
+        paying = _paying(program, slope, features)
+        if not len(paying):
+            break
+        features = np.union1d(features, paying[: len(features)])
+    u = np.zeros_like(u)
+    u[features] = weights
     bound = program.c * (earned + share @ theta) + program.least_over_region(slope)
-    return Polished(u, float(bound))
+    return Polished(u, float(bound), features)
 
 
-def _nearest_kinks(program: "Program", d: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _paying(program: "Program", slope: np.ndarray, features: np.ndarray) -> np.ndarray:
+    """Other features, steepest first, that would lower the loss at this slope."""
+    level = 0.0 if program.total is None else slope[features].min()
+    worth = slope < level - _PAYS * np.abs(slope).max(initial=0.0)
+    worth[features] = False
+    paying = np.flatnonzero(worth)
+    return paying[np.argsort(slope[paying], kind="stable")]
+
+
+def _nearest_kinks(
+    program: "Program", d: np.ndarray, usual: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Triplets (i, j, p) whose hinges are nearest to 0, and all that are 0."""
-    usual = _usual_kinks(program)
     others = np.not_equal.outer(program.codes, program.codes)
     least = _TIED * np.abs(d).max(initial=0.0)
     found = []
@@ -84,19 +114,15 @@ def _nearest_kinks(program: "Program", d: np.ndarray) -> tuple[np.ndarray, np.nd
     return i[kept], j[kept], p[kept]
 
 
-def _usual_kinks(program: "Program") -> int:
-    return _KINKS + _KINKS_PER_FEATURE * program.X.shape[1]
-
-
 def _merged(
-    program: "Program", R: np.ndarray, theta: np.ndarray
+    R: np.ndarray, theta: np.ndarray, usual: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Hinges that are the same as one, and how often each occurs.
 
     With few different values in the data there are far more hinges at 0 than usual, but
     few of them differ.
     """
-    if len(R) <= _usual_kinks(program):
+    if len(R) <= usual:
         return R, theta, np.ones(len(R))
     rows = np.column_stack([R, theta])
     digits = np.round(rows / np.abs(rows).max(initial=1e-300), _DIGITS)

@@ -18,7 +18,8 @@ Every set of shares :math:`0 \le \pi \le 1` proves a bound: with
 so that the gap needs no word of the solver's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -60,10 +61,14 @@ class Program:
     c: float
     total: float | None
 
-    @property
+    @cached_property
     def linear(self) -> np.ndarray:
         """A, the squared differences to target neighbours."""
         return target_sum(self.X, self.targets)
+
+    def on(self, features: np.ndarray) -> "Program":
+        """The same with all other weights held at 0."""
+        return replace(self, X=np.ascontiguousarray(self.X[:, features]))
 
     def proof(self, d: np.ndarray, mu: float) -> tuple[float, np.ndarray, float, int]:
         """Sum of hinges, slope v, what the shares at width mu earn, and how many are rounded."""

@@ -10,8 +10,8 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from convexfs.compiling import compiled
 from convexfs.native.logo_objective import Constrained, Objective, Penalised, pull, relative
 
 #: Steps of the outer and sweeps of the inner loop; both end much earlier.
@@ -107,7 +107,7 @@ def _newton_direction(
     return direction, change
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def _descend(columns, curvature, diagonal, gradient, w, accuracy):
     """Coordinate descent on ``g'd + d'Z'HZd / 2`` over ``w + d >= 0``."""
     k, n = columns.shape

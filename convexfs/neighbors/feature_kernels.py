@@ -8,7 +8,8 @@ the GIL, so that blocks can go to threads.
 """
 
 import numpy as np
-from numba import njit
+
+from convexfs.compiling import compiled
 
 #: Features of a tile: all samples of a few hundred then stay in the L2 cache.
 _TILE = 128
@@ -20,7 +21,7 @@ FEW_TERMS = 64
 _FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def add_distances(block, out):
     """Add the Manhattan distances between rows to the upper triangle of `out`."""
     n, n_features = block.shape
@@ -58,7 +59,7 @@ def add_distances(block, out):
                 out[a, even] += between
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def signed_differences(block, coefficient, out):
     """``out[n, j] = sum_i coefficient[n, i] |block[n, j] - block[i, j]|``."""
     n, n_features = block.shape
@@ -94,7 +95,7 @@ def signed_differences(block, coefficient, out):
                 out[row, first + j] = total[j]
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def pair_sums(block, starts, others, weight, out):
     """``out[j] = sum over pairs of weight |block[n, j] - block[i, j]|``.
 

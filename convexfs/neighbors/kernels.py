@@ -7,7 +7,8 @@ another one.
 """
 
 import numpy as np
-from numba import njit
+
+from convexfs.compiling import compiled
 
 #: Features visited together: a slice of a few rows then stays in the L1 cache.
 _FEATURE_BLOCK = 256
@@ -18,7 +19,7 @@ ROW_TILE = 16
 _FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def distances(X, start, stop, squared):
     """Manhattan or squared Euclidean distances of rows [start, stop) to all rows."""
     n, n_features = X.shape
@@ -40,7 +41,7 @@ def distances(X, start, stop, squared):
     return out
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def nearest_in_groups(dist, start, codes, n_groups, n_neighbors):
     """Indices of the nearest samples of each group, closest first, -1 where there are fewer.
 
@@ -73,7 +74,7 @@ def nearest_in_groups(dist, start, codes, n_groups, n_neighbors):
     return index
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def signed_difference_sum(X, start, index, coefficient, squared):
     """Sum over rows and neighbours of coefficient * |x_row - x_neighbour| (or its square)."""
     rows, groups, n_neighbors = index.shape

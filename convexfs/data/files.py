@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.checks import check_unique, last_columns, near_column
 from convexfs.data import sizes
+from convexfs.data.checks import check_unique, last_columns, near_column
 from convexfs.data.dataset import Dataset, make_dataset
 from convexfs.data.limits import ReadLimit, read_limit
 from convexfs.errors import InputError, did_you_mean

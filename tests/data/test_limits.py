@@ -24,7 +24,7 @@ def test_sizes_as_people_write_them(asked, expected):
 
 @pytest.mark.parametrize("asked", ["", "GB", "-1GB", "four", "1e9", "4 GB of it", "0", 0, -5, True])
 def test_sizes_that_are_none(asked):
-    with pytest.raises(InputError, match="size such as 4GB|at least 1"):
+    with pytest.raises(InputError, match=r"size such as 4GB|at least 1"):
         read_limit(asked)
 
 
@@ -56,7 +56,13 @@ def test_what_is_too_much_is_told_in_full():
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 kB"), (2e13, "20 TB"), (10**400, "over 1000 TB")],
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1500, "1.5 kB"),
+        (2e13, "20 TB"),
+        (10**400, "over 1000 TB"),
+    ],
 )
 def test_size_text(count, text):
     assert size_text(count) == text

@@ -133,8 +133,8 @@ def test_a_mat_file_cut_short(tmp_path):
     savemat(tmp_path / "d.mat", {"X": np.eye(50)}, do_compression=True)
     whole = (tmp_path / "d.mat").read_bytes()
     (tmp_path / "d.mat").write_bytes(whole[:-20])
-    with pytest.raises(InputError, match="cannot be read as .mat"):
+    with pytest.raises(InputError, match=r"cannot be read as \.mat"):
         load(tmp_path / "d.mat")
     (tmp_path / "d.mat").write_bytes(whole[:136] + zlib.compress(b"no matrix"))
-    with pytest.raises(InputError, match="cannot be read as .mat"):
+    with pytest.raises(InputError, match=r"cannot be read as \.mat"):
         load(tmp_path / "d.mat")

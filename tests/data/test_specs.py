@@ -79,7 +79,10 @@ def test_data_folder_by_argument_and_environment(folder, monkeypatch, name):
         ("spiral:noise=-1", "noise is -1; give a finite number of at least 0"),
         ("spiral:turns=nan", "turns is nan; give a finite number above 0"),
         ("spiral:noise=1000000000000", "would need over 1000 TB of memory, more than the"),
-        ("spiral:n=1e9", r"spiral:n=1e9 would need 128 GB of memory, more than the .* that reading"),
+        (
+            "spiral:n=1e9",
+            "spiral:n=1e9 would need 128 GB of memory, more than the",
+        ),
         ("spiral:n=1e300", "would need over 1000 TB of memory"),
         ("twonorm:n=1e300,noise=1e300", "would need over 1000 TB of memory"),
         ("iris:n=3", "iris takes no parameters"),

@@ -9,6 +9,7 @@ sources, without the libraries of numbers.
 
 import argparse
 import ast
+import errno
 import importlib
 import importlib.util
 import io
@@ -32,6 +33,9 @@ COMMANDS = {
     "compare": "convexfs.study_cli:compare",
     "report": "convexfs.report_cli:report",
 }
+
+#: What the system says of output that has no place.
+_WRITING = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EAGAIN}
 
 
 def main(argv: Sequence[str] | None = None, loaded: Callable[[], None] | None = None) -> int:
@@ -88,9 +92,7 @@ def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
 
 def _system_trouble(error: OSError) -> str:
     reason = error.strerror or str(error)
-    try:
-        sys.stdout.flush()
-    except OSError:
+    if error.filename is None and error.errno in _WRITING:  # files are opened by name
         _drop_output()
         return f"standard output cannot be written ({reason})"
     return f"{error.filename or 'a file'} cannot be used ({reason})"
@@ -188,6 +190,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> Any:
         _complain(f"error: {message} (see {self.prog} --help)")
         self.exit(2)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse would not say that its help could not be written.
+        (file or sys.stderr).write(message or "")
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:

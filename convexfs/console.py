@@ -24,7 +24,7 @@ class Console(rich.console.Console):
         Of the lines where there is no terminal: enough for a table to keep its columns whole.
     """
 
-    def __init__(self, *, stderr: bool = False, width: int = 140):
+    def __init__(self, *, stderr: bool = False, width: int | None = 140):
         stream = sys.stderr if stderr else sys.stdout
         super().__init__(stderr=stderr, width=None if stream.isatty() else width)
         self.plain = self.options.ascii_only

@@ -168,7 +168,7 @@ BAD_LINES = [
     (["select", "data:../x", "--data", "."], "leaves the data folder"),
     (["select", 300 * "a"], "no data set is called"),
     (["select", 300 * "a" + ".csv"], "there is no file aaa"),
-    (["select", "iris", "--out", 300 * "a" + ".csv"], "cannot be written (File name too long)"),
+    (["select", "iris", "--out", 300 * "a" + ".csv"], "cannot be used (File name too long)"),
     (["select", "spiral:n=1e300"], "would need over 1000 TB"),
     (["select", "spiral:n=1e9", "--read-limit", "4GB"], "the 4 GB that reading may take"),
     (["select", "spiral", "--read-limit", "x"], "a read limit is a size such as 4GB"),
@@ -283,7 +283,7 @@ sys.exit(main())
         ("numpy", ["select", "iris"]),
         ("convexfs.selection", ["select", "iris"]),
         ("rich.console", ["list"]),
-        ("rich.console", ["no-such-command"]),
+        ("convexfs.terminal", ["no-such-command"]),
     ],
 )
 def test_ctrl_c_while_the_command_is_loaded_is_quiet_too(module, words):
@@ -383,9 +383,9 @@ def test_escape_sequences_reach_no_terminal(run, tmp_path):
         assert code == (0 if words else 2)
         assert not {"\x1b", "\x07", "\u202e", "\r"} & set(out + err)
         assert err.count("\n") == (not words)
-    assert "␛[31mred" in run("select", path, "--target", "kind")[1]
+    assert "␛[31mre" in run("select", path, "--target", "kind")[1]
     code, _, err = run("select", tmp_path / "no\nsuch\x1b.csv")
-    assert (code, err.count("\n"), "no␤such␛.csv" in err) == (2, 1, True)
+    assert (code, err.count("\n"), "no␊such␛.csv" in err) == (2, 1, True)
 
 
 def test_json_has_no_words_for_what_is_no_number(run, monkeypatch):

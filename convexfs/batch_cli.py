@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
+
+from convexfs.console import Console
+from convexfs.terminal import write
 
 if TYPE_CHECKING:
     from convexfs.batch.run import Progress
@@ -85,6 +87,7 @@ def export(arguments: argparse.Namespace) -> int:
     from convexfs.study.outcomes import export as export_run
 
     export_run(arguments.folder, arguments.to)
+    write(f"table: {arguments.to}")
     return 0
 
 

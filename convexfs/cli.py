@@ -2,52 +2,85 @@
 
 Exit codes: 0 done, 1 something was computed but failed or was refused, 2 bad
 input (one line on standard error, no traceback), 130 stopped by Ctrl-C.
+
+Only the command asked for is imported, and what it needs: help and lists come from the
+sources, without the libraries of numbers.
 """
 
 import argparse
-import os
+import ast
+import errno
+import importlib
+import importlib.util
+import io
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 import convexfs
-from convexfs import batch_cli, report_cli, select_cli, show_cli, study_cli
-from convexfs.baselines import PROJECTIONS, SELECTORS, projection, selector
-from convexfs.data import BUNDLED, GENERATORS
 from convexfs.errors import ConvexfsError
-from convexfs.estimators import ESTIMATORS
-from convexfs.formulations import FORMULATIONS
 
-#: Modules with commands of their own.
-OTHERS = (select_cli, show_cli, batch_cli, study_cli, report_cli)
+#: Where each command is; beside it are its options.
+COMMANDS = {
+    "list": "convexfs.cli:list_all",
+    "solvers": "convexfs.cli:solvers",
+    "select": "convexfs.select_cli:select",
+    "show": "convexfs.show_cli:show",
+    "solve": "convexfs.batch_cli:solve",
+    "export": "convexfs.batch_cli:export",
+    "compare": "convexfs.study_cli:compare",
+    "report": "convexfs.report_cli:report",
+}
+
+#: What the system says of output that has no place.
+_WRITING = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EAGAIN}
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
+def main(argv: Sequence[str] | None = None, loaded: Callable[[], None] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The words of the line; default: this process's.
+    loaded : callable, optional
+        Called when the command has been imported and is about to run.
+    """
+    if sys.stdout is None:  # and the next file opened would be taken for it
+        _complain("error: standard output is closed; send it somewhere, such as >/dev/null")
+        return 2
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # no character ends a command
+            stream.reconfigure(errors="backslashreplace")
     try:
-        code = _run(argv)
+        code = _run(sys.argv[1:] if argv is None else argv, loaded)
         # What is flushed while Python ends can no longer be handled.
         sys.stdout.flush()
         return code
     except BrokenPipeError:
         # The reader (head, less) has gone; leave quietly, with nothing to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        _complain(f"error: {_system_trouble(error)}")
+        return 2
 
 
-def _run(argv: Sequence[str] | None) -> int:
+def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
     try:
-        arguments = _parser().parse_args(argv)
+        arguments = _parser(argv).parse_args(argv)
+        if loaded is not None:
+            loaded()
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             return arguments.run(arguments)
     except ConvexfsError as error:
         _complain(f"error: {error}")
+        return 2
+    except MemoryError:
+        _complain("error: there is not enough memory; use less data, or fewer features")
         return 2
     except KeyboardInterrupt:
         _complain("stopped")
@@ -57,9 +90,30 @@ def _run(argv: Sequence[str] | None) -> int:
         return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
 
 
+def _system_trouble(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    if error.filename is None and error.errno in _WRITING:  # files are opened by name
+        _drop_output()
+        return f"standard output cannot be written ({reason})"
+    return f"{error.filename or 'a file'} cannot be used ({reason})"
+
+
+def _drop_output() -> None:
+    with suppress(OSError):
+        sys.stdout.close()
+
+
 def list_all(_: argparse.Namespace) -> int:
     """Print methods, comparators, formulations, generators and bundled data."""
-    console = _console()
+    from rich.text import Text
+
+    from convexfs.baselines import PROJECTIONS, SELECTORS
+    from convexfs.console import Console
+    from convexfs.data import BUNDLED, GENERATORS
+    from convexfs.estimators import ESTIMATORS
+    from convexfs.formulations import FORMULATIONS
+
+    console = Console()
     methods = _table("Methods", "method", "estimator")
     for name, home in ESTIMATORS.items():
         methods.add_row(name, "convexfs." + home.partition(":")[2])
@@ -67,19 +121,17 @@ def list_all(_: argparse.Namespace) -> int:
     console.print(methods)
     comparators = _table("Comparators", "method", "kind", "what")
     for name in SELECTORS:
-        comparators.add_row(name, "selector", _first_line(selector(name)))
+        comparators.add_row(name, "selector", _summary(SELECTORS[name]))
     for name in PROJECTIONS:
-        comparators.add_row(name, "projection", _first_line(projection(name)))
+        comparators.add_row(name, "projection", _summary(PROJECTIONS[name]))
     console.print(comparators)
-    problems = Table(
-        "formulation", "problem", "printed in", title="Formulations", title_justify="left"
-    )
+    problems = _table("Formulations", "formulation", "problem", "printed in")
     for row in FORMULATIONS.values():
         problems.add_row(row.name, Text(row.equation), Text(row.reference))
     console.print(problems)
     data = _table("Data", "data", "kind", "what")
-    for name, generate in GENERATORS.items():
-        data.add_row(name, "generator", _first_line(generate))
+    for name in GENERATORS:
+        data.add_row(name, "generator", _summary(f"convexfs.data.synthetic:{name}"))
     for name in BUNDLED:
         data.add_row(name, "bundled", "from scikit-learn")
     console.print(data)
@@ -88,6 +140,10 @@ def list_all(_: argparse.Namespace) -> int:
 
 def solvers(_: argparse.Namespace) -> int:
     """Print the backend table."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from convexfs.console import Console
     from convexfs.solving.backends import BACKENDS
 
     table = Table("solver", "version", "takes", "licence", "time limit", "known faults")
@@ -97,25 +153,31 @@ def solvers(_: argparse.Namespace) -> int:
         limit = "yes" if row.limit else "no"
         faults = "; ".join(row.faults) + ("" if row.tested else " (untested)")
         table.add_row(row.name, Text(version), takes, row.licence, limit, faults.strip())
-    _console().print(table)
+    Console().print(table)
     return 0
 
 
-def _console() -> Console:
-    # A pipe has no width; leave enough for a table to keep its columns whole.
-    return Console() if sys.stdout.isatty() else Console(width=140)
+def _table(title: str, *headings: str) -> Any:
+    from rich.table import Table
 
-
-def _table(title: str, *headings: str) -> Table:
     return Table(*headings, title=title, title_justify="left")
 
 
-def _first_line(documented: Any) -> str:
-    return (documented.__doc__ or "").strip().partition("\n")[0]
+def _summary(home: str) -> str:
+    """First line of the docstring of ``module:name``, from the source: nothing is imported."""
+    module, _, name = home.partition(":")
+    loader: Any = getattr(importlib.util.find_spec(module), "loader", None)
+    for node in ast.parse(loader.get_source(module) or "").body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return (ast.get_docstring(node) or "").partition("\n")[0]
+    return ""
 
 
 def _complain(line: str) -> None:
-    print(f"convexfs: {line}", file=sys.stderr)
+    from convexfs.terminal import one_line
+
+    with suppress(OSError):  # there is nowhere else to say it
+        print(f"convexfs: {one_line(line)}", file=sys.stderr or io.StringIO())
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -126,26 +188,30 @@ class _Parser(argparse.ArgumentParser):
     """argparse that ends a bad line the way every other error here ends."""
 
     def error(self, message: str) -> Any:
-        self.exit(2, f"convexfs: error: {message} (see {self.prog} --help)\n")
+        _complain(f"error: {message} (see {self.prog} --help)")
+        self.exit(2)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse would not say that its help could not be written.
+        (file or sys.stderr).write(message or "")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of all commands, with the options of the one asked for."""
     parser = _Parser(
         prog="convexfs",
         description="Local-learning feature selection as explicit convex problems.",
     )
     parser.add_argument("--version", action="version", version=f"convexfs {convexfs.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
-
-    def command(name: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
-        described = _first_line(run)
+    asked_for = next((word for word in argv if not word.startswith("-")), None)
+    for name, home in COMMANDS.items():
+        described = _summary(home) if asked_for in (None, name) else ""
         made = commands.add_parser(name, help=described, description=described)
-        made.set_defaults(run=run)
-        return made
-
-    command("list", list_all)
-    command("solvers", solvers)
-    for module in OTHERS:
-        for name, (run, add_options) in module.COMMANDS.items():
-            add_options(command(name, run))
+        if name == asked_for:
+            module, _, function = home.partition(":")
+            own = importlib.import_module(module)
+            made.set_defaults(run=getattr(own, function))
+            if own.__name__ != __name__:
+                own.COMMANDS[name][1](made)
     return parser

@@ -12,6 +12,9 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
+#: Characters of a value that a message shows.
+_SHOWN = 60
+
 
 class ConvexfsError(Exception):
     """Base of every error convexfs raises on purpose."""
@@ -77,14 +80,29 @@ def check_number(
     if is_number and (low < value < high if open_ends else low <= value <= high):
         return
     kind = "a whole number" if whole else "a number"
-    above = f"above {low:g}" if open_ends else f"of at least {low:g}"
-    below = f"below {high:g}" if open_ends else f"at most {high:g}"
+    form = ".15g" if whole else "g"
+    above = f"above {low:{form}}" if open_ends else f"of at least {low:{form}}"
+    below = f"below {high:{form}}" if open_ends else f"at most {high:{form}}"
     bounds = [above] * math.isfinite(low) + [below] * math.isfinite(high)
-    raise InputError(f"{name} must be {kind} {' and '.join(bounds)}".strip() + f", not {value!r}")
+    said = f"{name} must be {kind} {' and '.join(bounds)}".strip()
+    raise InputError(f"{said}, not {shortened(value)}")
+
+
+def shortened(value: Any) -> str:
+    """A value as it would be typed, its middle left out if that is long.
+
+    >>> shortened(10**400)
+    '100000000000000000000000000000...00000000000000000000000000000'
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no whole number of more than 4300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]}...{text[-_SHOWN // 2 + 1 :]}"
 
 
 def check_choice(name: str, value: Any, options: Iterable[str]) -> None:
     """Raise unless `value` is one of `options`, suggesting the nearest."""
     options = list(options)
     if not isinstance(value, str) or value not in options:
-        raise InputError(f"unknown {name} {value!r}: {did_you_mean(str(value), options)}")
+        raise InputError(f"unknown {name} {shortened(value)}: {did_you_mean(str(value), options)}")

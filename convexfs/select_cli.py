@@ -4,6 +4,7 @@ import argparse
 import ast
 import csv
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from convexfs.console import Console
 from convexfs.data import Dataset, load
 from convexfs.data.dataset import SCALES
 from convexfs.data.writers import WRITERS, check_target, write_file
@@ -25,19 +26,27 @@ from convexfs.selection import Outcome, prepared
 
 #: Rows of a table before the rest is only counted.
 SHOWN_WEIGHTS = 20
+#: Of scikit-learn's random states.
+LARGEST_SEED = 2**32 - 1
 
 
 def select(arguments: argparse.Namespace) -> int:
     """Weigh the features of a data set; print, plot and write what was selected."""
     _check_targets(arguments)
-    check_number("--seed", arguments.seed, 0, whole=True)
+    check_number("--seed", arguments.seed, 0, LARGEST_SEED, whole=True)
     settings = dict(_assignment(text) for text in arguments.set)
     if arguments.solver != "auto":
         settings["solver"] = arguments.solver
     if arguments.method == "llfs":
         settings.setdefault("verbose", 1)  # it draws a bar of its own
     fit = prepared(arguments.method, settings, arguments.top, arguments.seed)
-    data = load(arguments.source, arguments.target, arguments.data, drop=arguments.drop)
+    data = load(
+        arguments.source,
+        arguments.target,
+        arguments.data,
+        drop=arguments.drop,
+        read_limit=arguments.read_limit,
+    )
     scaled = data.scaled(arguments.scale)
     training = scaled.training
     start = time.perf_counter()
@@ -62,12 +71,12 @@ def _shown_on_stderr(method: str, data: Dataset) -> Iterator[None]:
     """Show what is being waited for, on a terminal."""
     from convexfs.compiling import announced
 
+    console = Console(stderr=True)
     if method == "llfs":
         yield
         return
-    console = Console(stderr=True)
     what = f"{method} on {data.n_samples} samples x {data.n_features} features"
-    with announced(console.print), console.status(what):
+    with announced(console.print), console.status(what, spinner="line"):
         yield
 
 
@@ -91,15 +100,14 @@ def _assignment(text: str) -> tuple[str, Any]:
         raise InputError(f"--set takes name=value, such as --set n_neighbors=10, not {text!r}")
     try:
         return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last two if nested deeply
         return name, value
 
 
 def _table_report(
     arguments: argparse.Namespace, data: Dataset, outcome: Outcome, seconds: float
 ) -> None:
-    # A pipe has no width; leave enough for a table to keep its columns whole.
-    console = Console(width=None if sys.stdout.isatty() else 140)
+    console = Console()
     if outcome.explained is not None:
         of = f"{len(outcome.explained)} components of {data.n_features} features"
         console.print(Text(f"{arguments.method} on {data.name}: {of}"), soft_wrap=True)
@@ -143,7 +151,8 @@ def _weight_table(method: str, data: Dataset, outcome: Outcome) -> Table:
     table = Table(*headings, title=title, title_justify="left")
     largest = float(weights.max(initial=0.0)) or 1.0
     for rank, j in enumerate(np.argsort(-weights, kind="stable")[:SHOWN_WEIGHTS], start=1):
-        bar = "█" * round(20 * float(weights[j]) / largest)
+        share = float(weights[j]) / largest
+        bar = "█" * round(20 * share) if math.isfinite(share) else ""
         row: list[str | Text] = [str(rank), Text(data.feature_names[j]), f"{weights[j]:.4f}", bar]
         if support is not None:
             row.append("yes" if support[j] else "")
@@ -173,7 +182,16 @@ def _json_report(
     if outcome.explained is not None:
         record["components"] = outcome.explained.tolist()
         record["components_are"] = outcome.explained_as
-    sys.stdout.write(json.dumps(record, indent=2) + "\n")
+    sys.stdout.write(json.dumps(_said(record), indent=2, allow_nan=False) + "\n")
+
+
+def _said(value: Any) -> Any:
+    """The same with null for NaN and infinity, which JSON has no words for."""
+    if isinstance(value, dict):
+        return {key: _said(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_said(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _plain(value: Any) -> bool:
@@ -187,6 +205,7 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
     add("--target", help="name of the class column")
     add("--drop", type=_names, default=[], metavar="COL,COL", help="columns to leave out")
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
+    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
     add("--method", default="relief", help="a name that `convexfs list` prints [relief]")
     add("--solver", default="auto", help="native, or a name that `convexfs solvers` prints [auto]")
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="a method's parameter")

@@ -2,7 +2,7 @@
 
 import argparse
 import inspect
-import sys
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +14,10 @@ from convexfs.data import Dataset, load
 from convexfs.errors import InputError
 from convexfs.formulations import FORMULATIONS, Formulation, formulation
 from convexfs.methods.step import stated
+from convexfs.terminal import write
 
-#: What a formulation is stated on if nothing else is said.
-DATA = "iris"
+#: What a formulation is stated on if nothing else is said; it takes no library to make.
+DATA = "subclasses:noise=2"
 NOTATIONS = ("text", "latex", "optidef", "mathml", "numpy")
 
 
@@ -26,7 +27,7 @@ def show(arguments: argparse.Namespace) -> int:
         raise InputError("show takes one problem, or two to compare")
     sources = [_source(name) for name in arguments.sources]
     written = (_compared if len(sources) == 2 else _shown)(sources, arguments)
-    sys.stdout.write(written + "\n")
+    write(written)
     return 0
 
 
@@ -42,6 +43,7 @@ def add_show_options(parser: argparse.ArgumentParser) -> None:
     add("--on", metavar="DATA", help=f"data to state it on [a file's first, else {DATA}]")
     add("--target", help="name of the class column")
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
+    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
     add("--as", dest="notation", choices=NOTATIONS, help="print only the formula, written so")
     for short in ("latex", "mathml"):
         add(f"--{short}", dest="notation", action="store_const", const=short, help=f"--as {short}")
@@ -86,7 +88,7 @@ def _source(name: str) -> Source:
         row = FORMULATIONS[name]
         return Source(name, row.equation, row)
     is_path = Path(name).suffix == ".py" or len(Path(name).parts) > 1
-    if is_path or (FOLDER / f"{name}.py").is_file():
+    if is_path or os.path.isfile(FOLDER / f"{name}.py"):
         file = load_problem_file(name)
         return Source(str(file.path.name), file.equation, file.formulation, file)
     row = formulation(name)
@@ -97,7 +99,8 @@ def _data(sources: list[Source], arguments: argparse.Namespace) -> Dataset:
     """The training rows of the data asked for, or of the first file's first data set."""
     declared = [source.file.data[0] for source in sources if source.file is not None]
     spec = arguments.on or (declared[0] if declared else DATA)
-    return load(spec, arguments.target, arguments.data).training.scaled()
+    limit = arguments.read_limit
+    return load(spec, arguments.target, arguments.data, read_limit=limit).training.scaled()
 
 
 def _shown(sources: list[Source], arguments: argparse.Namespace) -> str:
@@ -111,7 +114,12 @@ def _shown(sources: list[Source], arguments: argparse.Namespace) -> str:
     if arguments.save is not None:
         save(problem, arguments.save)
     if arguments.notation:
-        return str(getattr(seen, arguments.notation)).rstrip("\n")
+        written = str(getattr(seen, arguments.notation)).rstrip("\n")
+        if (
+            arguments.notation == "mathml"
+        ):  # its symbols by number: any terminal and page takes them
+            return written.encode("ascii", "xmlcharrefreplace").decode()
+        return written
     chosen = "".join(f", {name}={value}" for name, value in source.grid_point.items())
     lines = [
         f"{source.name}: {source.equation}",

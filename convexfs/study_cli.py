@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from convexfs.batch_cli import MEMORY_HELP, limit_given, progress_shown, stopped
+from convexfs.console import Console
 from convexfs.errors import InputError
 from convexfs.solution import OPTIMAL
 

@@ -38,14 +38,16 @@ make_venv() {
 }
 
 ensure_browser() {
-  # Chromium opens the report's page in the tests, which are skipped without one.
+  # Chromium opens the report's page in the tests, which are skipped without one. It is
+  # installed for a machine that tests by itself (CI), and for people who ask for it.
   command -v chromium >/dev/null && return
-  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  if [ -n "${CI:-}${INSTALL_CHROMIUM:-}" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "Installing chromium" >&2
     if apt-get -qq update && DEBIAN_FRONTEND=noninteractive \
       apt-get -qq install --yes --no-install-recommends chromium >/dev/null; then return; fi
   fi
-  echo "No chromium was found, so no page is opened. Debian: apt install chromium" >&2
+  echo "No chromium was found, so no page is opened. Debian: apt install chromium, or as root" \
+    "INSTALL_CHROMIUM=1 bash scripts/test.sh" >&2
 }
 
 ensure_environment() {

@@ -7,6 +7,7 @@ Everything goes to runs/quickstart; started again, it goes on from there.
 
 import glob
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -32,10 +33,13 @@ COMMANDS = {
     ],
     "4 of 4: pages": [f"report {OUT}/solve", f"report {OUT}/compare"],
 }
-NEXT = f"""Open {ROOT / OUT}/compare/report.html in a browser; it needs no network. Next:
-  .venv/bin/convexfs select wdbc --top 5 --plot weights.png    features of your data
-  .venv/bin/convexfs show problems/logo.py                     a problem as mathematics
-  problems/README.md                                           a problem of your own"""
+NEXT = f"""Open {ROOT / OUT}/compare/report.html in a browser; it needs no network.
+To have the command in this shell:
+  export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"
+Next:
+  convexfs select wdbc --top 5 --plot weights.png    features of your data
+  convexfs show problems/logo.py                     a problem as mathematics
+  problems/README.md                                 a problem of your own"""
 console = Console(soft_wrap=True, highlight=False)
 
 

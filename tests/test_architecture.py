@@ -28,6 +28,8 @@ MAY_USE["rounding"] = MAY_USE["hyperspheres"] = {"errors", "compiling"}
 MAY_USE["theory"] = {"errors"}
 MAY_USE["estimators"] = MAY_USE["batch"] | {"batch", "classification", "rounding", "theory"}
 MAY_USE["baselines"] = MAY_USE["estimators"] | {"estimators"}
+MAY_USE["terminal"] = set()
+MAY_USE["console"] = {"terminal"}
 MAY_USE["pictures_llfs"] = {"errors"}
 MAY_USE["inspection"] = {"errors", "solution", "formulations", "solving"}
 MAY_USE["pictures"] = {"errors", "neighbors"}
@@ -41,7 +43,7 @@ BELONGS_TO = {
     "sklearn": {"data", "classification", "estimators", "baselines", "study"},
     "matplotlib": {"pictures", "pictures_lfe", "pictures_llfs", "study"},
     # Estimators draw a progress bar when they are asked to be verbose.
-    "rich": {"cli", "select_cli", "batch_cli", "study_cli", "estimators"},
+    "rich": {"cli", "console", "select_cli", "batch_cli", "study_cli", "estimators"},
 }
 #: These may use everything.
 COMMANDS = ("cli", "select_cli", "batch_cli", "show_cli", "study_cli", "report_cli", "__main__")

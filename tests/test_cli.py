@@ -160,6 +160,21 @@ BAD_LINES = [
     (["select", "iris", "--set", "n_neighbours=3"], "did you mean n_neighbors?"),
     (["select", "iris", "--set", "n_neighbors"], "--set takes name=value"),
     (["select", "iris", "--set", "n_neighbors=ten"], "must be a whole number"),
+    (["select", "iris", "--set", "n_neighbors=" + 400 * "9"], "n_neighbors must be a whole number"),
+    (["select", "iris", "--set", "n_neighbors=" + 5000 * "9"], "n_neighbors must be a whole"),
+    (["select", "iris", "--set", "n_neighbors=" + 5000 * "["], "n_neighbors must be a whole"),
+    (["select", "iris", "--seed", 400 * "9"], "--seed must be a whole number"),
+    (["select", "data:" + 300 * "a", "--data", "."], "has no 'aaa"),
+    (["select", "data:../x", "--data", "."], "leaves the data folder"),
+    (["select", 300 * "a"], "no data set is called"),
+    (["select", 300 * "a" + ".csv"], "there is no file aaa"),
+    (["select", "iris", "--out", 300 * "a" + ".csv"], "cannot be used (File name too long)"),
+    (["select", "spiral:n=1e300"], "would need over 1000 TB"),
+    (["select", "spiral:n=1e9", "--read-limit", "4GB"], "the 4 GB that reading may take"),
+    (["select", "spiral", "--read-limit", "x"], "a read limit is a size such as 4GB"),
+    (["show", 300 * "a"], "unknown formulation"),
+    (["show", 300 * "a" + ".py"], "there is no problem file"),
+    (["solve", 300 * "a"], "no file problems/aaa"),
     (["select", "iris", "--top", "9"], "at most 4, not 9"),
     (["select", "iris", "--out", "x.xls"], "has no known format"),
     (["select", "iris", "--out", "nowhere/x.csv"], "there is no folder nowhere"),
@@ -248,9 +263,11 @@ def test_ctrl_c_is_exit_code_130(run, monkeypatch):
 INTERRUPTED = """
 import os, signal, sys
 
+module = sys.argv.pop(1)
+
 class Interrupter:
     def find_spec(self, name, *_):
-        if name == sys.argv[1]:
+        if name == module:
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupter())
@@ -259,19 +276,28 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize("module", ["convexfs.cli", "rich.console", "convexfs.estimators"])
-def test_ctrl_c_while_the_command_is_loaded_is_quiet_too(module):
-    line = [sys.executable, "-c", INTERRUPTED, module]
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("convexfs.cli", ["list"]),
+        ("numpy", ["select", "iris"]),
+        ("convexfs.selection", ["select", "iris"]),
+        ("rich.console", ["list"]),
+        ("convexfs.terminal", ["no-such-command"]),
+    ],
+)
+def test_ctrl_c_while_the_command_is_loaded_is_quiet_too(module, words):
+    line = [sys.executable, "-c", INTERRUPTED, module, *words]
     ran = subprocess.run(line, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (130, "convexfs: stopped\n")
 
 
 def test_a_command_that_ignores_ctrl_c_goes_on_ignoring_it():
     ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + INTERRUPTED
-    line = [sys.executable, "-c", ignoring, "convexfs.cli"]
+    line = [sys.executable, "-c", ignoring, "convexfs.cli", "no-such-command"]
     ran = subprocess.run(line, capture_output=True, text=True, check=False)
     assert ran.returncode == 2
-    assert "invalid choice: 'convexfs.cli'" in ran.stderr
+    assert "invalid choice: 'no-such-command'" in ran.stderr
 
 
 def test_the_installed_command_starts_where_ctrl_c_is_awaited():
@@ -288,3 +314,121 @@ def test_a_closed_pipe_is_no_failure(words):
         ["bash", "-c", command], env=buffered, capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def lines_of(words, shell="", **variables):
+    """Exit code, output and complaints of a line in a shell of its own."""
+    line = f"{shell} {sys.executable} -m convexfs {words}"
+    ran = subprocess.run(
+        ["bash", "-c", line],
+        env=os.environ | variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+@pytest.mark.parametrize("words", ["--version", "--help", "list", "select iris", "show relief"])
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [
+        (">/dev/full", "standard output cannot be written (No space left on device)"),
+        (">&-", "standard output is closed; send it somewhere, such as >/dev/null"),
+    ],
+)
+def test_output_that_cannot_be_written(words, end, message):
+    code, out, err = lines_of(f"{words} {end}")
+    assert (code, out, err) == (2, "", f"convexfs: error: {message}\n")
+
+
+def test_complaints_that_cannot_be_written():
+    assert lines_of("select nothing.csv 2>/dev/full")[0] == 2
+    assert lines_of("select nothing.csv 2>&-")[:2] == (2, "")
+
+
+ASCII = {"PYTHONIOENCODING": "ascii", "LANG": "C", "LC_ALL": "C", "HOME": "/nowhere"}
+PLAIN_LINES = ["--help", "list", "solvers", "select iris", "show relief", "show relief --mathml"]
+
+
+@pytest.mark.parametrize("words", PLAIN_LINES)
+def test_everything_can_be_said_in_ascii(words):
+    code, out, err = lines_of(words, **ASCII)
+    assert (code, err) == (0, "")
+    assert out.isascii()
+    assert "\\u" not in out
+    assert "?" not in out
+
+
+def test_few_open_files_are_enough_or_named():
+    code, out, err = lines_of("select iris", shell="ulimit -n 32;")
+    assert (code, err) == (0, "")
+    assert "certificate ok" in out
+    code, out, err = lines_of("select iris", shell="ulimit -S -n 12;")
+    assert (code, err) == (0, "")
+    code, out, err = lines_of("select iris", shell="ulimit -n 12;")
+    assert (code, out) == (2, "")
+    assert err == (
+        "convexfs: error: only 12 files may be open at a time; allow at least 32, as by "
+        "ulimit -n 256\n"
+    )
+
+
+def test_escape_sequences_reach_no_terminal(run, tmp_path):
+    path = tmp_path / "bad\x1b]0;owned\x07\nname.csv"
+    path.write_text(CSV.replace("a,b", '"\x1b[31mred\u202e",b').replace("x\n", "\x1b[2J\n"))
+    for words in (["--target", "kind"], [], ["--target", "kind", "--method", "pca"]):
+        code, out, err = run("select", path, *words)
+        assert code == (0 if words else 2)
+        assert not {"\x1b", "\x07", "\u202e", "\r"} & set(out + err)
+        assert err.count("\n") == (not words)
+    assert "␛[31mre" in run("select", path, "--target", "kind")[1]
+    code, _, err = run("select", tmp_path / "no\nsuch\x1b.csv")
+    assert (code, err.count("\n"), "no␊such␛.csv" in err) == (2, 1, True)
+
+
+def test_json_has_no_words_for_what_is_no_number(run, monkeypatch):
+    from dataclasses import replace
+
+    from convexfs import select_cli
+
+    def prepared(*words):
+        fit = whole(*words)
+
+        def with_nan(data):
+            outcome = fit(data)
+            return replace(outcome, weights=np.array([np.nan, np.inf, 1.0, 0.5]))
+
+        return with_nan
+
+    whole = select_cli.prepared
+    monkeypatch.setattr(select_cli, "prepared", prepared)
+    code, out, _ = run("select", "iris", "--json")
+    assert list(json.loads(out, parse_constant=pytest.fail)["weights"].values()) == [
+        None,
+        None,
+        1.0,
+        0.5,
+    ]
+    assert run("select", "iris")[0] == code == 0
+
+
+LIGHT_LINES = {
+    "--version": {"numpy", "scipy", "pandas", "sklearn", "numba", "cvxpy", "matplotlib", "rich"},
+    "--help": {"numpy", "scipy", "pandas", "sklearn", "numba", "cvxpy", "matplotlib", "rich"},
+    "list": {"numpy", "scipy", "pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
+    "show relief": {"pandas", "sklearn", "matplotlib", "pyarrow"},
+    "select wdbc": {"cvxpy", "matplotlib", "plotly", "sqlite3", "IPython"},
+}
+
+
+@pytest.mark.parametrize("words", LIGHT_LINES)
+def test_commands_import_only_what_they_need(words):
+    program = (
+        "import sys; from convexfs.cli import main; main(sys.argv[1:]);"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    line = [sys.executable, "-c", program, *words.split()]
+    ran = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert not LIGHT_LINES[words] & set(ran.stderr.split())

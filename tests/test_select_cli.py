@@ -151,7 +151,10 @@ BAD_LINES = [
     (["pca", "--solver", "SCS"], "pca is computed without a solver: leave --solver SCS out"),
     (["simba", "--solver", "SCS"], "not convex, which no solver can do for it: leave the solver"),
     (["relief", "--top", "0"], "--top, of 4 features, must be a number of at least 1"),
-    (["relief", "--seed", "-1"], "--seed must be a whole number of at least 0, not -1"),
+    (
+        ["relief", "--seed", "-1"],
+        "--seed must be a whole number of at least 0 and at most 4294967295",
+    ),
     (["relief", "--drop", "sepal"], "iris has no column 'sepal' to drop; its last columns"),
     (["ks", "--top", "9"], "--top, of 4 features, must be a number of at least 1 and at most 4"),
     (["pca", "--top", "9"], "--top, of 4 features, must be a number of at least 1 and at most 4"),

@@ -22,6 +22,7 @@ import ast
 import hashlib
 import inspect
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -142,7 +143,7 @@ def _found(name: str | Path) -> tuple[Path, bytes]:
 
 def _find(name: str | Path) -> Path:
     for candidate in (Path(name), FOLDER / name, FOLDER / f"{name}.py"):
-        if candidate.is_file():
+        if os.path.isfile(candidate):  # False for a name too long to be one
             return candidate.resolve()
     known = [path.stem for path in FOLDER.glob("*.py")]
     if Path(name).suffix or len(Path(name).parts) > 1:
@@ -267,15 +268,15 @@ class _Reader:
     def _check_grid(
         self, grid: Any, build: Callable[..., Any], formulation: Formulation, fit: bool
     ) -> None:
-        takes = set(
-            inspect.signature(formulation.method if fit else formulation.numbers).parameters
-        )
+        numeric = formulation.method if fit else formulation.numbers
+        takes = set(inspect.signature(numeric).parameters) - _PLUMBING
         # The whole method fills the arguments of the formulation as printed by itself.
         if not fit or build is not formulation.build:
-            takes |= set(inspect.signature(build).parameters)
+            # A seed of its own that build takes stands for the run's.
+            takes |= set(inspect.signature(build).parameters) - (_PLUMBING - {"seed"})
         for name, values in grid.items():
-            if name not in takes - _PLUMBING:
-                options = did_you_mean(str(name), takes - _PLUMBING)
+            if name not in takes:
+                options = did_you_mean(str(name), takes)
                 self._fail(
                     f"GRID names {name!r}, which neither build nor {formulation.name} takes: "
                     f"{options}",

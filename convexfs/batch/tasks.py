@@ -318,7 +318,7 @@ def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
     data, chosen = dataset_of(task), json.loads(task.hyper)
     method = problem.formulation.method
     more = {"seed": _seed(task, method), "time_limit": task.time_limit}
-    for_method = _named_in(method, chosen | more)
+    for_method = _named_in(method, more | chosen)
     if problem.feasible is None:
         changed = {"build": with_fixed(problem.build, chosen)}
     else:
@@ -354,7 +354,7 @@ def _numbers(
     formulation: str, data: Dataset, chosen: str, seed: tuple[int, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     numbers = FORMULATIONS[formulation].numbers
-    return numbers(data.X, data.y, **json.loads(chosen), **_named_in(numbers, {"seed": seed}))
+    return numbers(data.X, data.y, **_named_in(numbers, {"seed": seed}) | json.loads(chosen))
 
 
 def _seed(task: Task, numeric: Callable[..., Any]) -> tuple[int, int]:

@@ -5,22 +5,34 @@ Tables (csv, tsv, parquet, arff) have named columns, one of them the target. Con
 repeat, the copies are numbered.
 """
 
+import csv
+import gzip
+import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from convexfs.data import sizes
 from convexfs.data.checks import check_unique, last_columns, near_column
 from convexfs.data.dataset import Dataset, make_dataset
+from convexfs.data.limits import ReadLimit, read_limit
 from convexfs.errors import InputError, did_you_mean
 
 _TARGET_NAMES = frozenset({"target", "class", "label", "y"})
 _SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 _NO_TEXT = "is not text in UTF-8; save it as such, or name it by the format it has"
-_DENSE_LIMIT_BYTES = 4 * 2**30
+#: Columns from which numbers are read all at once: pandas takes a while over each column.
+_WIDE = 20_000
+#: Columns from which that is the only way.
+_TOO_WIDE = 500_000
+#: Columns of text, such as classes and identifiers, that a wide table may have.
+_TEXT_COLUMNS = 20
 
 
 def read_file(
@@ -28,6 +40,7 @@ def read_file(
     target: str | None = None,
     name: str | None = None,
     drop: Iterable[str] = (),
+    limit: ReadLimit | None = None,
 ) -> Dataset:
     """Read one data file, its format told by its suffix.
 
@@ -41,6 +54,8 @@ def read_file(
         What data set and messages are called; default: the path.
     drop : iterable of str
         Columns to leave out, such as identifiers.
+    limit : ReadLimit, optional
+        Memory that reading may take; default: half of the machine's.
 
     Returns
     -------
@@ -57,7 +72,7 @@ def read_file(
         raise InputError(
             f"{name} has no known format; name it by one of {', '.join(sorted(_READERS))}"
         )
-    content = _content(path, suffix, name)
+    content = _content(path, suffix, name, limit or read_limit())
     if isinstance(content, Mapping):
         return _from_arrays(content, target, name, drop)
     return _from_table(content, target, name, drop)
@@ -69,13 +84,15 @@ def file_suffix(path: str | Path) -> str | None:
     return next((suffix for suffix in _READERS if lowered.endswith(suffix)), None)
 
 
-def _content(path: Path, suffix: str, name: str) -> Any:
-    if path.is_dir():
+def _content(path: Path, suffix: str, name: str, limit: ReadLimit) -> Any:
+    if os.path.isdir(path):
         raise InputError(f"{name} is a folder; name a file in it")
+    check_size, read = _READERS[suffix]
     try:
         if path.stat().st_size == 0:
             raise InputError(f"{name} is an empty file; save the data again")
-        return _READERS[suffix](path)
+        check_size(path, limit)
+        return read(path, limit)
     except FileNotFoundError:
         raise InputError(f"there is no file {name}; check the spelling and the folder") from None
     except PermissionError:
@@ -157,22 +174,13 @@ def _target_column(columns: list[str], target: str | None, name: str) -> str:
     return usual[0]
 
 
-def _read_csv(path: Path) -> Any:
-    return _read_separated(path, ",")
-
-
-def _read_tsv(path: Path) -> Any:
-    return _read_separated(path, "\t")
-
-
-def _read_separated(path: Path, separator: str) -> Any:
+def _read_separated(path: Path, _: ReadLimit, separator: str = ",") -> Any:
     import pandas as pd
 
     # pandas renames repeated and nameless columns, so look at the header first
-    header = pd.read_csv(
-        path, sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False
-    )
-    names = [str(cell) for cell in header.iloc[0]]
+    names = _line(path, separator, 0)
+    if names is None:
+        raise InputError(f"{path.name} has blank lines only; save the data again")
     _check_text(names, separator, path.name)
     check_unique([cell for cell in names if cell], path.name)
     if "" in names:
@@ -180,6 +188,8 @@ def _read_separated(path: Path, separator: str) -> Any:
             f"{path.name} has no name for column {names.index('') + 1}; name it in the header, "
             "or leave row numbers out when saving"
         )
+    if len(names) > _WIDE and (frame := _read_wide(path, separator, names)) is not None:
+        return frame
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -190,6 +200,57 @@ def _read_separated(path: Path, separator: str) -> Any:
             f"{path.name} has rows with more cells than the header has names; "
             "name every column or drop the extra cells"
         ) from None
+
+
+def _line(path: Path, separator: str, position: int) -> list[str] | None:
+    """Cells of the line at this position, blank ones not counted."""
+    packed = path.suffix.lower() == ".gz"
+    with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline="") as file:
+        lines = (line for line in csv.reader(file, delimiter=separator) if line)
+        return next(islice(lines, position, None), None)
+
+
+def _read_wide(path: Path, separator: str, names: list[str]) -> Any:
+    """A table of numbers but for some columns, or None if it is something else."""
+    import pandas as pd
+
+    first_row = _line(path, separator, 1) or []
+    text = [j for j, cell in enumerate(first_row) if not _is_number(cell)]
+    if len(first_row) != len(names) or len(text) > _TEXT_COLUMNS:
+        return None
+    try:
+        numbers = np.loadtxt(
+            path,
+            delimiter=separator,
+            quotechar='"',
+            comments=None,
+            skiprows=1,
+            ndmin=2,
+            encoding="utf-8",
+            converters=dict.fromkeys(text, lambda _: 0.0),
+        )
+    except ValueError as error:
+        if len(names) > _TOO_WIDE:
+            raise InputError(
+                f"{path.name} has {len(names)} columns, and so wide a table is read only if all "
+                f"its cells but a few columns are numbers ({error}); mend the cell or keep fewer "
+                "columns"
+            ) from None
+        return None
+    frame = pd.DataFrame(numbers, columns=names, copy=False)
+    if text:
+        read = pd.read_csv(path, sep=separator, usecols=text, index_col=False)
+        for name in read.columns:
+            frame[name] = read[name]
+    return frame
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_text(header: list[str], separator: str, name: str) -> None:
@@ -203,7 +264,7 @@ def _check_text(header: list[str], separator: str, name: str) -> None:
         )
 
 
-def _read_parquet(path: Path) -> Any:
+def _read_parquet(path: Path, _: ReadLimit) -> Any:
     import pandas as pd
     import pyarrow.parquet as parquet
 
@@ -212,7 +273,7 @@ def _read_parquet(path: Path) -> Any:
     return pd.read_parquet(path)
 
 
-def _read_arff(path: Path) -> Any:
+def _read_arff(path: Path, _: ReadLimit) -> Any:
     import pandas as pd
     from scipy.io import arff
 
@@ -231,12 +292,12 @@ def _read_arff(path: Path) -> Any:
     return frame
 
 
-def _read_npz(path: Path) -> dict[str, np.ndarray]:
+def _read_npz(path: Path, _: ReadLimit) -> dict[str, np.ndarray]:
     with np.load(path, allow_pickle=False) as archive:
         return {key: archive[key] for key in archive.files}
 
 
-def _read_mat(path: Path) -> dict[str, Any]:
+def _read_mat(path: Path, _: ReadLimit) -> dict[str, Any]:
     from scipy.io import loadmat
 
     try:
@@ -255,29 +316,34 @@ def _uncelled(value: Any) -> Any:
     return np.array([cell.squeeze()[()] for cell in value.ravel()])
 
 
-def _read_libsvm(path: Path) -> dict[str, np.ndarray]:
+def _read_libsvm(path: Path, limit: ReadLimit) -> dict[str, np.ndarray]:
     from sklearn.datasets import load_svmlight_file
 
     sparse, labels, *_ = load_svmlight_file(str(path))
     rows, columns = sparse.shape
-    if rows * columns * 8 > _DENSE_LIMIT_BYTES:
-        raise InputError(
-            f"{path.name} would need {rows * columns * 8 / 2**30:.1f} GB as a dense matrix of "
-            f"{rows} x {columns}; keep fewer columns, or rows, before loading"
-        )
+    limit.check(rows * columns * 8, f"{path.name}, as a dense matrix of {rows} x {columns},")
     return {"X": sparse.toarray(), "y": labels}
 
 
-_READERS: dict[str, Callable[[Path], Any]] = {
-    ".csv": _read_csv,
-    ".csv.gz": _read_csv,
-    ".tsv": _read_tsv,
-    ".tsv.gz": _read_tsv,
-    ".parquet": _read_parquet,
-    ".arff": _read_arff,
-    ".npz": _read_npz,
-    ".mat": _read_mat,
-    ".libsvm": _read_libsvm,
-    ".svm": _read_libsvm,
-    ".svmlight": _read_libsvm,
+_Check = Callable[[Path, ReadLimit], None]
+_Reader = Callable[[Path, ReadLimit], Any]
+_CSV: tuple[_Check, _Reader] = (partial(sizes.check_separated, separator=b","), _read_separated)
+_TSV: tuple[_Check, _Reader] = (
+    partial(sizes.check_separated, separator=b"\t"),
+    partial(_read_separated, separator="\t"),
+)
+_LIBSVM: tuple[_Check, _Reader] = (sizes.check_libsvm, _read_libsvm)
+#: By suffix, what refuses a file too large to be read, and what reads it.
+_READERS: dict[str, tuple[_Check, _Reader]] = {
+    ".csv": _CSV,
+    ".csv.gz": _CSV,
+    ".tsv": _TSV,
+    ".tsv.gz": _TSV,
+    ".parquet": (sizes.check_parquet, _read_parquet),
+    ".arff": (sizes.check_arff, _read_arff),
+    ".npz": (sizes.check_npz, _read_npz),
+    ".mat": (sizes.check_mat, _read_mat),
+    ".libsvm": _LIBSVM,
+    ".svm": _LIBSVM,
+    ".svmlight": _LIBSVM,
 }

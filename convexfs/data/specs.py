@@ -1,18 +1,33 @@
-"""One door for all data: a path, a generator, a bundled set or the data folder."""
+"""One door for all data: a path, a generator, a bundled set or the data folder.
+
+What reads or makes them is imported when it is needed: the names alone cost nothing.
+"""
 
 import inspect
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from convexfs.data.dataset import Dataset, kept_features, make_dataset
-from convexfs.data.files import file_suffix, read_file
-from convexfs.data.synthetic import GENERATORS
+from convexfs.data import limits
+from convexfs.data.limits import ReadLimit
 from convexfs.errors import InputError, did_you_mean
 
+if TYPE_CHECKING:
+    from convexfs.data.dataset import Dataset
+
 DATA_FOLDER_VARIABLE = "CONVEXFS_DATA"
+#: Functions of convexfs.data.synthetic.
+GENERATORS = (
+    "spiral",
+    "twonorm",
+    "ringnorm",
+    "waveform",
+    "subclasses",
+    "six_gaussians",
+    "sign_bits",
+)
 #: Names of scikit-learn's bundled sets, and its functions that load them.
 BUNDLED = {
     "iris": "load_iris",
@@ -28,7 +43,8 @@ def load(
     data_dir: str | os.PathLike[str] | None = None,
     *,
     drop: Iterable[str] = (),
-) -> Dataset:
+    read_limit: str | float | None = None,
+) -> "Dataset":
     """Load or generate a data set.
 
     Parameters
@@ -43,6 +59,9 @@ def load(
         The data folder; default: the environment variable CONVEXFS_DATA.
     drop : iterable of str
         Columns to leave out, such as identifiers.
+    read_limit : str or number, optional
+        Memory that reading may take, as in "4GB" or in bytes; what would need more is refused
+        before it is read. Default: half of the machine's.
 
     Returns
     -------
@@ -56,48 +75,60 @@ def load(
     """
     text = os.fspath(spec)
     try:
-        return _load(text, target, data_dir, drop)
+        return _load(text, target, data_dir, drop, limits.read_limit(read_limit))
     except MemoryError:
         raise InputError(f"{text} does not fit into memory; ask for less of it") from None
 
 
-def _load(text: str, target: str | None, data_dir: Any, drop: Iterable[str]) -> Dataset:
+def generator(name: str) -> Callable[..., "Dataset"]:
+    """The generator of this name."""
+    from convexfs.data import synthetic
+
+    return getattr(synthetic, name)
+
+
+def _load(
+    text: str, target: str | None, data_dir: Any, drop: Iterable[str], limit: ReadLimit
+) -> "Dataset":
+    from convexfs.data.dataset import kept_features
+    from convexfs.data.files import read_file
+
     path = os.path.expanduser(text)
     if os.path.exists(path) and not os.path.isdir(path):
-        return read_file(path, target, text, drop)
+        return read_file(path, target, text, drop, limit)
     name, _, options = text.partition(":")
     if name == "data" and options:
-        return read_file(_in_data_folder(options, data_dir), target, text, drop)
+        return read_file(_in_data_folder(options, data_dir), target, text, drop, limit)
     if name not in GENERATORS and name not in BUNDLED:
         raise InputError(_unknown(text, path))
     if target is not None:
         raise InputError(f"{name} has its own classes; leave the target '{target}' out")
-    data = _named(text, name, options)
+    if name in GENERATORS:
+        data = _generated(text, name, options, limit)
+    elif options:
+        raise InputError(f"{name} takes no parameters; write just {name}")
+    else:
+        data = _bundled(name)
     if not drop:
         return data
     return data.select(kept_features(drop, data.feature_names, text, data.target))
 
 
-def _named(text: str, name: str, options: str) -> Dataset:
-    if name in GENERATORS:
-        return _generate(text, GENERATORS[name], options)
-    if options:
-        raise InputError(f"{name} takes no parameters; write just {name}")
-    return _bundled(name)
+def _generated(text: str, name: str, options: str, limit: ReadLimit) -> "Dataset":
+    from convexfs.data.synthetic import check_size
 
-
-def _generate(text: str, generator: Callable[..., Dataset], options: str) -> Dataset:
-    known = inspect.signature(generator).parameters
+    make = generator(name)
+    known = inspect.signature(make).parameters
     chosen: dict[str, Any] = {}
     for option in filter(None, options.split(",")):
         key, _, value = (part.strip() for part in option.partition("="))
         if key not in known:
             raise InputError(
-                f"{text} has an unknown parameter '{key}'; "
-                f"{generator.__name__} takes {', '.join(known)}"
+                f"{text} has an unknown parameter '{key}'; {name} takes {', '.join(known)}"
             )
         chosen[key] = _number(text, key, value, whole=known[key].annotation is int)
-    return replace(generator(**chosen), name=text)
+    check_size(make, chosen, text, limit)
+    return replace(make(**chosen), name=text)
 
 
 def _number(text: str, key: str, value: str, whole: bool) -> float | int:
@@ -111,27 +142,33 @@ def _number(text: str, key: str, value: str, whole: bool) -> float | int:
     return int(number) if whole else number
 
 
-def _bundled(name: str) -> Dataset:
+def _bundled(name: str) -> "Dataset":
     import sklearn.datasets
+
+    from convexfs.data.dataset import make_dataset
 
     bunch: Any = getattr(sklearn.datasets, BUNDLED[name])()
     return make_dataset(bunch.data, bunch.target, bunch.feature_names, bunch.target_names, name)
 
 
 def _in_data_folder(name: str, data_dir: Any) -> Path:
+    from convexfs.data.files import file_suffix
+
     folder = data_dir or os.environ.get(DATA_FOLDER_VARIABLE)
     if not folder:
         raise InputError(
             f"data:{name} needs the data folder; set {DATA_FOLDER_VARIABLE} or pass data_dir= "
             "(--data on the command line)"
         )
-    folder = Path(folder).expanduser()
-    if not folder.is_dir():
+    folder = Path(os.path.expanduser(folder))
+    if not os.path.isdir(folder):
         raise InputError(
             f"the data folder {folder} does not exist; correct {DATA_FOLDER_VARIABLE} or data_dir="
         )
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise InputError(f"data:{name} leaves the data folder {folder}; name a file in it")
     for candidate in (folder / f"{name}.npz", folder / name):
-        if candidate.is_file():
+        if os.path.isfile(candidate):
             return candidate
     files = [path for path in folder.iterdir() if file_suffix(path)]
     options = [path.stem if path.suffix == ".npz" else path.name for path in files]
@@ -141,7 +178,7 @@ def _in_data_folder(name: str, data_dir: Any) -> Path:
 def _unknown(text: str, path: str) -> str:
     if os.path.isdir(path):
         return f"{text} is a folder; name a file in it"
-    if file_suffix(path) or os.sep in text or "/" in text:
-        return f"there is no file {text}; check the spelling and the folder"
     name = text.partition(":")[0]
+    if Path(name).suffix or os.sep in text or "/" in text:
+        return f"there is no file {text}; check the spelling and the folder"
     return f"no data set is called '{name}'; {did_you_mean(name, [*GENERATORS, *BUNDLED])}"

@@ -5,16 +5,20 @@ own: the relevant part stays the same, whatever their number. Rows are ordered b
 unless a docstring says otherwise.
 """
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite, sqrt
+from typing import Any
 
 import numpy as np
 
 from convexfs.data.checks import require_two_classes, row_blocks
 from convexfs.data.dataset import Dataset
+from convexfs.data.limits import ReadLimit
 from convexfs.errors import InputError
 
 _NORM_DIMENSION = 20
+_WAVE_LENGTH = 21
 
 
 def spiral(
@@ -125,7 +129,7 @@ def waveform(n: int = 400, noise: int = 0, seed: int = 0) -> Dataset:
     triangles = _triangles()
     first, second = triangles[[0, 0, 1]], triangles[[1, 2, 2]]
     u = draw.random((n, 1))
-    X = u * first[y] + (1 - u) * second[y] + draw.standard_normal((n, 21))
+    X = u * first[y] + (1 - u) * second[y] + draw.standard_normal((n, _WAVE_LENGTH))
     relevant = np.flatnonzero(triangles.any(axis=0)).tolist()
     return _assemble("waveform", X, y, noise, seed, relevant=relevant)
 
@@ -218,19 +222,32 @@ def sign_bits(n: int = 100, features: int = 10, noise: int = 0, seed: int = 0) -
     return _assemble("sign_bits", X, y, noise, seed, class_names=names, relevant=(0, 1))
 
 
-GENERATORS: dict[str, Callable[..., Dataset]] = {
-    "spiral": spiral,
-    "twonorm": twonorm,
-    "ringnorm": ringnorm,
-    "waveform": waveform,
-    "subclasses": subclasses,
-    "six_gaussians": six_gaussians,
-    "sign_bits": sign_bits,
+#: Rows and columns that a generator makes of its parameters.
+_SHAPES: dict[Callable[..., Dataset], Callable[..., tuple[int, int]]] = {
+    spiral: lambda n, noise, **_: (2 * n, 2 + noise),
+    twonorm: lambda n, noise, **_: (n, _NORM_DIMENSION + noise),
+    ringnorm: lambda n, noise, **_: (n, _NORM_DIMENSION + noise),
+    waveform: lambda n, noise, **_: (n, _WAVE_LENGTH + noise),
+    subclasses: lambda n, noise, **_: (3 * n, 2 + noise),
+    six_gaussians: lambda n, irrelevant, noise, **_: (n, 6 + irrelevant + noise),
+    sign_bits: lambda n, features, noise, **_: (n, features + noise),
 }
+#: Measured peaks, in bytes: what a cell takes with the draws it is made of, and a name.
+_CELL, _NAME = 32, 150
+
+
+def check_size(
+    generator: Callable[..., Dataset], parameters: Mapping[str, Any], what: str, limit: ReadLimit
+) -> None:
+    """Raise if the generator would make more than the limit allows of these parameters."""
+    given = inspect.signature(generator).bind(**parameters)
+    given.apply_defaults()
+    rows, columns = _SHAPES[generator](**given.arguments)
+    limit.check(_CELL * rows * columns + _NAME * columns, what, "ask for less of it")
 
 
 def _triangles() -> np.ndarray:
-    i = np.arange(1, 22)
+    i = np.arange(1, _WAVE_LENGTH + 1)
     return np.array([np.maximum(6 - np.abs(i - peak), 0) for peak in (11, 15, 7)])
 
 

@@ -143,3 +143,22 @@ def test_an_unreadable_file_is_named(write, monkeypatch):
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(ProblemFileError, match=r"capped\.py cannot be read \(Permission denied\)"):
         load_problem_file(path)
+
+
+SEEDED = GOOD.replace('"n_neighbors": [1]', '"seed": [1, 2]').replace("lam=0.0", "seed, lam=0.0")
+
+
+@pytest.mark.parametrize("fit", ["", "FIT = True\n"])
+def test_a_seed_that_build_takes_may_vary(write, tmp_path, fit):
+    from convexfs.batch.run import solve_files
+
+    text = SEEDED.replace('"iris", "near.csv"', '"iris"').replace(', "SCS"', "")
+    path = write(fit + text + "    # which may draw something by its seed\n")
+    assert load_problem_file(path).grid["seed"] == [1, 2]
+    progress = solve_files([str(path)], tmp_path / "out", jobs=1)
+    assert (progress.total, progress.solved) == (4, 4)
+
+
+def test_a_seed_that_nobody_takes(write):
+    with pytest.raises(ProblemFileError, match="'seed', which neither build nor relief takes"):
+        load_problem_file(write(SEEDED.replace("seed, lam", "lam")))

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from convexfs.data import BUNDLED, GENERATORS, load
+from convexfs.data import BUNDLED, load
+from convexfs.data.synthetic import spiral
 from convexfs.errors import InputError
 
 
@@ -38,7 +39,7 @@ def test_generator_with_parameters():
     data = load("spiral:noise=1e1, seed=3,turns=0.5")
     assert data.X.shape == (460, 12)
     assert data.name == "spiral:noise=1e1, seed=3,turns=0.5"
-    np.testing.assert_array_equal(data.X, GENERATORS["spiral"](noise=10, seed=3, turns=0.5).X)
+    np.testing.assert_array_equal(data.X, spiral(noise=10, seed=3, turns=0.5).X)
 
 
 @pytest.mark.parametrize(("spec", "name"), [("iris", "sepal width (cm)"), ("spiral:noise=2", "x2")])
@@ -77,12 +78,19 @@ def test_data_folder_by_argument_and_environment(folder, monkeypatch, name):
         ("spiral:turns=x", "gives 'x' for turns; turns must be a number"),
         ("spiral:noise=-1", "noise is -1; give a finite number of at least 0"),
         ("spiral:turns=nan", "turns is nan; give a finite number above 0"),
-        ("spiral:noise=1000000000000", "does not fit into memory"),
+        ("spiral:noise=1000000000000", "would need over 1000 TB of memory, more than the"),
+        (
+            "spiral:n=1e9",
+            "spiral:n=1e9 would need 128 GB of memory, more than the",
+        ),
+        ("spiral:n=1e300", "would need over 1000 TB of memory"),
+        ("twonorm:n=1e300,noise=1e300", "would need over 1000 TB of memory"),
         ("iris:n=3", "iris takes no parameters"),
         ("sprial", "no data set is called 'sprial'; did you mean spiral"),
         ("Iris", "did you mean iris"),
         ("qqqq", "choose from digits, iris, ringnorm"),
         ("missing.csv", "there is no file missing.csv"),
+        ("table.xlsx", "there is no file table.xlsx"),
         ("nowhere/missing", "there is no file nowhere/missing"),
         ("data:small", "needs the data folder; set CONVEXFS_DATA or pass data_dir="),
     ],
@@ -109,3 +117,29 @@ def test_misspelt_name_in_the_data_folder(folder):
 def test_missing_data_folder(folder):
     with pytest.raises(InputError, match=r"data folder .*nowhere does not exist"):
         load("data:small", data_dir=folder / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["../small", "sub/../../small", "/etc/passwd", ".."])
+def test_the_data_folder_is_not_left(folder, name):
+    inside = folder / "inside"
+    inside.mkdir()
+    with pytest.raises(InputError, match="leaves the data folder"):
+        load(f"data:{name}", data_dir=inside)
+
+
+def test_a_data_name_longer_than_any_file_name(folder):
+    with pytest.raises(InputError, match="has no 'aaaa"):
+        load("data:" + 300 * "a", data_dir=folder)
+
+
+def test_a_home_that_does_not_exist(folder):
+    with pytest.raises(InputError, match="data folder ~nobody-here/x does not exist"):
+        load("data:small", data_dir="~nobody-here/x")
+
+
+def test_the_limit_can_be_chosen(folder):
+    with pytest.raises(InputError, match=r"than the 1 kB that reading may take \(the limit asked"):
+        load("spiral", read_limit=1000)
+    with pytest.raises(InputError, match="a read limit is a size such as 4GB"):
+        load("spiral", read_limit="much")
+    assert load("spiral", read_limit="1MB").n_samples == 460

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from convexfs.data import GENERATORS
+from convexfs.data.limits import ReadLimit
+from convexfs.data.specs import generator
 from convexfs.data.synthetic import (
-    GENERATORS,
+    check_size,
     ringnorm,
     sign_bits,
     six_gaussians,
@@ -25,14 +28,14 @@ seeds = st.integers(0, 2**32)
 @given(generators, seeds, st.integers(0, 5))
 @settings(max_examples=30, deadline=None)
 def test_the_seed_decides(name, seed, noise):
-    first, second = (GENERATORS[name](noise=noise, seed=seed) for _ in range(2))
+    first, second = (generator(name)(noise=noise, seed=seed) for _ in range(2))
     assert first.digest == second.digest
 
 
 @given(generators, seeds, st.integers(1, 40))
 @settings(max_examples=30, deadline=None)
 def test_noise_leaves_the_relevant_part_alone(name, seed, noise):
-    plain, noisy = GENERATORS[name](seed=seed), GENERATORS[name](noise=noise, seed=seed)
+    plain, noisy = generator(name)(seed=seed), generator(name)(noise=noise, seed=seed)
     np.testing.assert_array_equal(noisy.X[:, : plain.n_features], plain.X)
     np.testing.assert_array_equal(noisy.y, plain.y)
     assert noisy.relevant == plain.relevant
@@ -41,7 +44,7 @@ def test_noise_leaves_the_relevant_part_alone(name, seed, noise):
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_what_every_generator_returns(name):
-    data = GENERATORS[name]()
+    data = generator(name)()
     assert data.name == name
     assert data.X.flags.c_contiguous
     assert data.feature_names == tuple(f"x{j + 1}" for j in range(data.n_features))
@@ -53,7 +56,7 @@ def test_what_every_generator_returns(name):
 
 @pytest.mark.parametrize("name", [name for name in GENERATORS if name != "sign_bits"])
 def test_rows_are_ordered_by_class_and_classes_even(name):
-    data = GENERATORS[name]()
+    data = generator(name)()
     counts = np.bincount(data.y)
     assert (np.diff(data.y) >= 0).all()
     if name != "subclasses":
@@ -62,10 +65,26 @@ def test_rows_are_ordered_by_class_and_classes_even(name):
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_bad_values_are_named(name):
-    generator = GENERATORS[name]
-    for key in inspect.signature(generator).parameters:
+    make = generator(name)
+    for key in inspect.signature(make).parameters:
         with pytest.raises(InputError, match=f"{key} is -1; give a finite number"):
-            generator(**{key: -1})
+            make(**{key: -1})
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+@pytest.mark.parametrize("chosen", [{}, {"n": 7, "noise": 3}])
+def test_the_size_is_known_before_anything_is_made(name, chosen):
+    data = generator(name)(**chosen)
+    cells = 32 * data.X.size + 150 * data.n_features
+    check_size(generator(name), chosen, name, ReadLimit(cells, "just enough"))
+    with pytest.raises(InputError, match=f"^{name} would need .*just too little.*ask for less"):
+        check_size(generator(name), chosen, name, ReadLimit(cells - 1, "just too little"))
+
+
+def test_every_generator_has_a_size():
+    from convexfs.data import synthetic
+
+    assert [make.__name__ for make in synthetic._SHAPES] == list(GENERATORS)
 
 
 def test_noise_is_standard_normal_and_unrelated_to_the_signal():

@@ -1,0 +1,83 @@
+"""How much memory reading may take, said before any of it is taken.
+
+A small file can hold a huge table: compressed zeros, short rows under a long header, one
+entry in column a billion. So what a file or generator takes is told from headers and counts,
+and refused if that is more than a limit.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from convexfs.errors import InputError, check_number
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?)(I?)B?\s*", re.IGNORECASE)
+#: Where Linux says how much memory the processes of a container may take together.
+_CONTAINER_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+_UNKNOWN_MEMORY = 8 * 10**9
+
+
+@dataclass(frozen=True)
+class ReadLimit:
+    """The bytes that reading may take, and who says so."""
+
+    bytes: float
+    origin: str
+
+    def check(self, needed: float, what: str, cure: str = "keep fewer rows or columns") -> None:
+        """Raise if `what` needs more bytes than there may be."""
+        if needed > self.bytes:
+            raise InputError(
+                f"{what} would need {size_text(needed)} of memory, more than the "
+                f"{size_text(self.bytes)} that reading may take ({self.origin}); {cure}, or allow "
+                "more by --read-limit (from Python read_limit=)"
+            )
+
+
+def read_limit(asked: str | float | None = None) -> ReadLimit:
+    """The limit asked for, as bytes or as text such as "4GB"; default: half of the memory."""
+    if asked is None:
+        return ReadLimit(machine_memory() / 2, "half of this machine's memory")
+    if not isinstance(asked, str):
+        check_number("read_limit", asked, 1)
+        return ReadLimit(asked, "the limit asked for")
+    found = _SIZE.fullmatch(asked)
+    number = 0.0 if found is None else float(found[1])
+    if found is None or not number:
+        raise InputError(f"a read limit is a size such as 4GB or 500MB, not {asked!r}")
+    units = _BINARY_UNITS if found[3] else _UNITS
+    return ReadLimit(number * units[found[2].upper()], "the limit asked for")
+
+
+def machine_memory() -> int:
+    """Bytes of memory this process could have if it were alone."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        return _UNKNOWN_MEMORY
+    for file in _CONTAINER_LIMITS:
+        try:
+            memory = min(memory, int(file.read_text()))
+        except (OSError, ValueError):  # another version of the kernel, or "max"
+            continue
+    return memory
+
+
+def size_text(count: float) -> str:
+    """Bytes as people say them.
+
+    >>> size_text(3.21e10)
+    '32.1 GB'
+    """
+    count = min(count, 1e18)  # whole numbers may be beyond what a float can hold
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return "over 1000 TB"

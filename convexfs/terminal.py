@@ -1,0 +1,31 @@
+"""Text for a terminal: what comes from files neither steers it nor breaks its lines.
+
+Names of features, classes and files may hold anything, escape sequences included. All that
+the commands print goes through here.
+"""
+
+import sys
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+#: Control characters as their pictures, and a mark for what turns text or is half a character.
+_VISIBLE: dict[int, str] = {code: chr(0x2400 + code) for code in range(0x20)}
+_VISIBLE |= {0x7F: "\N{SYMBOL FOR DELETE}"}
+_VISIBLE |= dict.fromkeys([*range(0x80, 0xA0), *range(0xD800, 0xE000)], _REPLACEMENT)
+_VISIBLE |= dict.fromkeys(map(ord, "\u061c\u200e\u200f\u2028\u2029"), _REPLACEMENT)
+_VISIBLE |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], _REPLACEMENT)
+_LINES = {code: shown for code, shown in _VISIBLE.items() if chr(code) != "\n"}
+
+
+def one_line(text: object) -> str:
+    """Text without anything that a terminal would act upon, line ends included."""
+    return str(text).translate(_VISIBLE)
+
+
+def lines(text: str) -> str:
+    """The same for text of several lines."""
+    return text.translate(_LINES)
+
+
+def write(text: str) -> None:
+    """Write lines on standard output."""
+    sys.stdout.write(lines(text) + "\n")

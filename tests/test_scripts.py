@@ -1,0 +1,39 @@
+"""The shell scripts where they could surprise."""
+
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+
+
+@pytest.mark.parametrize("asked_by", [None, "CI", "INSTALL_CHROMIUM"])
+def test_a_browser_is_installed_only_if_asked_for(tmp_path, asked_by):
+    installed = tmp_path / "installed"
+    for name, does in {"apt-get": f'echo "$@" >>{installed}', "id": "echo 0"}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    line = f"source {SCRIPTS}/environment.sh; PATH={tmp_path}; ensure_browser"
+    variables = {k: v for k, v in os.environ.items() if k not in ("CI", "INSTALL_CHROMIUM")}
+    asked = {} if asked_by is None else {asked_by: "1"}
+    ran = subprocess.run(
+        ["bash", "-c", line], env=variables | asked, capture_output=True, text=True, check=True
+    )
+    assert installed.exists() == (asked_by is not None)
+    assert ("INSTALL_CHROMIUM=1 bash scripts/test.sh" in ran.stderr) == (asked_by is None)
+
+
+def test_the_first_look_ends_with_a_line_that_puts_the_command_on_the_path():
+    shown = runpy.run_path(str(SCRIPTS / "quickstart.py"))["NEXT"]
+    (line,) = (line.strip() for line in shown.splitlines() if "PATH=" in line)
+    ran = subprocess.run(
+        ["bash", "-c", f'PATH=/usr/bin; {line}; echo "$PATH"'],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout == f"{Path(sys.executable).parent}:/usr/bin\n"

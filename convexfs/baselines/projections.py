@@ -10,7 +10,6 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.baselines.checks import checked
-from convexfs.data import constant_columns
 from convexfs.errors import InputError, check_number
 from convexfs.methods.lmnn import lmnn
 from convexfs.methods.mmc import mmc
@@ -135,7 +134,7 @@ class PCA(sklearn.decomposition.PCA):
     def fit(self, X: Any, y: Any) -> "PCA":
         """Learn the directions."""
         X, _ = checked(X, y)
-        if constant_columns(X).all():
+        if not X.var(axis=0).any():
             raise InputError("PCA needs samples that differ: all are the same")
         return super().fit(X)
 

@@ -82,3 +82,16 @@ def test_permuted_columns_give_the_same_picture_of_the_samples(name):
 def test_an_unknown_name_gets_the_nearest():
     with pytest.raises(InputError, match="unknown projection 'pcaa': did you mean pca"):
         projection("pcaa")
+
+
+@pytest.mark.parametrize("name", ["pca", "nca"])
+def test_samples_that_do_not_differ_are_one_clear_sentence(name):
+    with pytest.raises(InputError, match="samples that differ"):
+        projection(name)().fit(np.ones((6, 1)), [0, 1] * 3)
+
+
+def test_directions_of_no_margin_are_certified():
+    """Sb - Sw has an eigenvalue of 0 here, all of whose gap is rounding."""
+    copied = np.array([[0.1, 0.1], [0.3, 0.3], [0.1, 0.1], [0.3, 0.3]])
+    model = projection("mmc")().fit(copied, [0, 0, 1, 1])
+    assert model.certificate_.ok

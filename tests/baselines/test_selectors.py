@@ -1,3 +1,5 @@
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from scipy.linalg import eigvalsh
@@ -9,7 +11,9 @@ from convexfs.baselines import SELECTORS, selector
 from convexfs.baselines.clustering import _compression_index, mitra
 from convexfs.baselines.redundancy import mrmr, qpfs
 from convexfs.baselines.statistics import fisher_markov, kolmogorov_smirnov
+from convexfs.data import make_dataset
 from convexfs.errors import InputError
+from convexfs.selection import prepared
 from tests.baselines.bad_inputs import bad_inputs
 
 SUPERVISED = sorted(set(SELECTORS) - {"mitra"})
@@ -133,3 +137,22 @@ def test_mitra_keeps_something_of_every_cluster_and_one_of_the_tightest():
 def test_relieff_counts_negative_margins_too():
     data = load("waveform:noise=30").scaled()
     assert selector("relieff")(data.X, data.y).min() < 0
+
+
+@pytest.mark.parametrize("name", SELECTORS)
+def test_few_samples_and_copies_get_finite_scores_or_one_clear_sentence(name):
+    rank = selector(name)
+    flags = np.array([[0, 1, 0], [1, 1, 1], [0, 0, 0], [1, 0, 1]], dtype=bool)
+    for samples, classes in ((flags, [0, 1, 0, 1]), (flags[:3], [0, 1, 0]), (flags[:2], [0, 1])):
+        with suppress(InputError):
+            assert np.isfinite(rank(samples, classes)).all()
+
+
+@pytest.mark.parametrize("name", SELECTORS)
+def test_a_constant_feature_is_never_selected(name):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 4))
+    X[:, 2] = 5.0
+    data = make_dataset(X, np.arange(40) % 2)
+    for top in (None, 4):
+        assert not prepared(name, {}, top)(data).support[2]

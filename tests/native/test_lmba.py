@@ -4,8 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from convexfs import load
+from convexfs import FORMULATIONS, load
 from convexfs.methods.lmba import lmba_problem
+from convexfs.methods.step import solve_step
 from convexfs.native.lmba import (
     box_gap,
     least_useful_c,
@@ -146,3 +147,12 @@ def test_integer_data_with_many_ties_are_solved_too():
     for form, (solve, _) in FORMS.items():
         solution = solve(**values, **hyper)
         assert solution.objective == pytest.approx(whole_program(values, 1.0, form), rel=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
+def test_more_hinges_at_0_than_usual_are_certified_at_any_scale(scale):
+    flags = np.random.default_rng(0).integers(0, 2, size=(30, 3)) * scale
+    values, hyper = lmba_problem(flags, np.arange(30) % 2, c=1e6)
+    solution, certificate = solve_step(FORMULATIONS["lmba"], values, hyper)
+    assert solution.status == "optimal"
+    assert certificate.ok

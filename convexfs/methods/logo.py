@@ -21,6 +21,7 @@ from convexfs.methods.starts import (
     another_point,
     check_n_starts,
     checked_start,
+    n_distinct,
     relief_weights,
     starting_points,
     told,
@@ -233,7 +234,7 @@ def _best_fit(
     best = min(range(len(ends)), key=lambda at: (not ends[at].certified, ends[at].objective))
     rows = told(ends, best, settings.tol)
     found = results[best]
-    count = 1 + sum(row["elsewhere"] for row in rows)
+    count = n_distinct(ends, settings.tol)
     return replace(found, certificate=replace(found.certificate, n_found=count), starts=rows)
 
 

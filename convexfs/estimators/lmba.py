@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_X_y
 
 from convexfs.estimators.base import WeightSelector
 from convexfs.estimators.formulation import build_of
+from convexfs.estimators.progress import heard
 from convexfs.methods.lmba import lmba, lmba_loss
 
 
@@ -53,7 +54,8 @@ class Lmba(WeightSelector):
     random_state : int, RandomState or None
         For "gradient".
     verbose : int, default=0
-        Above 0 the backend prints.
+        Above 0 stderr is told of the native solver's steps, twice a second at most,
+        and a backend prints.
 
     Attributes
     ----------
@@ -114,19 +116,20 @@ class Lmba(WeightSelector):
     def fit(self, X: Any, y: Any) -> "Lmba":
         """Weigh the features of `X` by the classes `y`."""
         X, codes = self._checked(X, y)
-        result = lmba(
-            X,
-            codes,
-            c=self.c,
-            n_neighbors=self.n_neighbors,
-            form=self.form,
-            solver=self.solver,
-            solver_tol=self.solver_tol,
-            solver_options=self.solver_options,
-            build=build_of(self.formulation, "lmba"),
-            seed=self._seed(),
-            verbose=self.verbose > 0,
-        )
+        with heard("lmba", "convexfs.native.lmba_newton", self.verbose):
+            result = lmba(
+                X,
+                codes,
+                c=self.c,
+                n_neighbors=self.n_neighbors,
+                form=self.form,
+                solver=self.solver,
+                solver_tol=self.solver_tol,
+                solver_options=self.solver_options,
+                build=build_of(self.formulation, "lmba"),
+                seed=self._seed(),
+                verbose=self.verbose > 0,
+            )
         self.weights_ = result.weights
         self.loss_ = result.loss
         self.solution_ = result.solution

@@ -3,7 +3,8 @@
 import logging
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 log = logging.getLogger(__name__)
 
@@ -29,3 +30,22 @@ def narrator(title: str, verbose: float) -> Callable[[str], None] | None:
             sys.stderr.write(f"{title}: {line}\n")
 
     return tell
+
+
+@contextmanager
+def heard(title: str, logger: str, verbose: float) -> Iterator[None]:
+    """Tell what `logger` says at level INFO, for solvers deep below that only log."""
+    tell = narrator(title, verbose)
+    if tell is None:
+        yield
+        return
+    source, handler = logging.getLogger(logger), logging.Handler(logging.INFO)
+    handler.emit = lambda record: tell(record.getMessage())
+    level = source.level
+    source.addHandler(handler)
+    source.setLevel(min(level or logging.INFO, logging.INFO))
+    try:
+        yield
+    finally:
+        source.setLevel(level)
+        source.removeHandler(handler)

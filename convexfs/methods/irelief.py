@@ -17,6 +17,7 @@ from convexfs.methods.starts import (
     another_point,
     check_n_starts,
     checked_start,
+    n_distinct,
     relief_weights,
     starting_points,
     told,
@@ -146,7 +147,7 @@ def irelief(
         ends.append(End(name, found.weights, -gain, found.converged))
     best = min(range(len(ends)), key=lambda at: (not ends[at].certified, ends[at].objective))
     rows = told(ends, best, tol)
-    count = 1 + sum(row["elsewhere"] for row in rows)
+    count = n_distinct(ends, tol)
     found = results[best]
     found = replace(found, certificate=replace(found.certificate, n_found=count), starts=rows)
     _explain(found)

@@ -21,6 +21,7 @@ from convexfs.methods.starts import (
     another_point,
     check_n_starts,
     checked_start,
+    n_distinct,
     relief_weights,
     starting_points,
     told,
@@ -233,7 +234,7 @@ def _best_fit(
     best = min(range(len(ends)), key=lambda at: (not ends[at].certified, ends[at].objective))
     rows = told(ends, best, settings.tol)
     found = results[best]
-    count = 1 + sum(row["elsewhere"] for row in rows)
+    count = n_distinct(ends, settings.tol)
     return replace(found, certificate=replace(found.certificate, n_found=count), starts=rows)
 
 
@@ -391,7 +392,12 @@ def _explain(result: LogoResult, settings: LogoSettings, place: Locality) -> Non
 
 def _refusal(result: LogoResult, settings: LogoSettings) -> str:
     """Why an answer is no proven fixed point, and what to do."""
-    n_iter, certificate = len(result.history), result.certificate
+    n_iter, certificate, limit = len(result.history), result.certificate, settings.time_limit
+    if limit is not None and result.solution.solve_seconds >= limit:
+        return (
+            f"the time limit of {limit:g} s ended the iteration after {n_iter} iterations, "
+            "before a fixed point was proven: use a larger time_limit or tol"
+        )
     if certificate.residual <= certificate.residual_tol:
         what = f"the iteration stopped after {n_iter} iterations at a point that is not proven"
         cure = f"its certificate is {certificate}"
@@ -399,7 +405,7 @@ def _refusal(result: LogoResult, settings: LogoSettings) -> str:
         how = f"goes round a cycle of {result.period}" if result.period else "has not converged"
         what = f"the iteration {how} after {n_iter} iterations"
         cure = f"relative change {certificate.residual:.2g}"
-    use = "algorithm='certified'" if settings.printed else "a larger damping, max_iter, time_limit"
+    use = "algorithm='certified'" if settings.printed else "a larger damping or max_iter,"
     return f"{what} ({cure}): use {use} or another sigma"
 
 

@@ -95,6 +95,15 @@ def told(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any]]:
     return rows
 
 
+def n_distinct(ends: Sequence[End], tol: float) -> int:
+    """Proven fixed points among the ends, each counted once."""
+    different: list[np.ndarray] = []
+    for end in ends:
+        if end.certified and all(apart(end.weights, w) > _APART * tol for w in different):
+            different.append(end.weights)
+    return len(different)
+
+
 def apart(one: np.ndarray, other: np.ndarray) -> float:
     """Distance of two weight vectors relative to the longer."""
     size = max(float(np.linalg.norm(one)), float(np.linalg.norm(other)))

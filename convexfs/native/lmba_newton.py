@@ -18,6 +18,7 @@ Every set of shares :math:`0 \le \pi \le 1` proves a bound: with
 so that the gap needs no word of the solver's.
 """
 
+import logging
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -27,6 +28,8 @@ from scipy.linalg import cho_factor, cho_solve
 from convexfs.native import lmba_kernels as kernels
 from convexfs.native.lmba_kinks import polish
 from convexfs.neighbors.triplets import pair_distances, pair_sums, target_sum
+
+log = logging.getLogger(__name__)
 
 #: Factor between one width of rounding and the next.
 _NARROWER = 0.2
@@ -129,6 +132,7 @@ def minimise(program: Program, tol: float, max_steps: int) -> Answer:
         going = path.centre(max_steps)
         value, bound = path.value_and_bound()
         best = best.with_point(path.u, value, bound, path.steps)
+        log.info("step %d: loss %.6g, gap %.0e", path.steps, best.value, best.gap)
         if tol < best.gap <= _NEARLY or not going:
             best = _polished(program, best)
         if best.gap <= tol or path.steps >= max_steps or path.mu < path.narrowest or not going:

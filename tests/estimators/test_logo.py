@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -149,3 +151,42 @@ def test_a_class_of_one_is_warned_of(spiral):
 def test_input_that_cannot_be_used_is_named(bad, message, spiral):
     with pytest.raises((ValueError, TypeError), match=message):
         Logo().fit(*bad(spiral.X, spiral.y))
+
+
+def test_a_time_limit_ends_the_fit_without_a_proof():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 800)), np.arange(200) % 2
+    with pytest.warns(ConvexfsWarning, match="time limit of 0.05 s ended the iteration"):
+        model = Logo(lam=0.1, sigma=0.2, tol=0.0, time_limit=0.05).fit(X, y)
+    assert not model.converged_
+    assert model.certificate_.ok is False
+    assert model.n_iter_ < 100
+    assert np.isfinite(model.weights_).all()
+    with pytest.raises(InputError, match="time_limit, in seconds, must be a number above 0"):
+        Logo(time_limit=0).fit(X, y)
+
+
+def test_a_time_limit_that_is_not_reached_changes_nothing(spiral, model):
+    limited = Logo(time_limit=600).fit(spiral.X, spiral.y)
+    np.testing.assert_array_equal(limited.weights_, model.weights_)
+
+
+@pytest.mark.parametrize("solver", ["native", "CLARABEL"])
+def test_an_enormous_budget_and_a_tiny_width_end_soon(solver):
+    """Hard neighbours and a bound that binds nothing: no fixed point need exist."""
+    rng = np.random.default_rng(8)
+    X, y = rng.standard_normal((20, 2)), np.arange(20) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvexfsWarning)
+        model = Logo(beta=1e30, sigma=1e-12, solver=solver, time_limit=60, max_iter=50).fit(X, y)
+    assert np.isfinite(model.weights_).all()
+    assert model.converged_ == (model.certificate_.ok is True)
+
+
+def test_starts_are_tried_and_told(spiral):
+    model = Logo(n_starts=3, random_state=0).fit(spiral.X, spiral.y)
+    assert [row["start"] for row in model.starts_] == ["ones", "relief", "random"]
+    assert model.certificate_.n_found == 1
+    started = Logo(start=model.weights_).fit(spiral.X, spiral.y)
+    assert started.n_iter_ <= 3
+    np.testing.assert_allclose(started.weights_, model.weights_, atol=1e-3)

@@ -13,7 +13,7 @@ import pytest
 
 from convexfs.batch import pool
 from convexfs.batch.logs import LONGEST, run_log
-from convexfs.batch.pool import run
+from convexfs.batch.pool import FATAL_KILLS, run
 from convexfs.errors import RunError
 
 LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (\d+) ([A-Z]+) ([\w.]+): (.*)")
@@ -80,7 +80,7 @@ def test_a_record_outlives_its_worker(path):
     with run_log(path) as setup:
         (outcome,) = run([0], last_words, jobs=2, setup=setup)
     farewells = sum(text == "farewell" for *_, text in lines(path))
-    assert farewells == len(outcome.attempts) == 2
+    assert farewells == len(outcome.attempts) == FATAL_KILLS
 
 
 def test_cvxpy_warnings_and_tracebacks_are_in_it(path, capfd):

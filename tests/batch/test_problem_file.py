@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from convexfs.batch.problem_file import load_problem_file
-from convexfs.errors import ProblemFileError
+from convexfs.errors import ProblemFileError, RunError
 
 GOOD = '''"""RELIEF with a cap: max w'z."""
 import cvxpy as cp
@@ -70,7 +70,7 @@ def test_a_file_that_changed_is_refused(write):
     before = load_problem_file(path).sha256
     assert load_problem_file(path, before).sha256 == before
     path.write_text(GOOD + "\n# changed\n")
-    with pytest.raises(ProblemFileError, match="changed while the run was going"):
+    with pytest.raises(RunError, match="changed while the run was going"):
         load_problem_file(path, before)
 
 

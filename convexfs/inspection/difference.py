@@ -41,9 +41,15 @@ def differences(
 
 
 def _renamed(first: cp.Problem, second: cp.Problem) -> dict[str, str]:
-    """New names of leaves and the old, where only one of its kind and shape can be meant."""
+    """Map new names to old where exactly one leaf of a type and shape went and one came.
+
+    A scalar parameter of another name is another parameter.
+    """
     old, new = (
-        {leaf.name(): leaf for leaf in [*problem.variables(), *problem.parameters()]}
+        {
+            leaf.name(): leaf
+            for leaf in [*problem.variables(), *(p for p in problem.parameters() if p.shape)]
+        }
         for problem in (first, second)
     )
     gone, come = (

@@ -50,6 +50,8 @@ def fold(formula: Formula) -> Folded:
 
 
 class _Folder:
+    """Finds families in a formula and names what differs in them."""
+
     def __init__(self, formula: Formula):
         self.symbols = formula.symbols
         self.letter = formula.symbols.letter("kjlmnpq")

@@ -40,12 +40,8 @@ def _affine_factors(expression: Any) -> bool:
     return expression.is_affine()
 
 
-def _multiply(expression: Any, left: Node, right: Node) -> Node:
-    return tree.broadcast(tree.entrywise("*", left, right), expression.shape)
-
-
-def _divide(expression: Any, left: Node, right: Node) -> Node:
-    return tree.broadcast(tree.entrywise("/", left, right), expression.shape)
+def _entrywise(operator: str) -> Callable[..., Node]:
+    return lambda atom, *sides: tree.broadcast(tree.entrywise(operator, *sides), atom.shape)
 
 
 def _matmul(expression: Any, left: Node, right: Node) -> Node:
@@ -57,11 +53,9 @@ def _matmul(expression: Any, left: Node, right: Node) -> Node:
 
 
 def _transpose(expression: Any, body: Node) -> Node:
-    axes = expression.axes
-    reversed_axes = tuple(range(len(body.shape)))[::-1]
-    if axes is None or tuple(axes) == reversed_axes:
-        return tree.transpose(body)
-    return call(expression, body)
+    turned = list(range(len(body.shape)))[::-1]
+    is_plain = list(turned if expression.axes is None else expression.axes) == turned
+    return tree.transpose(body) if is_plain else call(expression, body)
 
 
 def _conj(expression: Any, body: Node) -> Node:
@@ -92,10 +86,9 @@ def _stack(expression: Any, *args: Node) -> Node:
 
 
 def _pnorm(expression: Any, body: Node) -> Node:
-    p, axis, keepdims = expression.original_p, expression.axis, expression.keepdims
-    if not isinstance(p, int | float) or p < 1:
-        return call(expression, body)
-    return tree.norm(body, p, expression.shape, axis, keepdims)
+    p = expression.original_p
+    is_norm = isinstance(p, int | float) and p >= 1
+    return _norm_of(p)(expression, body) if is_norm else call(expression, body)
 
 
 def _norm_of(p: float) -> Callable[..., Node]:
@@ -163,9 +156,9 @@ FUNCTIONS = {"Trace": "trace", "Prod": "prod", "GeoMean": "geo_mean", "QuadForm"
 READERS: dict[type, Callable[..., Node]] = {
     AddExpression: _add,
     NegExpression: lambda _, body: tree.negate(body),
-    multiply: _multiply,
+    multiply: _entrywise("*"),
     MulExpression: _matmul,
-    DivExpression: _divide,
+    DivExpression: _entrywise("/"),
     Promote: lambda expression, body: tree.broadcast(body, expression.shape),
     broadcast_to: lambda expression, body: tree.broadcast(body, expression.shape),
     transpose_atom: _transpose,

@@ -160,13 +160,6 @@ class Inspection:
     def _repr_html_(self) -> str:
         return f"{self.mathml}\n<pre>{html.escape(self._facts())}</pre>"
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {
-            "text/plain": str(self),
-            "text/latex": self._repr_latex_(),
-            "text/html": self._repr_html_(),
-        }
-
     def _facts(self) -> str:
         rules = ", ".join(f"{rule} {'yes' if kept else 'no'}" for rule, kept in self.rules.items())
         program, form = self.problem, self.canonical

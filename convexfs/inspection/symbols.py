@@ -67,7 +67,7 @@ class SymbolTable:
         self._taken: set[str] = set(self._arrays)
         self._name_leaves(problem)
         for name, value in (names or {}).items():
-            if _is_array(value) and _digest(_as_numbers(value)) not in self._nodes:
+            if _is_array(value) and _digest(_as_numbers(value))[1] not in self._nodes:
                 self._remember(value, self.free(name))
 
     def leaf(self, leaf: Any) -> Node:
@@ -87,16 +87,17 @@ class SymbolTable:
         plain = _recognised(value, constant.shape)
         if plain is not None:
             return plain
-        digest = _digest(_as_numbers(value))
+        sign, digest = _digest(_as_numbers(value))
         if digest not in self._nodes:
             own = getattr(constant, "_name", None)
             stem = "c" if np.ndim(value) == 1 else "C"
             self._remember(value, self.free(own) if own else self.numbered(stem))
-        return self._declared(self._nodes[digest], CONSTANT)
+        node = self._declared(self._nodes[digest], CONSTANT)
+        return node if sign > 0 else negate(node)
 
     def positions(self, part: np.ndarray) -> Node:
         """A symbol for a long list of positions, or a mask."""
-        digest = _digest(part)
+        _, digest = _digest(part)
         if digest not in self._nodes:
             name = self.numbered("I")
             self._nodes[digest], self._arrays[name] = _symbol(part.shape, name), part
@@ -147,7 +148,7 @@ class SymbolTable:
         return name
 
     def _remember(self, value: Any, name: str) -> None:
-        """Know an array by name, and its transpose and its negative as such."""
+        """Know an array by name, and its transpose as such; negatives need no name."""
         self._taken.add(name)
         value = _as_numbers(value)
         self._arrays[name], symbol = value, _symbol(value.shape, name)
@@ -155,8 +156,8 @@ class SymbolTable:
         if value.ndim == 2:
             turned.append((value.T, transpose(symbol)))
         for array, node in turned:
-            self._nodes.setdefault(_digest(array), node)
-            self._nodes.setdefault(_digest(-array), negate(node))
+            sign, digest = _digest(array)
+            self._nodes.setdefault(digest, node if sign > 0 else negate(node))
 
 
 def _symbol(shape: Shape, name: str) -> Node:
@@ -202,15 +203,19 @@ def _recognised(value: Any, shape: Shape) -> Node | None:
     return times(number(_scalar(scale)), make("identity", shape))
 
 
-def _digest(value: Any) -> str:
-    # Adding 0 turns negative zeros into plain ones.
+def _digest(value: Any) -> tuple[int, str]:
+    """A sign, and what an array and its negative have in common."""
     digest = hashlib.sha1(f"{value.shape}{value.dtype}".encode())
     if sparse.issparse(value):
         rows = sparse.csr_array(value)
         rows.sum_duplicates()
-        parts = [rows.data + 0, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)]
+        entries, places = rows.data, (rows.indices, rows.indptr)
     else:
-        parts = [np.asarray(value) + 0]
-    for part in parts:
-        digest.update(np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()
+        entries, places = np.ascontiguousarray(value), ()
+    flat = entries.ravel()
+    leading = complex(flat[np.argmax(flat != 0)]) if flat.size else 0j
+    sign = -1 if (leading.real or leading.imag) < 0 else 1
+    # Adding 0 turns negative zeros into plain ones.
+    for part in (sign * entries + 0, *(place.astype(np.int64) for place in places)):
+        digest.update(part.data)
+    return sign, digest.hexdigest()

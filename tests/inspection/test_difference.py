@@ -79,6 +79,13 @@ def test_a_renamed_leaf_is_said_to_be_one():
     )
 
 
+def test_another_hyper_parameter_is_no_new_name(run):
+    assert run("logo-penalised", "logo-constrained")[1].endswith(
+        "objective\n  - lam 1'w\nconstraints\n  + total: 1'w <= beta\n"
+        "where\n  - lam = 1, parameter\n  + beta = 1, parameter\n"
+    )
+
+
 def test_leaves_that_could_be_either_are_not_renamed():
     def problem(*names):
         return cp.Problem(cp.Minimize(sum(cp.Variable(name=name) for name in names)))

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ _NUMBER = 8
 _BLOCK = 2**22
 _MAT_HEADER = 128
 _MAT_COMPRESSED = 15
+_ORDERS: dict[bytes, Literal["little", "big"]] = {b"IM": "little", b"MI": "big"}
 
 
 def check_separated(path: Path, limit: ReadLimit, separator: bytes) -> None:
@@ -44,20 +45,12 @@ def check_separated(path: Path, limit: ReadLimit, separator: bytes) -> None:
 
 def check_arff(path: Path, limit: ReadLimit) -> None:
     """Of arff, whose cells are all written out."""
-    size = cells = 0
-    for block in _unpacked(path):
-        size += len(block)
-        cells += block.count(b",") + block.count(b"\n")
-        limit.check(_TEXT * size + _ARFF_CELL * cells, path.name)
+    _check_written(path, limit, b",", _ARFF_CELL)
 
 
 def check_libsvm(path: Path, limit: ReadLimit) -> None:
     """Of libsvm while it is sparse; how wide it is dense shows when it has been read."""
-    size = entries = 0
-    for block in _unpacked(path):
-        size += len(block)
-        entries += block.count(b":") + block.count(b"\n")
-        limit.check(_TEXT * size + _CELL * entries, path.name)
+    _check_written(path, limit, b":", _CELL)
 
 
 def check_npz(path: Path, limit: ReadLimit) -> None:
@@ -95,6 +88,14 @@ def check_parquet(path: Path, limit: ReadLimit) -> None:
         limit.check(2 * _NUMBER * cells + _COLUMN * known.num_columns + packed, path.name)
 
 
+def _check_written(path: Path, limit: ReadLimit, mark: bytes, cell: int) -> None:
+    size = cells = 0
+    for block in _unpacked(path):
+        size += len(block)
+        cells += block.count(mark) + block.count(b"\n")
+        limit.check(_TEXT * size + cell * cells, path.name)
+
+
 def _unpacked(path: Path) -> Iterator[bytes]:
     is_packed = path.suffix.lower() == ".gz"
     with gzip.open(path) if is_packed else path.open("rb") as file:
@@ -117,7 +118,7 @@ def _mat_bytes(path: Path) -> Iterator[int]:
     """Bytes of a version 5 file so far, as its compressed elements are unpacked in turn."""
     unpacked = 0
     with path.open("rb") as file:
-        order = {b"IM": "little", b"MI": "big"}.get(file.read(_MAT_HEADER)[-2:])
+        order = _ORDERS.get(file.read(_MAT_HEADER)[-2:])
         while order is not None and len(tag := file.read(8)) == 8:
             kind, size = (int.from_bytes(tag[i : i + 4], order) for i in (0, 4))
             if kind != _MAT_COMPRESSED:

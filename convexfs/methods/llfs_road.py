@@ -7,37 +7,25 @@ feature, then downwards from the maximiser of (6), and the better answer stays. 
 ends when one price proves that a step could gain no more than a share `tol`.
 """
 
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from convexfs.errors import InputError
 from convexfs.formulations.llfs_utility import utility
-from convexfs.methods.llfs_road_point import Place, Price, RoadPoint
-from convexfs.methods.llfs_road_programs import (
-    ASK,
-    CURVED,
-    LINEAR,
-    MOST_TANGENTS,
-    RANK,
-    RATIO,
-    RoadPrograms,
-)
+from convexfs.methods.llfs_road_point import Place, Price
+from convexfs.methods.llfs_road_programs import ASK, CURVED, LINEAR, RANK, RATIO
+from convexfs.methods.llfs_road_separation import SeparationRoad, Unsolved
 from convexfs.native.llfs_path import LocalPath
 
-#: Programs one descent, (6), and one question of a bisection may take.
-MOST_STEPS, MOST_SEPARATIONS, MOST_HALVINGS = 30, 150, 30
-#: (6) is solved to this gap, relatively: an error in it moves every level.
-SEPARATION_TOL = 1e-8
+#: Programs one descent and one question of a bisection may take.
+MOST_STEPS, MOST_HALVINGS = 30, 30
 #: Programs that gain nothing before a descent gives up: with curvature, and without.
-MOST_VAIN, MOST_VAIN_LINEAR = 2, 8
+MOST_VAIN, MOST_VAIN_LINEAR = 6, 8
+#: So near to its end, relatively, a descent that gains nothing asks for all accuracy.
+NEAR = 1e-4
 #: A second descent this close to the known answer, and not better, need not end.
 SAME_ANSWER = 1e-2
-#: Features of a program: at least so many, and so many times the budget.
-WORKING_SET, PER_FEATURE = 40, 4
 FAILED, TIMEOUT = "failed", "timeout"
 
 
@@ -57,17 +45,6 @@ class RoadPath(LocalPath):
     ended: np.ndarray
 
 
-@dataclass(frozen=True)
-class Step:
-    """One program of the road: its numbers, where it was stated, and what came of it."""
-
-    kind: str
-    level: float
-    iterate: np.ndarray
-    numbers: dict[str, Any]
-    answer: np.ndarray | None
-
-
 @dataclass
 class Answer:
     """The best f of a beta so far, its value, and what a step could still gain, relatively."""
@@ -77,235 +54,15 @@ class Answer:
     promise: float = np.inf
 
 
-class Tangents:
-    """Tangents of U2; the one that has been slack for longest makes room."""
-
-    def __init__(self, n_tangents: int, n_features: int):
-        self.G, self.b = np.zeros((n_tangents, n_features)), np.full(n_tangents, 1e3)
-        self._used, self._clock = np.full(n_tangents, -1), 0
-
-    def add(self, g: np.ndarray, b: float) -> None:
-        twins = np.flatnonzero(np.abs(self.b - b) <= 1e-13)
-        same = [i for i in twins if np.abs(self.G[i] - g).max() <= 1e-13]
-        i = int(same[0]) if same else int(np.argmin(self._used))
-        self.G[i], self.b[i], self._used[i] = g, b, self._clock
-
-    def touch(self, f: np.ndarray, eps: float) -> None:
-        """Remember which tangents hold f back."""
-        self._clock += 1
-        near = self.G @ f + self.b - eps <= 1e-3 * eps
-        self._used[near & (self._used >= 0)] = self._clock
-
-    def forget(self) -> None:
-        """All of them: the next iterates bring their own."""
-        self.G[:], self.b[:], self._used[:] = 0.0, 1e3, -1
-
-
-@dataclass
-class Road:
-    """The stages of one point; see :class:`RoadPoint` and :class:`RoadPrograms`.
-
-    Attributes
-    ----------
-    form : {"compactness", "bisection", "bisection-only", "ratio"}
-        What is minimised, and how: U1 by steps, U1 by bisection at first or throughout,
-        or the ratio of the mean distance to U2.
-    tol : float
-        The share of its value that a stage may leave.
-    deadline : float
-        ``time.monotonic()`` at which no further program is begun.
-    steps : list of Step, optional
-        Every program is added to it.
-    """
-
-    point: RoadPoint
-    programs: RoadPrograms
-    form: str = "compactness"
-    tol: float = 1e-7
-    deadline: float = np.inf
-    steps: list[Step] | None = None
-    widest: np.ndarray | None = None
-    eps_max: float = np.nan
-    gap: float = np.inf
-    _mu: float = 0.0
-    _tangents: Tangents = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._tangents = self._new_tangents(self.programs.tangents)
-        self._mean = self.point.a_same.mean(axis=0)
-
-    @property
-    def late(self) -> bool:
-        return time.monotonic() >= self.deadline
-
-    def _new_tangents(self, size: int) -> Tangents:
-        n, tangents = self.point.n_features, Tangents(size, self.point.n_features)
-        tangents.add(*self.point.cut(np.full(n, self.point.max_features / n)))
-        return tangents
-
-    # What is minimised: U1, or c1'f / U2, which at its value t has the slope c1 - t g2.
-
-    def value(self, f: np.ndarray) -> float:
-        if self.form == RATIO:
-            return float(self._mean @ f) / max(self.point.u2(f), 1e-300)
-        return self.point.u1(f)
-
-    def _slope(self, place: Place, value: float) -> np.ndarray:
-        return self._mean - value * place.g2 if self.form == RATIO else place.g1
-
-    def _promise(self, place: Place, value: float, eps: float) -> tuple[float, Price]:
-        """Share of the value that a step could gain; over changed constraints by a program."""
-        slope = self._slope(place, value)
-        if self.point.free:
-            price = self.point.price(place, slope, eps)
-        else:
-            price = self._programmed_price(place, slope, eps)
-        scale = value * max(eps, 1e-300) if self.form == RATIO else value
-        return price.gain / max(scale, 1e-300), price
-
-    def _programmed_price(self, place: Place, slope: np.ndarray, eps: float) -> Price:
-        self._tangents.add(place.g2, place.u2 - float(place.g2 @ place.f))
-        numbers = {"c": slope, "G": self._tangents.G, "h": eps - self._tangents.b}
-        f = self._run(LINEAR, place.f, eps, numbers, 0.0)
-        mu = self._mu or float(slope @ place.g2 / max(place.g2 @ place.g2, 1e-300))
-        gain = np.inf if f is None else max(float(slope @ (place.f - f)), 0.0)
-        return Price(gain, mu, slope - mu * place.g2)
-
-    # Programs
-
-    def _run(
-        self, kind: str, at: np.ndarray, eps: float, numbers: dict[str, Any], gain: float,
-        exact: bool = False,
-    ) -> np.ndarray | None:  # fmt: skip
-        """Solve one program over the features that matter, and put its answer into place."""
-        columns = self._columns(at, numbers["c"])
-        part = numbers
-        if columns is not None:
-            part = {name: value[..., columns] if name in ("c", "G", "R") else value
-                    for name, value in numbers.items()}  # fmt: skip
-        f = self.programs.run(kind, part, gain, exact)
-        if f is not None and columns is not None:
-            whole = np.zeros(self.point.n_features)
-            whole[columns] = f
-            f = whole
-        if self.programs.infeasible and f is None:
-            self._tangents.forget()
-        if self.steps is not None:
-            copies = {name: np.array(value) for name, value in numbers.items()}
-            self.steps.append(Step(kind, eps, at.copy(), copies, f))
-        return None if f is None else self.point.inside(f)
-
-    def _columns(self, at: np.ndarray, c: np.ndarray) -> np.ndarray | None:
-        """What the iterate and the maximiser of (6) use, then the least reduced costs."""
-        n = self.point.n_features
-        size = max(WORKING_SET, PER_FEATURE * self.point.max_features)
-        used = at > 1e-6
-        if self.widest is not None:
-            used = used | (self.widest > 1e-6)
-        while size < used.sum() + self.point.max_features:
-            size *= 2
-        if not self.point.free or size >= n:
-            return None
-        reduced = c - self._mu * self._g2 if self.widest is not None else c
-        reduced = np.where(used, -np.inf, reduced)
-        return np.sort(np.argpartition(reduced, size)[:size])
-
-    _g2: Any = 0.0
-
-    # (6)
-
-    def separation(self) -> None:
-        """Maximiser of (6): U2's own curvature, or tangents alone, until the gap is closed."""
-        point = self.point
-        kept = self._tangents
-        if not self.programs.curved:
-            self._tangents = self._new_tangents(MOST_TANGENTS)
-        place, exact = self._first_place(), False
-        for _ in range(MOST_SEPARATIONS):
-            self._tangents.add(place.g2, place.u2 - float(place.g2 @ place.f))
-            self.gap, top = self._separation_gap(place)
-            if self.gap <= SEPARATION_TOL or self.late:
-                break
-            step = self._separation_step(place, exact)
-            if step is None:
-                break
-            self._tangents.add(*point.cut(step))
-            better = self._highest(place.f, [step, point.snapped(step), top])
-            if point.u2(better) > place.u2 * (1.0 + 1e-15):
-                place = point.at(better)
-            elif exact or (self.programs.curved and not self.programs.paced):
-                break
-            else:
-                exact = self.programs.curved
-        clean = point.snapped(place.f, 1e-6)
-        if point.free and point.u2(clean) >= place.u2 * (1.0 - 1e-10):
-            place = point.at(clean)
-        self.widest, self.eps_max = place.f, place.u2
-        kept.add(*point.cut(place.f))
-        self._tangents = kept
-
-    def _first_place(self) -> Place:
-        """The features of largest gradient at uniform f, or anything that is allowed."""
-        point = self.point
-        g, _ = point.cut(np.full(point.n_features, point.max_features / point.n_features))
-        if point.free:
-            f = np.zeros(point.n_features)
-            f[np.argsort(-g, kind="stable")[: point.max_features]] = 1.0
-            return point.at(f)
-        return point.at(self._allowed(-g))
-
-    def _allowed(self, c: np.ndarray) -> np.ndarray:
-        """The point of least c'f under changed constraints."""
-        none = {"G": np.zeros_like(self._tangents.G), "h": np.full(len(self._tangents.b), -1.0)}
-        f = self._run(LINEAR, np.zeros(len(c)), 0.0, {"c": c, **none}, 0.0)
-        if f is None and self.programs.infeasible:
-            raise InputError(
-                "the constraints of llfs-separation cannot all hold: "
-                "check max_features and the change"
-            )
-        if f is None:
-            raise Unsolved
-        return f
-
-    def _separation_gap(self, place: Place) -> tuple[float, np.ndarray]:
-        """How far U2 may be from its maximum, relatively, and the point that says so."""
-        g, size = place.g2, self.point.max_features
-        if self.point.free:
-            top = np.zeros(len(g))
-            top[np.argpartition(-g, size - 1)[:size] if size < len(g) else slice(None)] = 1.0
-        else:
-            top = self._allowed(-g)
-        return max(float(g @ (top - place.f)), 0.0) / max(place.u2, 1e-300), top
-
-    def _separation_step(self, place: Place, exact: bool) -> np.ndarray | None:
-        tangents = self._tangents
-        if self.programs.curved:
-            inside = place.f > 0.5
-            reduced = -(place.g2 - np.median(place.g2[inside])) if inside.any() else -place.g2
-            R = self.point.curvature(place, reduced, 1.0, False, RANK)
-            numbers = {"c": -place.g2, "R": R, "r": R @ place.f}
-            numbers |= {"G": np.zeros_like(tangents.G), "h": np.full(len(tangents.b), -1.0)}
-            found = self._run(CURVED, place.f, 0.0, numbers, self.gap, exact)
-            if found is not None:
-                return found
-        numbers = {"c": np.ones(len(place.f)), "level": 2.0 * len(place.f)}
-        numbers |= {"G": tangents.G, "b": tangents.b}
-        found = self._run(ASK, place.f, 0.0, numbers, self.gap, exact)
-        if found is not None:
-            tangents.touch(found, place.u2)
-        return found
-
-    def _highest(self, f: np.ndarray, goals: list[np.ndarray]) -> np.ndarray:
-        found = [goals[1], *(self.point.highest(f, goal) for goal in goals)]
-        if not self.point.free:
-            found = found[1:]
-        return found[int(np.argmax([self.point.u2(each) for each in found]))]
+class Road(SeparationRoad):
+    """All stages of one point: (6), (7) at one level, and all betas."""
 
     # (7) from one start
 
     def descend(self, eps: float, start: np.ndarray, known: Answer | None = None) -> Answer:
         """A local optimum from `start`, which need not reach eps: a tangent lies above U1."""
         best, at, kind, vain, exact = Answer(), start, self._first_kind, 0, False
+        asks = {"bisection": 1, "bisection-only": MOST_STEPS}.get(self.form, 0)
         if self.point.reaches(start, eps):
             best = Answer(start, self.value(start))
         price = None
@@ -316,7 +73,7 @@ class Road:
                 self._mu, self._g2 = price.mu, place.g2
                 if best.promise <= self.tol or self.late or _as_known(best, known):
                     break
-                if place.u2 - eps <= 1e-6 * eps:
+                if self.form == RATIO or place.u2 - eps <= 1e-6 * eps:
                     self._tangents.add(place.g2, place.u2 - float(place.g2 @ at))
             else:
                 self._g2 = place.g2
@@ -324,6 +81,8 @@ class Road:
                 self._mu = max(self._mu, cheapest)
                 if self.late:
                     break
+            if asks and best.f is at:
+                kind, asks = ASK, asks - 1
             step = self._step(kind, place, price if best.f is at else None, best, eps, exact)
             gained = step is not None and self._take(step, place, best, eps)
             if gained:
@@ -335,10 +94,10 @@ class Road:
             at, vain = best.f, vain + 1
             most = MOST_VAIN if self.programs.curved else MOST_VAIN_LINEAR
             if vain >= most:
-                if exact or not self.programs.paced:
-                    break
-                exact, vain = True, 0
-            kind = self._other_kind(kind)
+                break
+            # What is left is small, or not to be had at the usual accuracy.
+            exact = exact or best.promise <= NEAR or 2 * vain >= most
+            kind = self._vain_kind(vain)
         if best.f is not None and not np.isfinite(best.promise):
             best.promise, _ = self._promise(self.point.at(best.f), best.value, eps)
         return best
@@ -349,14 +108,11 @@ class Road:
 
     @property
     def _next_kind(self) -> str:
-        if self.form == "bisection-only":
-            return ASK
         return CURVED if self.programs.curved else self._first_kind
 
-    def _other_kind(self, kind: str) -> str:
-        if kind == CURVED or not self.programs.curved or self.form == "bisection-only":
-            return self._first_kind
-        return CURVED
+    def _vain_kind(self, vain: int) -> str:
+        """After a step in vain, whose tangent corrects the next: now and then a linear one."""
+        return self._first_kind if vain % 3 == 2 else self._next_kind
 
     def _step(
         self, kind: str, place: Place, price: Price | None, best: Answer, eps: float, exact: bool
@@ -369,8 +125,6 @@ class Road:
             value = self.value(place.f)
             if kind == CURVED:
                 kind = self._first_kind
-        elif kind == LINEAR and self.form.startswith("bisection"):
-            kind = ASK
         if kind == ASK and price is not None:
             return self._by_bisection(place, best, eps)
         if kind == CURVED and price is not None:
@@ -389,20 +143,20 @@ class Road:
     def _take(self, step: np.ndarray, place: Place, best: Answer, eps: float) -> bool:
         """Make a program's answer a feasible point; keep it if it is the best so far."""
         self._tangents.touch(step, eps)
-        if not self.point.reaches(step, eps):
+        if self.form == RATIO or not self.point.reaches(step, eps):
             self._tangents.add(*self.point.cut(step))
-        found, value = self._feasible_near(step, place.f, best, eps)
-        self._tangents.add(*self.point.cut(found))
-        if not value < best.value * (1.0 - 1e-13):
-            return False
-        best.f, best.value, best.promise = found, value, np.inf
-        return True
+        found, value = self._feasible_near(step, place, best, eps)
+        promise, gain = best.promise, 1.0 - value / best.value
+        if value < best.value:
+            best.f, best.value, best.promise = found, value, np.inf
+        return not gain < 1e-3 * min(promise, 1.0)
 
     def _feasible_near(
-        self, step: np.ndarray, at: np.ndarray, best: Answer, eps: float
+        self, step: np.ndarray, place: Place, best: Answer, eps: float
     ) -> tuple[np.ndarray, float]:
         """Of feasible points near a program's answer one of least value."""
-        point, widest = self.point, self.widest
+        point, widest, at = self.point, self.widest, place.f
+        slope = self._slope(place, best.value) if best.f is not None else place.g1
         assert widest is not None
         goal = widest if best.f is None else best.f
 
@@ -428,6 +182,11 @@ class Road:
         elif best.f is not None:
             nearer = [point.snapped(step, 1e-2), at + 0.5 * (step - at), at + 0.1 * (step - at)]
             other, lower = least(nearer)
+            if lower < value:
+                found, value = other, lower
+        if value >= best.value:
+            other = point.by_exchanges(snapped, eps, slope)
+            lower = np.inf if other is None else self.value(other)
             if lower < value:
                 found, value = other, lower
         return found, value
@@ -539,10 +298,6 @@ class Road:
             betas, F, u1, u2, np.full(len(betas), np.nan), promise, programs, self.eps_max,
             self.gap, failures, ended,
         )  # fmt: skip
-
-
-class Unsolved(Exception):
-    """No solver gave the point that a stage cannot do without."""
 
 
 def _as_known(best: Answer, known: Answer | None) -> bool:

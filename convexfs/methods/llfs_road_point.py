@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from convexfs.formulations.llfs_utility import utility
 from convexfs.native.llfs_linear import priced_minimum
 from convexfs.native.llfs_repair import (
     best_share,
@@ -17,8 +18,10 @@ from convexfs.native.llfs_repair import (
     share_to_level,
 )
 
-#: Entries this close to 0 or 1 are not fractional; a solver's dust is at most SNAP.
-EDGE, SNAP = 1e-9, 1e-4
+#: Entries this close to 0 or 1 are not fractional, are swept there, and tried to be there.
+EDGE, DUST, SNAP = 1e-9, 1e-6, 1e-4
+#: Exchanges of two features that a repair may take.
+MOST_EXCHANGES = 4
 #: A level is reached if U2 is short of it by no more than this, relatively.
 LEVEL_SLACK = 1e-12
 
@@ -74,6 +77,8 @@ class RoadPoint:
         self.s, self.lam = float(s), float(lam)
         self.max_features, self.free = max_features, free
         self.n_features = a_same.shape[1]
+        # U2 is concave and increasing: over the polytope it is least at one feature.
+        self.least_u2 = float(utility(self.a_other, self.s, self.lam).mean(axis=0).min())
 
     def u1(self, f: np.ndarray) -> float:
         return mean_of(self.a_same @ f, self.s, self.lam)
@@ -114,8 +119,21 @@ class RoadPoint:
         return f
 
     def snapped(self, f: np.ndarray, near: float = SNAP) -> np.ndarray:
-        """Entries that close to 0 and 1 put there."""
-        return self.inside(np.where(f < near, 0.0, np.where(f > 1.0 - near, 1.0, f)))
+        """Entries that close to 0 and 1 put there, if the constraints are the paper's."""
+        if not self.free:
+            return self.inside(f)
+        f = self.inside(np.where(f < near, 0.0, np.where(f > 1.0 - near, 1.0, f)))
+        return self._spent(f, near)
+
+    def _spent(self, f: np.ndarray, near: float) -> np.ndarray:
+        """F with a sum that is nearly the budget, or nearly 1, put there."""
+        where, total = (f > DUST) & (f < 1.0 - DUST), float(f.sum())
+        for limit in (self.max_features, 1):
+            if 0.0 < abs(limit - total) <= near * len(f) and where.any():
+                f = f.copy()
+                f[where] += (limit - total) / where.sum()
+                return self.inside(f)
+        return f
 
     def towards(self, f: np.ndarray, goal: np.ndarray, eps: float) -> np.ndarray:
         """The nearest point on the line from f to `goal` with U2 >= eps; else the goal."""
@@ -129,8 +147,8 @@ class RoadPoint:
         return f + best_share(z, self.a_other @ goal - z, self.s, self.lam) * (goal - f)
 
     def along_fractions(self, f: np.ndarray, eps: float) -> np.ndarray | None:
-        """f with U2 raised to eps by its own fractional features, if these can."""
-        where = np.flatnonzero((f > EDGE) & (f < 1.0 - EDGE))
+        """F with U2 raised to eps by its own fractional features, if these can."""
+        where = np.flatnonzero((f > DUST) & (f < 1.0 - DUST))
         full = self.spends_all(f)
         if len(where) < 1 + full:
             return None
@@ -149,6 +167,55 @@ class RoadPoint:
         found = self.towards(f, goal, eps)
         return found if self.reaches(found, eps) else None
 
+    def by_exchanges(self, f: np.ndarray, eps: float, cost: np.ndarray) -> np.ndarray | None:
+        """F with U2 raised to eps by the exchanges of two features that cost least for it."""
+        for _ in range(MOST_EXCHANGES):
+            rise = self._slopes(self.a_other, f)[1]
+            pair = self._cheapest_exchange(f, rise, cost)
+            if pair is None:
+                return None
+            up, down = pair
+            goal = f.copy()
+            step = 1.0 - f[up] if down is None else min(1.0 - f[up], f[down])
+            if down is None:
+                step = min(step, self.max_features - float(f.sum()))
+            else:
+                goal[down] -= step
+            goal[up] += step
+            f = self.towards(f, goal, eps)
+            if self.reaches(f, eps):
+                return f
+        return None
+
+    def _cheapest_exchange(
+        self, f: np.ndarray, rise: np.ndarray, cost: np.ndarray
+    ) -> tuple[int, int | None] | None:
+        """Dinkelbach's iteration on cost per rise; without a feature to lower if any is unspent."""
+        can_rise, can_fall = np.flatnonzero(f < 1.0 - EDGE), np.flatnonzero(f > EDGE)
+        full = self.spends_all(f)
+        if not len(can_rise):
+            return None
+
+        def steepest(r: np.ndarray) -> tuple[int, int | None]:
+            up = int(can_rise[np.argmin(r[can_rise])])
+            down = int(can_fall[np.argmax(r[can_fall])])
+            return up, None if not full and r[down] <= 0.0 else down
+
+        def between(r: np.ndarray, pair: tuple[int, int | None]) -> float:
+            return float(r[pair[0]]) - (0.0 if pair[1] is None else float(r[pair[1]]))
+
+        best = steepest(-rise)
+        least = 0.05 * between(rise, best)
+        if least <= 0.0:
+            return None
+        for _ in range(10):
+            price = between(cost, best) / between(rise, best)
+            pair = steepest(cost - price * rise)
+            if pair == best or between(rise, pair) <= least:
+                break
+            best = pair
+        return best
+
     def repaired(self, f: np.ndarray, eps: float, goal: np.ndarray) -> list[np.ndarray]:
         """Points near f with U2 >= eps: along its fractional features, and towards `goal`."""
         if self.reaches(f, eps):
@@ -161,9 +228,9 @@ class RoadPoint:
         f, g2 = place.f, place.g2
         found = priced_minimum(slope, g2, float(g2 @ f) - place.u2 + eps, self.max_features)
         gain = max(float(slope @ f) - found.bound, 0.0)
-        mu, full = found.mu, self.spends_all(f)
+        mu, full = found.mu, self.spends_all(f) or float(f.sum()) <= 1.0 + EDGE
         moving = (f > 1e-7) & (f < 1.0 - 1e-7)
-        if moving.sum() >= 1 + full:
+        if moving.sum() >= 1 + full and place.u2 - eps <= 1e-6 * eps:
             # On fractional features a stationary point has slope = mu g2 (+ a constant).
             a, b = slope[moving], g2[moving]
             if full:
@@ -172,7 +239,7 @@ class RoadPoint:
                 mu = float(a @ b / (b @ b))
         reduced = slope - mu * g2
         if full:
-            reduced = reduced - np.median(reduced[moving if moving.any() else f > 0.5])
+            reduced = reduced - np.median(reduced[moving if moving.any() else f > DUST])
         return Price(gain, mu, reduced)
 
     def curvature(

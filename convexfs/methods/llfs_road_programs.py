@@ -16,8 +16,8 @@ LINEAR, CURVED, ASK, RATIO = "linear", "curved", "ask", "ratio"
 TANGENTS, LINEAR_TANGENTS, MOST_TANGENTS = 8, 40, 60
 #: Features whose curvature is in a program.
 RANK = 16
-#: The accuracy of a second, looser try.
-LOOSE = 1e-4
+#: All the accuracy there is, and that of a second, looser try.
+EXACT, LOOSE = 1e-12, 1e-4
 INFEASIBLE = ("infeasible", "infeasible_inaccurate")
 
 
@@ -114,9 +114,11 @@ class RoadPrograms:
         from convexfs.solving.solve import merged
 
         row, own = BACKENDS[self.solver], self.options or {}
-        first = row.options(0.1 * self.tol if exact else self.tol)
-        if row.pace is not None and not exact:
+        first = row.options(self.tol)
+        if row.pace is not None:
             first |= row.pace(gain)
+        if exact:
+            first |= row.accuracy(EXACT)
         yield row.name, merged(first, own)
         yield row.name, merged(row.options(LOOSE), own)
         for name in _others(kind, row.name, self.n_features, self.max_features, self.feasible):

@@ -1,8 +1,8 @@
-"""One parametrised problem solved for many values: compiled once, then only written into.
+r"""One parametrised problem solved for many values: compiled once, then only written into.
 
 cvxpy canonicalises a DPP problem once, but applies its parameters by sparse products that
 take longer than a small program's solution. Every number of such a program is mostly
-affine in one entry of one parameter, :math:`a + s\\,\\theta_i`: probes with random values
+affine in one entry of one parameter, :math:`a + s\,\theta_i`: probes with random values
 tell a, s and i, one more verifies them, and later values go straight into the solver's
 arrays. Where the check fails cvxpy applies the parameters, as it always does.
 """
@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 
 from convexfs.errors import InputError
 from convexfs.solution import ERROR
-from convexfs.solving.backends import check_takes, backend, needs_of
+from convexfs.solving.backends import backend, check_takes, needs_of
 
 #: Numbers of a compiled program are taken for 0, or for whole, when this close.
 ROUNDING = 1e-9

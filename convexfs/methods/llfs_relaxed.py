@@ -163,7 +163,10 @@ def road(
     limit = settings.time_limit
     deadline = np.inf if limit is None else time.monotonic() + limit
     form = "compactness" if settings.form in ("linear", "exact") else settings.form
-    return Road(point, programs, form, tol, deadline, steps)
+    singles = None
+    if settings.allows is not None:
+        singles = settings.allows(np.eye(point.n_features, dtype=bool))
+    return Road(point, programs, form, tol, deadline, steps, singles)
 
 
 def _stated_programs(values: Mapping[str, Any], settings: RelaxedSettings) -> StatedPrograms:

@@ -272,13 +272,16 @@ class Road(SeparationRoad):
         """The best single feature, the global optimum while U2 allows it.
 
         U1 is concave, so least at a corner; under changed constraints a local optimum
-        without a level takes its place.
+        without a level takes its place, by way of the best single feature that is allowed.
         """
         point = self.point
-        if not point.free:
-            first = self._allowed(point.at(self.widest).g1)  # type: ignore[arg-type]
-            return self.descend(0.0, first)
         values = utility(point.a_same, point.s, point.lam).mean(axis=0)
+        if not point.free:
+            assert self.widest is not None
+            starts = [self._allowed(point.at(self.widest).g1)]
+            if self.singles is not None and self.singles.any():
+                starts.append(np.eye(point.n_features)[np.argmin(np.where(self.singles, values, np.inf))])
+            return min((self.descend(0.0, f) for f in starts), key=lambda found: found.value)
         f = np.zeros(point.n_features)
         f[np.argmin(values)] = 1.0
         return Answer(f, self.value(f), 0.0)

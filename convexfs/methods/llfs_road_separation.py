@@ -81,6 +81,8 @@ class SeparationRoad:
         ``time.monotonic()`` at which no further program is begun.
     steps : list of Step, optional
         Every program is added to it.
+    singles : bool array (M,), optional
+        Features that changed constraints allow to be alone.
     """
 
     point: RoadPoint
@@ -89,6 +91,7 @@ class SeparationRoad:
     tol: float = 1e-7
     deadline: float = np.inf
     steps: list[Step] | None = None
+    singles: np.ndarray | None = None
     widest: np.ndarray | None = None
     eps_max: float = np.nan
     gap: float = np.inf

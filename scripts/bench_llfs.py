@@ -13,6 +13,7 @@ from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
+from convexfs.methods.llfs_convex import ConvexRoad
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -22,7 +23,6 @@ from convexfs import LLFS, Logo, Relief, load
 from convexfs.formulations.llfs import llfs_compactness, llfs_tangent_step
 from convexfs.formulations.llfs_utility import mean_utility, mean_utility_gradient
 from convexfs.hyperspheres import sphere_and_score
-from convexfs.methods.llfs_convex import ConvexRoad
 from convexfs.methods.llfs_numbers import local_values
 from convexfs.native.llfs_exact import best_subset
 from convexfs.native.llfs_path import local_path, local_point

@@ -54,8 +54,12 @@ _PLUMBING = {"X", "codes", "seed", "map", "build", "verbose"} | {
 
 #: The argument by which a whole method is asked for a formulation that is not its default.
 _CHOSEN_BY = {"logo-constrained": "beta"} | dict.fromkeys(
-    ("lfe-trace", "lfe-row-sparse", "llfs-linear", "llfs-bisection", "llfs-exact", "lmba"), "form"
-)
+    (
+        "lfe-trace", "lfe-row-sparse", "llfs-linear", "llfs-bisection", "llfs-ratio", "llfs-exact",
+        "lmba",
+    ),
+    "form",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

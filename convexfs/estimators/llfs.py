@@ -14,15 +14,11 @@ from convexfs.data import check_finite, check_largest
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.estimators.base import WeightSelector
 from convexfs.estimators.llfs_tasks import changes_of, points_map, progress
-from convexfs.formulations import FORMULATIONS
 from convexfs.hyperspheres import Hyperspheres
-from convexfs.methods.llfs import llfs
-from convexfs.methods.llfs_convex import ConvexRoad
-from convexfs.methods.llfs_numbers import (
-    checked_max_features,
-    compactness_problem,
-    local_values,
-)
+from convexfs.methods.llfs import beta_values, llfs
+from convexfs.methods.llfs_numbers import checked_max_features, local_values
+from convexfs.methods.llfs_relaxed import RelaxedSettings
+from convexfs.methods.llfs_stages import Trace, stage_problem, trace
 
 
 class LLFS(ClassifierMixin, WeightSelector):
@@ -49,9 +45,10 @@ class LLFS(ClassifierMixin, WeightSelector):
         Impurity a sphere may have.
     betas : int or list, default=21
         Values in [0, 1], or how many evenly spaced ones.
-    form : {"compactness", "linear", "bisection", "exact"}, default="compactness"
-        The problem above, its linear form, the same by bisection (cvxpy only), or the
-        binary problem searched through (small sizes only).
+    form : {"compactness", "linear", "bisection", "bisection-only", "ratio", "exact"}
+        The problem above (the default), its linear form, the same by bisection, at first or
+        throughout, the least ratio of the mean distance to U2 (these three by cvxpy), or
+        the binary problem searched through (small sizes only).
     rounding : {"enumerate", "random"}, default="enumerate"
     n_roundings : int, default=1000
         Random roundings.
@@ -75,9 +72,13 @@ class LLFS(ClassifierMixin, WeightSelector):
         settings or code begin anew. The same draws are made each time: without a
         `random_state` those of seed 0.
     solver : str, default="auto"
-        "auto" and "native" use the built-in solver; a cvxpy name uses that backend.
+        "auto" and "native" use the built-in solver; a cvxpy name uses that backend. A
+        program that fails is tried again, at last by another solver, and counted in
+        ``points_``; a beta that stays unsolved is dropped.
     solver_tol : float, default=1e-6
     solver_options : dict, optional
+    time_limit : float, optional
+        Seconds in which a sample may begin programs of a backend.
     n_features_to_select : int, optional
         ``get_support`` keeps this many instead.
     formulation : callable or path, optional
@@ -100,7 +101,8 @@ class LLFS(ClassifierMixin, WeightSelector):
     radii_, betas_ : array (n_samples,)
         Of each sample's sphere.
     points_ : structured array (n_samples, n_betas)
-        beta, status, u1, u2, level, residual, bound, rounded_u1, score.
+        beta, status, u1, u2, level, residual, bound, rounded_u1, score, and the programs
+        and failures of a backend.
     pruned_ : bool array (n_features,)
         Features left out beforehand: by `prune_to`, and constant ones.
     certificate_ : Certificate
@@ -168,6 +170,7 @@ class LLFS(ClassifierMixin, WeightSelector):
         solver: str = "auto",
         solver_tol: float = 1e-6,
         solver_options: Mapping[str, Any] | None = None,
+        time_limit: float | None = None,
         n_features_to_select: int | None = None,
         formulation: Callable[..., Any] | str | Path | None = None,
         n_jobs: int | None = None,
@@ -192,6 +195,7 @@ class LLFS(ClassifierMixin, WeightSelector):
         self.solver = solver
         self.solver_tol = solver_tol
         self.solver_options = solver_options
+        self.time_limit = time_limit
         self.n_features_to_select = n_features_to_select
         self.formulation = formulation
         self.n_jobs = n_jobs
@@ -222,6 +226,7 @@ class LLFS(ClassifierMixin, WeightSelector):
                 solver=self.solver,
                 solver_tol=self.solver_tol,
                 solver_options=self.solver_options,
+                time_limit=self.time_limit,
                 seed=self._seed(),
                 map=points_map(jobs, watch, self.run_dir, self.formulation),
                 **changes_of(self.formulation),
@@ -286,26 +291,57 @@ class LLFS(ClassifierMixin, WeightSelector):
             )
         return sorted(found, key=lambda voter: voter["distance"])
 
-    def problem(self, i: int, beta: float | None = None) -> Any:
-        """The last convex step of sample i as a ``cvxpy.Problem``, to change and solve again.
+    def problem(
+        self,
+        i: int,
+        beta: float | None = None,
+        stage: str = "compactness",
+        iterate: Any = None,
+    ) -> Any:
+        """A stage of sample i as a ``cvxpy.Problem``, to change and solve again.
 
-        It is linearised at the local optimum of `beta` (by default the chosen one), which
-        solves it, over the features that were not pruned.
+        By default it is the last convex step: linearised at the local optimum of `beta`
+        (by default the chosen one), which solves it, over the features that were not
+        pruned.
+
+        Parameters
+        ----------
+        stage : str, default="compactness"
+            "separation" (6); a step of (7), "compactness", or "curved" with curvature;
+            "bisection", "ratio", "linear" or "exact".
+        iterate : array, optional
+            Linearise there instead.
         """
+        values, settings = self._point(i)
+        beta = float(self.betas_[i]) if beta is None else beta
+        return stage_problem(values, settings, beta, stage, iterate)
+
+    def trace(self, i: int, beta: float | None = None) -> Trace:
+        """All convex programs on the way to the local optimum of sample i at `beta`.
+
+        Each has its problem, iterate, answer and objective; printed, the trace is a table,
+        and :func:`convexfs.pictures_llfs.trace_picture` draws it.
+        """
+        values, settings = self._point(i)
+        return trace(values, settings, float(self.betas_[i]) if beta is None else beta)
+
+    def _point(self, i: int) -> tuple[dict[str, Any], RelaxedSettings]:
+        """Numbers of a sample and how they were solved."""
         check_is_fitted(self)
         check_number("i, a sample,", i, 0, len(self.betas_) - 1, whole=True)
         kept = np.flatnonzero(~self.pruned_)
         X, codes, alpha = self._spheres.X[:, kept], self._spheres.codes, self._budget(len(kept))
-        beta = float(self.betas_[i]) if beta is None else beta
-        changed = changes_of(self.formulation)
-        if not any(changed.values()):
-            values, hyper = compactness_problem(
-                X, codes, point=i, beta=beta, max_features=alpha, sigma_init=self.sigma_init
-            )
-            return FORMULATIONS["llfs-compactness"].build(**values, **hyper)
-        check_number("beta", beta, 0, 1)
-        values = local_values(X, codes, i, alpha, self.sigma_init)
-        return ConvexRoad(**values, max_features=alpha, **changed).last_step(beta)
+        settings = RelaxedSettings(
+            alpha,
+            beta_values(self.betas),
+            self.form,
+            sigma_init=self.sigma_init,
+            solver=self.solver,
+            solver_tol=self.solver_tol,
+            solver_options=self.solver_options,
+            **changes_of(self.formulation),
+        )
+        return local_values(X, codes, i, alpha, self.sigma_init), settings
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

@@ -9,9 +9,12 @@ max_features       the paper's alpha
 eps                the level :math:`\beta \epsilon_{max}` that U2 must reach
 =================  =====================================================================
 
-cvxpy has no concave sigmoid, and none is known from its cones; G is replaced by the least
-of its tangents, an upper bound that is exact at the points `tangents` (rows f). Tangents
-are added where a solution lies until they no longer matter.
+cvxpy has no concave sigmoid, and none is known from its cones. But U2 is concave, so each
+tangent, :math:`U_2(f) \le g_k^T f + b_k`, lies above it, and as no sample stands in it, a
+program is small and a tangent serves every level. Tangents (rows `G`, entries `b`) are
+added where a solution lies until they no longer matter. U1 is replaced by its tangent at
+the iterate. The programs that this leads to are those of
+:mod:`convexfs.formulations.llfs_steps`.
 
 **(7) is not quasi-convex**, contrary to Sec. III-A of the paper: G is concave on
 :math:`z \ge 0`, so (7) minimises a concave function. Four samples show it. Let x = (0, 0)
@@ -21,7 +24,6 @@ s = ln(97/3), lam = .005 and beta = .9331. Then U1 is .2375 at f = (1, 0), .3727
 What solves (7) here is therefore called local, never optimal. (6) is convex.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import cvxpy as cp
@@ -30,28 +32,23 @@ from cvxpy.constraints.nonpos import Inequality
 from cvxpy.constraints.zero import Equality
 
 from convexfs.errors import InputError
+from convexfs.formulations.llfs_steps import (
+    Feasible,
+    Number,
+    feasible,
+    llfs_ask,
+    llfs_ratio_step,
+    llfs_step,
+)
 from convexfs.formulations.llfs_utility import (
-    mean_utility,
-    mean_utility_gradient,
+    tangent,
+    tangents_of_mean,
     utility,
     utility_slope,
 )
 
-Number = float | cp.Parameter
-Feasible = Callable[[cp.Variable, int], list[Any]]
 #: By how much rounding errors may break a constraint at a set of features.
 ALLOWED_SLACK = 1e-9
-
-
-def feasible(f: cp.Variable, max_features: int) -> list[Any]:
-    r""":math:`0 \le f \le 1,\ 1 \le 1^T f \le \alpha`; a problem file may put its own here."""
-    total: Any = cp.sum(f)
-    return [
-        (f >= 0).set_label("lower"),
-        (f <= 1).set_label("upper"),
-        (total >= 1).set_label("some"),
-        (total <= max_features).set_label("budget"),
-    ]
 
 
 def allowed_sets(sets: np.ndarray, feasible: Feasible, max_features: int) -> np.ndarray:
@@ -102,21 +99,21 @@ def llfs_compactness(
     eps: Number,
     max_features: int,
     iterate: np.ndarray,
-    tangents: np.ndarray,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""One majorise-minimise step of (7), :math:`\min_f U_1(f),\ U_2(f) \ge \epsilon`.
+    r"""One step of (7), :math:`\min_f U_1(f),\ U_2(f) \ge \epsilon`, at an iterate.
 
     .. math::
         \min_f\; U_1(\bar f) + \nabla U_1(\bar f)^T (f - \bar f)
-        \quad\text{s.t.}\quad U_2(f) \ge \epsilon,\;\text{feasible}
+        \quad\text{s.t.}\quad
+        U_2(\bar f) + \nabla U_2(\bar f)^T (f - \bar f) \ge \epsilon,\;\text{feasible}
 
-    A tangent of the concave U1 lies above it, so every step from a feasible iterate
-    :math:`\bar f` lowers U1 or shows that the iterate is stationary. The end is local.
+    Both tangents lie above their functions: if :math:`\bar f` solves this step, it is
+    stationary for (7), and what the step gains is all that is left to gain nearby.
     """
-    slope = mean_utility_gradient(a_same, iterate, s, lam)
-    offset = mean_utility(a_same, iterate, s, lam) - float(slope @ iterate)
-    return llfs_tangent_step(slope, a_other, s, lam, eps, max_features, tangents, offset, feasible)
+    c, offset = tangent(a_same, iterate, s, lam)
+    g, b = tangent(a_other, iterate, s, lam)
+    return llfs_step(c, g[None], eps - b, max_features, offset, feasible)
 
 
 def llfs_tangent_step(
@@ -127,14 +124,17 @@ def llfs_tangent_step(
     eps: Number,
     max_features: int,
     tangents: np.ndarray,
-    offset: float = 0.0,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""The same step with the gradient of U1 given; it and eps may be Parameters (DPP)."""
+    r"""The linear step with a tangent of every sample's G at each of the points `tangents`.
+
+    Tighter than tangents of their mean, and larger by the number of samples; `slope`, the
+    gradient of U1, and eps may be Parameters.
+    """
     f = cp.Variable(a_other.shape[1], name="f")
     u2, below = _under_tangents(f, a_other, s, lam, tangents)
     level = (u2 >= eps).set_label("level")
-    return cp.Problem(cp.Minimize(slope @ f + offset), [level, *below, *feasible(f, max_features)])
+    return cp.Problem(cp.Minimize(slope @ f), [level, *below, *feasible(f, max_features)])
 
 
 def llfs_linear(
@@ -180,12 +180,9 @@ def llfs_bisection(
     t is reached if the answer is at least epsilon, but an answer below it is no lower
     bound: the end is the same local one as that of majorise-minimise.
     """
-    slope = mean_utility_gradient(a_same, iterate, s, lam)
-    offset = mean_utility(a_same, iterate, s, lam) - float(slope @ iterate)
-    f = cp.Variable(a_other.shape[1], name="f")
-    u2, below = _under_tangents(f, a_other, s, lam, tangents)
-    compact = (slope @ f + offset <= level).set_label("level")
-    return cp.Problem(cp.Maximize(u2), [compact, *below, *feasible(f, max_features)])
+    c, offset = tangent(a_same, iterate, s, lam)
+    G, b = tangents_of_mean(a_other, tangents, s, lam)
+    return llfs_ask(c, level - offset, G, b, max_features, feasible)
 
 
 def llfs_ratio(
@@ -208,11 +205,8 @@ def llfs_ratio(
     this problem is F(t): bisection on t, or Dinkelbach's :math:`t \leftarrow c_1^T f/U_2(f)`.
     Without the bound on U2 it would always end at :math:`1^T f = 1`.
     """
-    c1 = a_same.mean(axis=0)
-    f = cp.Variable(len(c1), name="f")
-    u2, below = _under_tangents(f, a_other, s, lam, tangents)
-    level = (u2 >= eps).set_label("level")
-    return cp.Problem(cp.Minimize(c1 @ f - ratio * u2), [level, *below, *feasible(f, max_features)])
+    G, b = tangents_of_mean(a_other, tangents, s, lam)
+    return llfs_ratio_step(a_same.mean(axis=0), ratio, eps, G, b, max_features, feasible)
 
 
 def llfs_exact(

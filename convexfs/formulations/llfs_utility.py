@@ -38,6 +38,20 @@ def mean_utility_gradient(a: np.ndarray, f: np.ndarray, s: float, lam: float) ->
     return a.T @ utility_slope(a @ f, s, lam) / len(a)
 
 
+def tangent(a: np.ndarray, f: np.ndarray, s: float, lam: float) -> tuple[np.ndarray, float]:
+    """Slope g and offset b of the tangent of U at f: ``U <= g'f + b`` everywhere."""
+    slope = mean_utility_gradient(a, f, s, lam)
+    return slope, mean_utility(a, f, s, lam) - float(slope @ f)
+
+
+def tangents_of_mean(
+    a: np.ndarray, points: np.ndarray, s: float, lam: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes (a row each) and offsets of the tangents of U at these points."""
+    slopes, offsets = zip(*(tangent(a, f, s, lam) for f in np.atleast_2d(points)), strict=True)
+    return np.array(slopes), np.array(offsets)
+
+
 def steepness(
     a_same: np.ndarray, a_other: np.ndarray, max_features: int, sigma_init: str = "feasible"
 ) -> float:

@@ -94,6 +94,7 @@ def llfs(
     build: Callable[..., Any] | None = None,
     feasible: Callable[..., Any] | None = None,
     seed: Any = 0,
+    time_limit: float | None = None,
     map: Callable[..., Any] = map,
 ) -> LlfsResult:
     r"""Localized feature selection (Armanfard, Reilly & Komeili 2017, Algorithm 1).
@@ -119,7 +120,7 @@ def llfs(
         Impurity a sphere may have.
     betas : int or values in [0, 1]
         So many evenly spaced ones, or these.
-    form : {"compactness", "linear", "bisection", "exact"}
+    form : {"compactness", "linear", "bisection", "bisection-only", "ratio", "exact"}
     rounding, n_roundings, swap
         See :mod:`convexfs.rounding`.
     sigma_init : {"feasible", "literal"}
@@ -133,6 +134,9 @@ def llfs(
         ``feasible(f, max_features)``: other constraints, for every stage.
     seed : int or tuple of int
         For random roundings; each point and beta has draws of its own.
+    time_limit : float, optional
+        Seconds a point may begin programs of a backend; betas without an answer by then
+        are dropped.
     map : callable
         Applied over the points, which do not depend on each other.
     """
@@ -142,7 +146,7 @@ def llfs(
     relaxed = RelaxedSettings(
         checked_max_features(max_features, X.shape[1], len(kept)), beta_values(betas), form,
         rounding, n_roundings, swap, sigma_init, bound, solver, solver_tol, solver_options,
-        build, feasible, seed,
+        build, feasible, seed, time_limit,
     )  # fmt: skip
     settings = LlfsSettings(relaxed, gamma, impurity)
     varying = np.ascontiguousarray(X[:, kept], dtype=np.float64)

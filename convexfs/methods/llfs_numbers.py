@@ -14,9 +14,10 @@ from convexfs.formulations.llfs_utility import (
     utility,
 )
 from convexfs.native.llfs_linear import priced_minimum
-from convexfs.native.llfs_path import local_path, local_point
+from convexfs.native.llfs_path import LocalPath, local_path, local_point
 
 SIGMA_INITS = ("feasible", "literal")
+STEPS = ("first", "last")
 Values = tuple[dict[str, Any], dict[str, Any]]
 
 
@@ -62,15 +63,18 @@ def local_values(
 
 def _solved(
     X: np.ndarray, codes: np.ndarray, point: int, beta: float, alpha: int, sigma_init: str
-) -> tuple[dict[str, Any], np.ndarray, float, np.ndarray]:
-    """Values, the local optimum at beta, eps_max, and points to take tangents at."""
+) -> tuple[dict[str, Any], LocalPath]:
+    """Values, and the local optima of the betas up to this one, and of 1, .05 apart."""
     check_number("beta", beta, 0, 1)
     values = local_values(X, codes, point, alpha, sigma_init)
     steps = np.append(np.arange(0.0, beta - 1e-9, 0.05), [beta, 1.0] if beta < 1 else [1.0])
-    path = local_path(local_point(**values, max_features=alpha), steps)
-    at = len(steps) - (2 if beta < 1 else 1)
+    return values, local_path(local_point(**values, max_features=alpha), steps)
+
+
+def _tangents(path: LocalPath, f: np.ndarray) -> np.ndarray:
+    """Points to take tangents at: on the way to the maximiser of (6), there, and at f."""
     scaled = np.linspace(0.1, 0.9, 5)[:, None] * path.f[-1]
-    return values, path.f[at], path.eps_max, np.vstack([scaled, path.f[-1], path.f[at]])
+    return np.vstack([scaled, path.f[-1], f])
 
 
 def separation_problem(
@@ -83,9 +87,9 @@ def separation_problem(
 ) -> Values:
     """(6) of one point, with tangents at its solution, which make the program exact."""
     alpha = checked_max_features(max_features, X.shape[1])
-    values, _, _, tangents = _solved(X, codes, point, 1.0, alpha, sigma_init)
+    values, path = _solved(X, codes, point, 1.0, alpha, sigma_init)
     del values["a_same"]
-    return values | {"tangents": tangents}, {"max_features": alpha}
+    return values | {"tangents": _tangents(path, path.f[-1])}, {"max_features": alpha}
 
 
 def compactness_problem(
@@ -96,12 +100,34 @@ def compactness_problem(
     beta: float = 0.5,
     max_features: int | None = None,
     sigma_init: str = "feasible",
+    step: str = "first",
 ) -> Values:
-    """The last convex step of (7): linearised at the local optimum, which it returns."""
+    """A convex step of (7), which every solver, the native one too, solves as it is.
+
+    The first one is linearised at the answer of the beta .05 below, where the way upwards
+    comes from; the last one at the local optimum, which solves it.
+    """
+    check_choice("step", step, STEPS)
     alpha = checked_max_features(max_features, X.shape[1])
-    values, f, eps_max, tangents = _solved(X, codes, point, beta, alpha, sigma_init)
-    eps = beta * eps_max
-    return values | {"eps": eps, "iterate": f, "tangents": tangents}, {"max_features": alpha}
+    values, path = _solved(X, codes, point, beta, alpha, sigma_init)
+    at = _row(path, beta)
+    iterate = path.f[at if step == "last" else max(at - 1, 0)]
+    return values | {"eps": beta * path.eps_max, "iterate": iterate}, {"max_features": alpha}
+
+
+def _row(path: LocalPath, beta: float) -> int:
+    return len(path.betas) - (2 if beta < 1 else 1)
+
+
+def _last_step(
+    X: np.ndarray, codes: np.ndarray, point: int, beta: float, max_features: int | None, sigma: str
+) -> tuple[dict[str, Any], np.ndarray, dict[str, Any]]:
+    """Values with tangents, the local optimum they were taken at, and the budget."""
+    alpha = checked_max_features(max_features, X.shape[1])
+    values, path = _solved(X, codes, point, beta, alpha, sigma)
+    f = path.f[_row(path, beta)]
+    given = values | {"eps": beta * path.eps_max, "tangents": _tangents(path, f)}
+    return given, f, {"max_features": alpha}
 
 
 def linear_problem(
@@ -130,12 +156,10 @@ def bisection_problem(
     sigma_init: str = "feasible",
 ) -> Values:
     """The bisection's question at the level, and the iterate, where it ends."""
-    values, hyper = compactness_problem(
-        X, codes, point=point, beta=beta, max_features=max_features, sigma_init=sigma_init
-    )
+    values, f, hyper = _last_step(X, codes, point, beta, max_features, sigma_init)
     del values["eps"]
-    level = mean_utility(values["a_same"], values["iterate"], values["s"], values["lam"])
-    return values | {"level": level}, hyper
+    level = mean_utility(values["a_same"], f, values["s"], values["lam"])
+    return values | {"iterate": f, "level": level}, hyper
 
 
 def ratio_problem(
@@ -148,10 +172,7 @@ def ratio_problem(
     sigma_init: str = "feasible",
 ) -> Values:
     """F(t) at the ratio t of the local optimum of (7)."""
-    values, hyper = compactness_problem(
-        X, codes, point=point, beta=beta, max_features=max_features, sigma_init=sigma_init
-    )
-    f = values.pop("iterate")
+    values, f, hyper = _last_step(X, codes, point, beta, max_features, sigma_init)
     u2 = mean_utility(values["a_other"], f, values["s"], values["lam"])
     return values | {"ratio": float(values["a_same"].mean(axis=0) @ f) / u2}, hyper
 
@@ -166,10 +187,8 @@ def exact_problem(
     sigma_init: str = "feasible",
 ) -> Values:
     """The mixed-integer program with one cut: a lower bound until more are added."""
-    values, hyper = compactness_problem(
-        X, codes, point=point, beta=beta, max_features=max_features, sigma_init=sigma_init
-    )
-    a_same, f = values.pop("a_same"), values.pop("iterate")
+    values, f, hyper = _last_step(X, codes, point, beta, max_features, sigma_init)
+    a_same = values.pop("a_same")
     order = np.argsort(-f, kind="stable")
     cut = polymatroid_cut(a_same, order, values["s"], values["lam"])
     return values | {"cuts": cut[None, :]}, hyper

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.formulations.llfs_utility import mean_utility, mean_utility_gradient
+from convexfs.formulations.llfs_utility import mean_utility_gradient, tangent
 from convexfs.native.llfs_linear import dual_value, largest_sum, priced_minimum
 from convexfs.native.llfs_newton import KKT_TOL
-from convexfs.native.llfs_path import local_path, local_point, maximiser
+from convexfs.native.llfs_path import local_point, maximiser
 from convexfs.solution import OPTIMAL, Solution
 
 NATIVE = "native"
@@ -37,18 +37,14 @@ def llfs_compactness(
     eps: float,
     max_features: int,
     iterate: np.ndarray,
-    tangents: np.ndarray,
 ) -> Solution:
-    """(7) from the path along beta; local. `iterate` and `tangents` are not looked at."""
+    """One convex step of (7), by the price of its one constraint."""
     start = time.perf_counter()
-    point = local_point(a_same, a_other, s, lam, max_features)
-    eps_max = maximiser(point).u2
-    beta = min(eps / eps_max, 1.0)
-    steps = np.append(np.arange(0.0, beta - 1e-9, 0.05), beta)
-    path = local_path(point, steps)
-    converged = path.residual[-1] <= KKT_TOL
-    dual = {"level": path.mu[-1:]}
-    return _solution(path.f[-1], path.u1[-1], converged, start, int(path.iterations.sum()), dual)
+    c, offset = tangent(a_same, iterate, s, lam)
+    g, b = tangent(a_other, iterate, s, lam)
+    found = priced_minimum(c, g, eps - b, max_features)
+    dual = {"tangents": np.array([found.mu])}
+    return _solution(found.f, float(c @ found.f) + offset, True, start, 0, dual)
 
 
 def llfs_linear(
@@ -82,14 +78,18 @@ def _solution(
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """How far f is outside its polytope and, where there is a level, U2 below it."""
+    """How far f is outside its polytope and, where there is a level, U2 below it.
+
+    In a step U2 is replaced by its tangent at the iterate.
+    """
     given = {**values, **hyper}
     f = np.asarray(primal["f"])
     total = float(f.sum())
     worst = max(0.0, -f.min(), f.max() - 1.0, 1.0 - total, total - given["max_features"])
     if "eps" in given:
-        u2 = mean_utility(given["a_other"], f, given["s"], given["lam"])
-        worst = max(worst, (given["eps"] - u2) / max(given["eps"], 1e-300))
+        numbers = given["a_other"], given.get("iterate", f), given["s"], given["lam"]
+        g, b = tangent(*numbers)
+        worst = max(worst, (given["eps"] - float(g @ f) - b) / max(given["eps"], 1e-300))
     if "beta" in given:
         c2 = given["a_other"].mean(axis=0)
         most = largest_sum(c2, given["max_features"])
@@ -105,18 +105,17 @@ def separation_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def compactness_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """What the convex step at f itself would still gain: 0 where f is stationary.
+    """Distance of a step's value at f to its dual bound at the best price.
 
-    It proves a *local* property. The step has U1 and U2 replaced by their tangents at
-    f; its dual bound is taken at the best price.
+    Without an iterate the step is that at f itself: then 0 says that f is stationary for
+    (7), a *local* property.
     """
     given, f = {**values, **hyper}, np.asarray(primal["f"])
-    s, lam = given["s"], given["lam"]
-    g1 = mean_utility_gradient(given["a_same"], f, s, lam)
-    g2 = mean_utility_gradient(given["a_other"], f, s, lam)
-    level = given["eps"] - mean_utility(given["a_other"], f, s, lam) + float(g2 @ f)
-    best = priced_minimum(g1, g2, level, given["max_features"])
-    return abs(float(g1 @ f) - best.bound)
+    at, s, lam = given.get("iterate", f), given["s"], given["lam"]
+    c, _ = tangent(given["a_same"], at, s, lam)
+    g, b = tangent(given["a_other"], at, s, lam)
+    best = priced_minimum(c, g, given["eps"] - b, given["max_features"])
+    return abs(float(c @ f) - best.bound)
 
 
 def linear_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:

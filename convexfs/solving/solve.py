@@ -61,7 +61,7 @@ def solve(
             ConvexfsWarning,
             stacklevel=2,
         )
-    options = _merged(row.options(tol, time_limit), solver_options or {})
+    options = merged(row.options(tol, time_limit), solver_options or {})
     clear(problem)
     answer: dict[str, Any]
     start = compiled = time.perf_counter()
@@ -88,7 +88,7 @@ def solve(
     )
 
 
-def _merged(translated: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def merged(translated: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """The user's options over the translated ones; options that are dicts are joined."""
     if not isinstance(own, Mapping):
         raise InputError(f"solver_options must be a dict of options, not {type(own).__name__}")

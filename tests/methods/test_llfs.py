@@ -94,7 +94,8 @@ def test_forbidding_a_feature_no_stage_used_changes_nothing():
     X, y = sample(5, n=6, m=5)
     betas = [0.4, 0.8]
     free = llfs(X, y, max_features=2, betas=betas, solver="HIGHS")
-    settings = RelaxedSettings(2, np.array(betas), solver="HIGHS")
+    # At beta = 1 it is the maximiser of (6), which sets every level.
+    settings = RelaxedSettings(2, np.array([*betas, 1.0]), solver="HIGHS")
     unused = 0
     for j in (3, 4):
         limited = llfs(X, y, max_features=2, betas=betas, feasible=without(j))

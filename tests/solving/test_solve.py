@@ -7,7 +7,7 @@ import pytest
 from convexfs import Solution, solve
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.solving.backends import BACKENDS, needs_of, suitable
-from convexfs.solving.solve import _merged
+from convexfs.solving.solve import merged
 from tests.kkt import assert_kkt
 from tests.solvers import installed
 from tests.solving import problems
@@ -133,7 +133,7 @@ def test_bad_settings_are_refused(options, message):
 
 
 def test_options_that_are_dicts_are_joined_to_the_time_limit():
-    assert _merged({"p": {"time": 5}, "q": 1}, {"p": {"gap": 2}}) == {
+    assert merged({"p": {"time": 5}, "q": 1}, {"p": {"gap": 2}}) == {
         "p": {"time": 5, "gap": 2},
         "q": 1,
     }

@@ -13,18 +13,18 @@ __version__ = "0.1.0"
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _HOMES = {
-    "Certificate": "convexfs.solution",
+    "Certificate": "convexfs.records",
     "Dataset": "convexfs.data",
-    "FORMULATIONS": "convexfs.formulations",
-    "LLFS": "convexfs.estimators.llfs",
-    "IRelief": "convexfs.estimators.irelief",
-    "LFE": "convexfs.estimators.lfe",
-    "Lmba": "convexfs.estimators.lmba",
-    "Logo": "convexfs.estimators.logo",
-    "LogoCV": "convexfs.estimators.logo_cv",
-    "Relief": "convexfs.estimators.relief",
-    "Simba": "convexfs.estimators.simba",
-    "Solution": "convexfs.solution",
+    "FORMULATIONS": "convexfs.methods.base.formulation",
+    "LLFS": "convexfs.methods.llfs.estimator",
+    "IRelief": "convexfs.methods.irelief.estimator",
+    "LFE": "convexfs.methods.lfe.estimator",
+    "Lmba": "convexfs.methods.lmba.estimator",
+    "Logo": "convexfs.methods.logo.estimator",
+    "LogoCV": "convexfs.methods.logo.estimator_cv",
+    "Relief": "convexfs.methods.relief.estimator",
+    "Simba": "convexfs.methods.simba.estimator",
+    "Solution": "convexfs.records",
     "certify": "convexfs.solving.certify",
     "load": "convexfs.data",
     "show": "convexfs.inspection",
@@ -53,17 +53,17 @@ __all__ = [
 
 if TYPE_CHECKING:
     from convexfs.data import Dataset, load
-    from convexfs.estimators.irelief import IRelief
-    from convexfs.estimators.lfe import LFE
-    from convexfs.estimators.llfs import LLFS
-    from convexfs.estimators.lmba import Lmba
-    from convexfs.estimators.logo import Logo
-    from convexfs.estimators.logo_cv import LogoCV
-    from convexfs.estimators.relief import Relief
-    from convexfs.estimators.simba import Simba
-    from convexfs.formulations import FORMULATIONS
     from convexfs.inspection import show, to_latex
-    from convexfs.solution import Certificate, Solution
+    from convexfs.methods.base.formulation import FORMULATIONS
+    from convexfs.methods.irelief.estimator import IRelief
+    from convexfs.methods.lfe.estimator import LFE
+    from convexfs.methods.llfs.estimator import LLFS
+    from convexfs.methods.lmba.estimator import Lmba
+    from convexfs.methods.logo.estimator import Logo
+    from convexfs.methods.logo.estimator_cv import LogoCV
+    from convexfs.methods.relief.estimator import Relief
+    from convexfs.methods.simba.estimator import Simba
+    from convexfs.records import Certificate, Solution
     from convexfs.solving.certify import certify
     from convexfs.solving.solve import solve
 

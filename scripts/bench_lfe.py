@@ -17,10 +17,10 @@ from rich.table import Table
 from sklearn.decomposition import PCA
 
 from convexfs import LFE, Relief, load, solve
-from convexfs.estimators.lfe import choose_components, knn_mistakes
-from convexfs.formulations.lfe import lfe
-from convexfs.methods.lfe import lfe_problem
-from convexfs.native.lfe import lfe as closed_form
+from convexfs.methods.lfe.estimator import choose_components, knn_mistakes
+from convexfs.methods.lfe.fit import lfe_problem
+from convexfs.methods.lfe.native import lfe as closed_form
+from convexfs.methods.lfe.problem import lfe
 
 RUNS = 20
 NEIGHBORS_TRIED = (1, 5, 10, 20)

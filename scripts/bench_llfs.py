@@ -13,20 +13,20 @@ from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
-from convexfs.methods.llfs_convex import ConvexRoad
+from convexfs.methods.llfs.convex import ConvexRoad
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from convexfs import LLFS, Logo, Relief, load
-from convexfs.formulations.llfs import llfs_compactness, llfs_tangent_step
-from convexfs.formulations.llfs_utility import mean_utility, mean_utility_gradient
-from convexfs.hyperspheres import sphere_and_score
-from convexfs.methods.llfs_numbers import local_values
-from convexfs.native.llfs_exact import best_subset
-from convexfs.native.llfs_path import local_path, local_point
-from convexfs.rounding import best_rounding
+from convexfs.methods.llfs.exact import best_subset
+from convexfs.methods.llfs.numbers import local_values
+from convexfs.methods.llfs.path import local_path, local_point
+from convexfs.methods.llfs.problem import llfs_compactness, llfs_tangent_step
+from convexfs.methods.llfs.rounding import best_rounding
+from convexfs.methods.llfs.spheres import sphere_and_score
+from convexfs.methods.llfs.utility import mean_utility, mean_utility_gradient
 
 BETAS = np.linspace(0, 1, 21)
 PROBED = (0.9, 0.7, 0.5, 0.2)

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from convexfs import LLFS, load
-from convexfs.methods.llfs_numbers import checked_max_features, local_values
-from convexfs.methods.llfs_relaxed import RelaxedSettings, relaxed_path, road
-from convexfs.native.llfs_path import local_path, local_point
+from convexfs.methods.llfs.numbers import checked_max_features, local_values
+from convexfs.methods.llfs.path import local_path, local_point
+from convexfs.methods.llfs.relaxed import RelaxedSettings, relaxed_path, road
 
 BETAS = np.linspace(0, 1, 21)
 SETS = ("wdbc", "wine", "iris", "subclasses:noise=20", "sonar")

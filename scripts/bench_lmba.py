@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 from convexfs import Lmba, load, solve
-from convexfs.formulations.lmba import lmba_simplex
-from convexfs.methods.lmba import lmba_problem
-from convexfs.native.lmba import lmba_simplex as native
-from convexfs.native.lmba import simplex_gap
+from convexfs.methods.lmba.fit import lmba_problem
+from convexfs.methods.lmba.native import lmba_simplex as native
+from convexfs.methods.lmba.native import simplex_gap
+from convexfs.methods.lmba.problem import lmba_simplex
 
 SEEDS = 20
 

@@ -56,7 +56,7 @@ def spiral(noise: int, dtype: Any = np.float32) -> tuple[np.ndarray, np.ndarray]
 
 
 def first_margins(noise: int) -> np.ndarray:
-    from convexfs.methods.logo import margin_matrix
+    from convexfs.methods.logo.fit import margin_matrix
 
     X, y = spiral(noise, np.float64)
     return margin_matrix(X, y, 2.0)
@@ -96,7 +96,7 @@ def warm_up() -> None:
 def step() -> list[Row]:
     """Eq. 7 at first-iteration margins: native against cvxpy's solvers."""
     from convexfs import FORMULATIONS, solve
-    from convexfs.native.logo import logo_penalised, penalised_gap
+    from convexfs.methods.logo.native import logo_penalised, penalised_gap
 
     row = FORMULATIONS["logo-penalised"]
     rows: list[Row] = []

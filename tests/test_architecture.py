@@ -97,7 +97,7 @@ def test_only_the_command_line_prints(path):
 @pytest.mark.parametrize("name", ["certify", "cone_program", "infeasibility"])
 def test_the_judge_knows_nothing_of_the_solver_call(name):
     own = {n for n in imports_of(PACKAGE / f"solving/{name}.py") if n.startswith("convexfs.")}
-    judges = {"convexfs.errors", "convexfs.solution"}
+    judges = {"convexfs.errors", "convexfs.records"}
     judges |= {"convexfs.solving.cone_program", "convexfs.solving.infeasibility"}
     assert {name.rpartition(".")[0] for name in own} <= judges
 

@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from convexfs.baselines.checks import checked, standardised
-from convexfs.methods.relief import relief
+from convexfs.methods.relief.fit import relief
 
 
 def relieff(X: Any, y: Any, n_neighbors: int = 10) -> np.ndarray:

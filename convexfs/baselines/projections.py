@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from convexfs.baselines.checks import checked
 from convexfs.errors import InputError, check_number
-from convexfs.methods.lmnn import lmnn
-from convexfs.methods.mmc import mmc
+from convexfs.methods.lmnn.fit import lmnn
+from convexfs.methods.mmc.fit import mmc
 
 #: Eigenvalues of a metric below this share of the largest are a solver's inaccuracy.
 _NEGLIGIBLE = 1e-5
@@ -70,7 +70,7 @@ class LMNN(_Projection):
 
     over samples, their nearest hits j and all samples p of other classes. Samples
     are projected on the eigenvectors of M, each scaled by the root of its
-    eigenvalue. See :func:`convexfs.methods.lmnn.lmnn`, also for its limits.
+    eigenvalue. See :func:`convexfs.methods.lmnn.fit.lmnn`, also for its limits.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from convexfs.errors import ProblemFileError, RunError, did_you_mean
-from convexfs.formulations import FORMULATIONS, Formulation
+from convexfs.methods.base.formulation import FORMULATIONS, Formulation
 
 FOLDER = Path("problems")
 _KINDS = {

@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 
 from convexfs.batch.tasks import Task, dataset_of
-from convexfs.formulations import FORMULATIONS
-from convexfs.methods.step import solve_step
+from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.methods.base.step import solve_step
 
 
 def rehearse(formulations: Iterable[str], solver: str = "auto") -> None:

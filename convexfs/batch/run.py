@@ -27,7 +27,7 @@ from convexfs.batch.store import LOG, Store
 from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind
 from convexfs.batch.threads import THREAD_VARIABLES
 from convexfs.errors import ConvexfsWarning, check_number
-from convexfs.solution import SKIPPED
+from convexfs.records import SKIPPED
 
 log = logging.getLogger(__name__)
 

@@ -28,9 +28,9 @@ from convexfs.errors import (
     SolverUnavailable,
     SolverUnsuitable,
 )
-from convexfs.formulations import FORMULATIONS
-from convexfs.methods.step import solve_step
-from convexfs.solution import INFEASIBLE, OPTIMAL, SKIPPED, TIMEOUT, Certificate, Solution
+from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.methods.base.step import solve_step
+from convexfs.records import INFEASIBLE, OPTIMAL, SKIPPED, TIMEOUT, Certificate, Solution
 
 log = logging.getLogger(__name__)
 

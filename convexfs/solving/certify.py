@@ -28,7 +28,7 @@ import numpy as np
 from cvxpy.constraints import Equality, Inequality
 
 from convexfs.errors import InputError
-from convexfs.solution import INFEASIBLE, Certificate, Solution, symbols
+from convexfs.records import INFEASIBLE, Certificate, Solution, symbols
 from convexfs.solving.cone_program import ConeProgram
 from convexfs.solving.infeasibility import refute
 

@@ -17,7 +17,7 @@ from cvxpy import settings as cvxpy_settings
 from scipy.sparse import issparse
 
 from convexfs.errors import InputError
-from convexfs.solution import ERROR
+from convexfs.records import ERROR
 from convexfs.solving.backends import backend, check_takes, needs_of
 
 #: Numbers of a compiled program are taken for 0, or for whole, when this close.

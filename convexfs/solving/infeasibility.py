@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from convexfs.solution import Certificate
+from convexfs.records import Certificate
 from convexfs.solving.cone_program import Cone, ConeProgram
 
 BASIS = "Farkas multipliers: no feasible point"

@@ -13,7 +13,7 @@ from cvxpy.constraints import SOC, ExpCone, PowCone3D
 from scipy.sparse import issparse
 
 from convexfs.errors import ConvexfsWarning, InputError, check_number
-from convexfs.solution import ERROR, ConePoint, Solution, symbols
+from convexfs.records import ERROR, ConePoint, Solution, symbols
 from convexfs.solving.backends import BACKENDS, choose
 from convexfs.solving.rules import why_not_convex
 

@@ -36,7 +36,7 @@ from convexfs.batch.tasks import (
     skipped,
 )
 from convexfs.errors import InputError, SolverUnsuitable, check_number
-from convexfs.methods.step import NATIVE, check_solver
+from convexfs.methods.base.step import NATIVE, check_solver
 
 ALL = "all"
 #: A linear program, which every backend takes.

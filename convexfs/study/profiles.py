@@ -33,8 +33,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from convexfs.methods.step import NATIVE
-from convexfs.solution import OPTIMAL, SKIPPED, TIMEOUT
+from convexfs.methods.base.step import NATIVE
+from convexfs.records import OPTIMAL, SKIPPED, TIMEOUT
 from convexfs.study.outcomes import FAILED, OUTCOMES, RESIDUALS, SOLVED, WRONG, Frame, allowed
 
 #: Seconds added before the logarithm.

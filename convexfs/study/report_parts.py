@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from convexfs.batch.store import Store
-from convexfs.solution import SKIPPED, TIMEOUT
+from convexfs.records import SKIPPED, TIMEOUT
 from convexfs.study import figures, report_data
 from convexfs.study.figures import Figure
 from convexfs.study.outcomes import FAILED, SOLVED, WRONG, Frame, counts

@@ -7,7 +7,7 @@ from convexfs import load
 from convexfs.baselines import PROJECTIONS, projection
 from convexfs.baselines.projections import DANN, LMNN, MMC
 from convexfs.errors import InputError
-from convexfs.methods.lmnn import lmnn
+from convexfs.methods.lmnn.fit import lmnn
 from tests.baselines.bad_inputs import bad_inputs
 
 

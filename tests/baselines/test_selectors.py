@@ -11,9 +11,9 @@ from convexfs.baselines import SELECTORS, selector
 from convexfs.baselines.clustering import _compression_index, mitra
 from convexfs.baselines.redundancy import mrmr, qpfs
 from convexfs.baselines.statistics import fisher_markov, kolmogorov_smirnov
+from convexfs.cli.selection import prepared
 from convexfs.data import make_dataset
 from convexfs.errors import InputError
-from convexfs.selection import prepared
 from tests.baselines.bad_inputs import bad_inputs
 
 SUPERVISED = sorted(set(SELECTORS) - {"mitra"})

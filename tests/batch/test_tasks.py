@@ -10,9 +10,9 @@ from convexfs.batch import tasks as module
 from convexfs.batch.problem_file import load_problem_file
 from convexfs.batch.tasks import do, expand, failure_kind
 from convexfs.errors import ProblemFileError, RunError
-from convexfs.methods import relief as relief_module
-from convexfs.methods.relief import relief, relief_problem
-from convexfs.solution import Solution
+from convexfs.methods.relief import fit as relief_module
+from convexfs.methods.relief.fit import relief, relief_problem
+from convexfs.records import Solution
 from convexfs.solving.backends import BACKENDS
 from tests.batch.test_problem_file import GOOD
 

@@ -7,7 +7,7 @@ from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
 
 from convexfs import certify, solve
 from convexfs.errors import InputError
-from convexfs.solution import ConePoint
+from convexfs.records import ConePoint
 from convexfs.solving.backends import BACKENDS, needs_of, suitable
 from convexfs.solving.cone_program import _exponential, _exponential_dual
 from tests.solvers import installed

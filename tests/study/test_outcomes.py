@@ -12,8 +12,8 @@ import pytest
 from convexfs.batch.run import solve_files
 from convexfs.batch.store import RESULTS, Store
 from convexfs.errors import InputError
-from convexfs.estimators.base import RELEVANT_SHARE
-from convexfs.formulations import FORMULATIONS
+from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.methods.base.selector import RELEVANT_SHARE
 from convexfs.solving.certify import SLACK as CERTIFIED_SLACK
 from convexfs.study import outcomes as module
 from convexfs.study.outcomes import export, outcomes, selected

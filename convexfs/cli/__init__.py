@@ -1,0 +1,217 @@
+"""The ``convexfs`` command.
+
+Exit codes: 0 done, 1 something was computed but failed or was refused, 2 bad
+input (one line on standard error, no traceback), 130 stopped by Ctrl-C.
+
+Only the command asked for is imported, and what it needs: help and lists come from the
+sources, without the libraries of numbers.
+"""
+
+import argparse
+import ast
+import errno
+import importlib
+import importlib.util
+import io
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import convexfs
+from convexfs.errors import ConvexfsError
+
+#: Where each command is; beside it are its options.
+COMMANDS = {
+    "list": "convexfs.cli:list_all",
+    "solvers": "convexfs.cli:solvers",
+    "select": "convexfs.cli.select:select",
+    "show": "convexfs.cli.show:show",
+    "solve": "convexfs.cli.batch:solve",
+    "export": "convexfs.cli.batch:export",
+    "compare": "convexfs.cli.study:compare",
+    "report": "convexfs.cli.report:report",
+}
+
+#: What the system says of output that has no place.
+_WRITING = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EAGAIN}
+
+
+def main(argv: Sequence[str] | None = None, loaded: Callable[[], None] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The words of the line; default: this process's.
+    loaded : callable, optional
+        Called when the command has been imported and is about to run.
+    """
+    if sys.stdout is None:  # and the next file opened would be taken for it
+        _complain("error: standard output is closed; send it somewhere, such as >/dev/null")
+        return 2
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # no character ends a command
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _run(sys.argv[1:] if argv is None else argv, loaded)
+        # What is flushed while Python ends can no longer be handled.
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The reader (head, less) has gone; leave quietly, with nothing to flush.
+        _drop_output()
+        return 0
+    except OSError as error:
+        _complain(f"error: {_system_trouble(error)}")
+        return 2
+
+
+def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
+    try:
+        arguments = _parser(argv).parse_args(argv)
+        if loaded is not None:
+            loaded()
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            return arguments.run(arguments)
+    except ConvexfsError as error:
+        _complain(f"error: {error}")
+        return 2
+    except MemoryError:
+        _complain("error: there is not enough memory; use less data, or fewer features")
+        return 2
+    except KeyboardInterrupt:
+        _complain("stopped")
+        return 130
+    except SystemExit as end:
+        # argparse's after a bad line or --help; rich has its own for a reader that has gone.
+        return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
+
+
+def _system_trouble(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    if error.filename is None and error.errno in _WRITING:  # files are opened by name
+        _drop_output()
+        return f"standard output cannot be written ({reason})"
+    return f"{error.filename or 'a file'} cannot be used ({reason})"
+
+
+def _drop_output() -> None:
+    with suppress(OSError):
+        sys.stdout.close()
+
+
+def list_all(_: argparse.Namespace) -> int:
+    """Print methods, comparators, formulations, generators and bundled data."""
+    from rich.text import Text
+
+    from convexfs.baselines import PROJECTIONS, SELECTORS
+    from convexfs.cli.console import Console
+    from convexfs.data import BUNDLED, GENERATORS
+    from convexfs.methods import ESTIMATORS
+    from convexfs.methods.base.formulation import FORMULATIONS
+
+    console = Console()
+    methods = _table("Methods", "method", "estimator")
+    for name, home in ESTIMATORS.items():
+        methods.add_row(name, "convexfs." + home.partition(":")[2])
+    methods.add_row("lfe", "convexfs.LFE, a projection")
+    console.print(methods)
+    comparators = _table("Comparators", "method", "kind", "what")
+    for name in SELECTORS:
+        comparators.add_row(name, "selector", _summary(SELECTORS[name]))
+    for name in PROJECTIONS:
+        comparators.add_row(name, "projection", _summary(PROJECTIONS[name]))
+    console.print(comparators)
+    problems = _table("Formulations", "formulation", "problem", "printed in")
+    for row in FORMULATIONS.values():
+        problems.add_row(row.name, Text(row.equation), Text(row.reference))
+    console.print(problems)
+    data = _table("Data", "data", "kind", "what")
+    for name in GENERATORS:
+        data.add_row(name, "generator", _summary(f"convexfs.data.synthetic:{name}"))
+    for name in BUNDLED:
+        data.add_row(name, "bundled", "from scikit-learn")
+    console.print(data)
+    return 0
+
+
+def solvers(_: argparse.Namespace) -> int:
+    """Print the backend table."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from convexfs.cli.console import Console
+    from convexfs.solving.backends import BACKENDS
+
+    table = Table("solver", "version", "takes", "licence", "time limit", "known faults")
+    for row in BACKENDS.values():
+        version = row.version if row.installed else row.how_to_install
+        takes = " ".join(sorted(row.cones)) + (" integer" if row.integer_cones else "")
+        limit = "yes" if row.limit else "no"
+        faults = "; ".join(row.faults) + ("" if row.tested else " (untested)")
+        table.add_row(row.name, Text(version), takes, row.licence, limit, faults.strip())
+    Console().print(table)
+    return 0
+
+
+def _table(title: str, *headings: str) -> Any:
+    from rich.table import Table
+
+    return Table(*headings, title=title, title_justify="left")
+
+
+def _summary(home: str) -> str:
+    """First line of the docstring of ``module:name``, from the source: nothing is imported."""
+    module, _, name = home.partition(":")
+    loader: Any = getattr(importlib.util.find_spec(module), "loader", None)
+    for node in ast.parse(loader.get_source(module) or "").body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return (ast.get_docstring(node) or "").partition("\n")[0]
+    return ""
+
+
+def _complain(line: str) -> None:
+    from convexfs.cli.terminal import one_line
+
+    with suppress(OSError):  # there is nowhere else to say it
+        print(f"convexfs: {one_line(line)}", file=sys.stderr or io.StringIO())
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    _complain(f"warning: {message}")
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse that ends a bad line the way every other error here ends."""
+
+    def error(self, message: str) -> Any:
+        _complain(f"error: {message} (see {self.prog} --help)")
+        self.exit(2)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse would not say that its help could not be written.
+        (file or sys.stderr).write(message or "")
+
+
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of all commands, with the options of the one asked for."""
+    parser = _Parser(
+        prog="convexfs",
+        description="Local-learning feature selection as explicit convex problems.",
+    )
+    parser.add_argument("--version", action="version", version=f"convexfs {convexfs.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    asked_for = next((word for word in argv if not word.startswith("-")), None)
+    for name, home in COMMANDS.items():
+        described = _summary(home) if asked_for in (None, name) else ""
+        made = commands.add_parser(name, help=described, description=described)
+        if name == asked_for:
+            module, _, function = home.partition(":")
+            own = importlib.import_module(module)
+            made.set_defaults(run=getattr(own, function))
+            if own.__name__ != __name__:
+                own.COMMANDS[name][1](made)
+    return parser

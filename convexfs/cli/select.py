@@ -1,0 +1,238 @@
+"""The command ``convexfs select``: weigh the features of a data set by any method."""
+
+import argparse
+import ast
+import csv
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from convexfs.cli.console import Console
+from convexfs.cli.selection import Outcome, prepared
+from convexfs.data import Dataset, load
+from convexfs.data.dataset import SCALES
+from convexfs.data.writers import WRITERS, check_target, write_file
+from convexfs.errors import InputError, check_number
+from convexfs.pictures import PICTURE_FORMATS, save
+
+#: Rows of a table before the rest is only counted.
+SHOWN_WEIGHTS = 20
+#: Of scikit-learn's random states.
+LARGEST_SEED = 2**32 - 1
+
+
+def select(arguments: argparse.Namespace) -> int:
+    """Weigh the features of a data set; print, plot and write what was selected."""
+    _check_targets(arguments)
+    check_number("--seed", arguments.seed, 0, LARGEST_SEED, whole=True)
+    settings = dict(_assignment(text) for text in arguments.set)
+    if arguments.solver != "auto":
+        settings["solver"] = arguments.solver
+    if arguments.method == "llfs":
+        settings.setdefault("verbose", 1)  # it draws a bar of its own
+    fit = prepared(arguments.method, settings, arguments.top, arguments.seed)
+    data = load(
+        arguments.source,
+        arguments.target,
+        arguments.data,
+        drop=arguments.drop,
+        read_limit=arguments.read_limit,
+    )
+    scaled = data.scaled(arguments.scale)
+    training = scaled.training
+    start = time.perf_counter()
+    with _shown_on_stderr(arguments.method, training):
+        outcome = fit(training)
+    seconds = time.perf_counter() - start
+    if arguments.out is not None:
+        write_file(outcome.reduced(scaled if outcome.support is None else data), arguments.out)
+    if arguments.plot is not None:
+        save(outcome.picture(), arguments.plot)
+    (_json_report if arguments.json else _table_report)(arguments, data, outcome, seconds)
+    if outcome.certificate is not None and outcome.certificate.ok is False:
+        sys.stderr.write(
+            f"convexfs: the certificate is {outcome.certificate}: do not rely on these weights\n"
+        )
+        return 1
+    return 0
+
+
+@contextmanager
+def _shown_on_stderr(method: str, data: Dataset) -> Iterator[None]:
+    """Show what is being waited for, on a terminal."""
+    from convexfs.compiling import announced
+
+    console = Console(stderr=True)
+    if method == "llfs":
+        yield
+        return
+    what = f"{method} on {data.n_samples} samples x {data.n_features} features"
+    with announced(console.print), console.status(what, spinner="line"):
+        yield
+
+
+def _check_targets(arguments: argparse.Namespace) -> None:
+    if arguments.out is not None:
+        check_target(arguments.out, WRITERS)
+        if arguments.out.resolve() == Path(arguments.source).resolve():
+            raise InputError(f"--out {arguments.out} would overwrite the data: name another file")
+    if arguments.plot is not None:
+        check_target(arguments.plot, PICTURE_FORMATS)
+
+
+def _names(text: str) -> list[str]:
+    """Names between commas; one with a comma in it is quoted, as in a csv file's header."""
+    return next(csv.reader([text], skipinitialspace=True), [])
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise InputError(f"--set takes name=value, such as --set n_neighbors=10, not {text!r}")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last two if nested deeply
+        return name, value
+
+
+def _table_report(
+    arguments: argparse.Namespace, data: Dataset, outcome: Outcome, seconds: float
+) -> None:
+    console = Console()
+    if outcome.explained is not None:
+        of = f"{len(outcome.explained)} components of {data.n_features} features"
+        console.print(Text(f"{arguments.method} on {data.name}: {of}"), soft_wrap=True)
+        console.print(_component_table(outcome.explained, outcome.explained_as))
+        console.print("weights of the features in it; a projection selects none")
+    console.print(_weight_table(arguments.method, data, outcome))
+    if data.n_features > SHOWN_WEIGHTS:
+        console.print(f"… and {data.n_features - SHOWN_WEIGHTS} more (--json has them all)")
+    solved = "no certificate (comparator)"
+    if outcome.solution is not None:
+        solved = (
+            f"solver {outcome.solution.solver}   objective {outcome.solution.objective:.6g}   "
+            f"certificate {outcome.certificate}"
+        )
+    console.print(f"{solved}   {seconds:.2f} s", highlight=False)
+    columns = "selected columns" if outcome.support is not None else "components of all samples"
+    for what, path in ((columns, arguments.out), ("picture", arguments.plot)):
+        if path is not None:
+            console.print(f"{what}: {path}", highlight=False, soft_wrap=True)
+
+
+def _component_table(explained: np.ndarray, explained_as: str) -> Table:
+    table = Table("component", explained_as)
+    for t, value in enumerate(explained[:SHOWN_WEIGHTS], start=1):
+        table.add_row(str(t), f"{value:.4g}")
+    if len(explained) > SHOWN_WEIGHTS:
+        table.add_row("…", f"and {len(explained) - SHOWN_WEIGHTS} more")
+    return table
+
+
+def _weight_table(method: str, data: Dataset, outcome: Outcome) -> Table:
+    weights, support = outcome.weights, outcome.support
+    headings = ["rank", "feature", outcome.weights_are, ""]
+    title = None
+    if support is not None:
+        title = f"{method} on {data.name}: {support.sum()} of {data.n_features} features"
+        empty = int((weights[support] == 0).sum())
+        if empty:
+            title += f" ({empty} of them of weight 0, by their order)"
+        headings.append("selected")
+    table = Table(*headings, title=title, title_justify="left")
+    largest = float(weights.max(initial=0.0)) or 1.0
+    for rank, j in enumerate(np.argsort(-weights, kind="stable")[:SHOWN_WEIGHTS], start=1):
+        share = float(weights[j]) / largest
+        bar = "█" * round(20 * share) if math.isfinite(share) else ""
+        row: list[str | Text] = [str(rank), Text(data.feature_names[j]), f"{weights[j]:.4f}", bar]
+        if support is not None:
+            row.append("yes" if support[j] else "")
+        table.add_row(*row)
+    return table
+
+
+def _json_report(
+    arguments: argparse.Namespace, data: Dataset, outcome: Outcome, seconds: float
+) -> None:
+    solution, support = outcome.solution, outcome.support
+    names = np.array(data.feature_names)
+    record = {
+        "data": data.name,
+        "method": arguments.method,
+        "parameters": {k: v for k, v in outcome.parameters.items() if _plain(v)},
+        "scale": arguments.scale or data.scale,
+        "weights": dict(zip(data.feature_names, outcome.weights.tolist(), strict=True)),
+        "weights_are": outcome.weights_are,
+        "selected": None if support is None else names[support].tolist(),
+        "solver": solution and solution.solver,
+        "status": solution and solution.status,
+        "objective": solution and solution.objective,
+        "certificate": outcome.certificate and outcome.certificate.as_dict(),
+        "seconds": seconds,
+    }
+    if outcome.explained is not None:
+        record["components"] = outcome.explained.tolist()
+        record["components_are"] = outcome.explained_as
+    sys.stdout.write(json.dumps(_said(record), indent=2, allow_nan=False) + "\n")
+
+
+def _said(value: Any) -> Any:
+    """The same with null for NaN and infinity, which JSON has no words for."""
+    if isinstance(value, dict):
+        return {key: _said(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_said(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def add_select_options(parser: argparse.ArgumentParser) -> None:
+    """Options of ``convexfs select``."""
+    add = parser.add_argument
+    add("source", metavar="DATA", help="a file, a generator such as spiral:noise=50, or a name")
+    add("--target", help="name of the class column")
+    add("--drop", type=_names, default=[], metavar="COL,COL", help="columns to leave out")
+    add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
+    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
+    add("--method", default="relief", help="a name that `convexfs list` prints [relief]")
+    add("--solver", default="auto", help="native, or a name that `convexfs solvers` prints [auto]")
+    add("--set", action="append", default=[], metavar="NAME=VALUE", help="a method's parameter")
+    add(
+        "--top",
+        type=int,
+        metavar="K",
+        help="keep the K heaviest features [those above 1 %% of the largest], or K components "
+        "of a projection",
+    )
+    add("--scale", choices=list(SCALES), help="[what the data declare; zscore for files]")
+    add("--seed", type=int, default=0, metavar="N", help="for anything random [0]")
+    add(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write the selected columns, or the components (.csv .tsv .parquet .npz)",
+    )
+    add(
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="write a bar chart, or a projection's distance matrix (.png .svg .pdf)",
+    )
+    add("--json", action="store_true", help="print everything as JSON instead of a table")
+
+
+COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
+    "select": (select, add_select_options),
+}

@@ -1,0 +1,196 @@
+"""Solve one convex step of a method, natively or with any backend, and certify it."""
+
+import inspect
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from convexfs.errors import (
+    ConvexfsError,
+    ConvexfsWarning,
+    InputError,
+    check_number,
+    did_you_mean,
+)
+from convexfs.methods.base.formulation import Formulation
+from convexfs.records import Certificate, Solution
+
+NATIVE, AUTO = "native", "auto"
+#: A native answer must satisfy its formula this much better than a solver's.
+NATIVE_TOL = 1e-9
+
+
+def solve_step(
+    formulation: Formulation,
+    values: Mapping[str, Any],
+    hyper: Mapping[str, Any],
+    *,
+    solver: str = AUTO,
+    tol: float = 1e-6,
+    solver_options: Mapping[str, Any] | None = None,
+    time_limit: float | None = None,
+    build: Callable[..., Any] | None = None,
+    verbose: bool = False,
+) -> tuple[Solution, Certificate]:
+    """Answer and certificate of ``formulation`` at the given values.
+
+    ``solver="auto"`` takes the native twin where there is one; a cvxpy name
+    forces that backend. A changed `build` replaces the formulation's own and
+    has no native twin.
+    """
+    if runs_natively(formulation, solver, build):
+        solution = formulation.native(**values, **hyper)  # type: ignore[misc]
+        return solution, certify_by_formula(formulation, values, hyper, solution)
+    from convexfs.solving.certify import certify
+    from convexfs.solving.solve import solve
+
+    start = time.perf_counter()
+    problem = stated(formulation, {**values, **hyper}, build)
+    built = time.perf_counter() - start
+    solution = solve(problem, solver, tol, time_limit, solver_options, verbose)
+    certificate = certify(problem, solution)
+    if solution.primal and certificate.ok is False:
+        warnings.warn(
+            f"the answer of {solution.solver} ({solution.status}) is not proven: "
+            f"its certificate is {certificate}; use another solver, or more of its iterations",
+            ConvexfsWarning,
+            stacklevel=3,
+        )
+    return replace(solution, build_seconds=built), certificate
+
+
+def check_solver(
+    formulation: Formulation, solver: Any, tol: Any, build: Callable[..., Any] | None = None
+) -> None:
+    """Raise before any work if `solver` is unknown, missing or cannot take the problem.
+
+    What a changed `build` needs is known only once it is built.
+    """
+    if not isinstance(solver, str):
+        raise InputError(f"solver must be a name such as 'CLARABEL', not {solver!r}")
+    check_number("solver_tol", tol, 0, 1, open_ends=True)
+    if solver.lower() == AUTO or runs_natively(formulation, solver, build):
+        return
+    from convexfs.solving.backends import Needs, backend, check_takes
+
+    row = backend(solver)
+    if build is None:
+        check_takes(row, Needs(formulation.cones, formulation.integer))
+
+
+def runs_natively(formulation: Formulation, solver: str, build: Callable[..., Any] | None) -> bool:
+    """Whether this solver choice means the native twin; an error if there is none."""
+    if solver.lower() == AUTO:
+        return build is None and formulation.native is not None
+    if solver.lower() != NATIVE:
+        return False
+    if build is not None or formulation.native is None:
+        raise InputError(
+            f"solver='native' solves {formulation.name} as printed, not a changed formulation: "
+            "use solver='auto' or name a cvxpy solver"
+        )
+    return True
+
+
+def certify_by_formula(
+    formulation: Formulation,
+    values: Mapping[str, Any],
+    hyper: Mapping[str, Any],
+    solution: Solution,
+    tol: float = NATIVE_TOL,
+) -> Certificate:
+    """Feasibility and duality gap from the formulation's own formula.
+
+    The dual point is feasible by construction, so there is no dual residual.
+    """
+    gap = abs(formulation.gap(values, hyper, solution.primal))
+    size = abs(solution.objective or 0.0) + gap
+    return Certificate.of(
+        solution,
+        primal_residual=formulation.violation(values, hyper, solution.primal),
+        # Of a NaN neither is true, so that it stays one.
+        gap=0.0 if size == 0 else gap / size,
+        tol=tol,
+        basis="formula",
+    )
+
+
+def call_by_name(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
+    """Call `build` with those of the offered values it names."""
+    parameters = inspect.signature(build).parameters
+    wanted = {name: offered[name] for name in parameters if name in offered}
+    for name, parameter in parameters.items():
+        if name not in offered and parameter.default is parameter.empty:
+            raise InputError(
+                f"build asks for {name!r}, which is not offered here: {did_you_mean(name, offered)}"
+            )
+    return build(**wanted)
+
+
+def stated(
+    formulation: Formulation, offered: Mapping[str, Any], build: Callable[..., Any] | None
+) -> Any:
+    """The problem as printed or, if a changed `build` is given, by it, and then checked.
+
+    The first of the offered values has a column a feature.
+    """
+    if build is None:
+        return call_by_name(formulation.build, offered)
+    try:
+        problem = call_by_name(build, offered)
+    except ConvexfsError:
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        # Where the formula went wrong, not where a library noticed.
+        place = [frame for frame in frames if "site-packages" not in frame.filename][-1]
+        said = " ".join(str(error).split())
+        raise InputError(
+            f"the changed problem cannot be built: {type(error).__name__}: {said} "
+            f"({place.filename}, line {place.lineno})"
+        ) from error
+    require_variable(problem, formulation.symbol, next(iter(offered.values())).shape[-1])
+    return problem
+
+
+def require_variable(problem: Any, symbol: str, n_features: int) -> None:
+    """Raise unless a changed problem still is one and has the feature weights.
+
+    A capital letter is a matrix over pairs of features.
+    """
+    if not hasattr(problem, "variables"):
+        kind = type(problem).__name__
+        raise InputError(f"build must return a cvxpy.Problem, not {kind}: is a return missing?")
+    shapes = {variable.name(): variable.shape for variable in problem.variables()}
+    if symbol not in shapes:
+        raise InputError(
+            f"the changed problem has no variable named {symbol!r} (it has {', '.join(shapes)}): "
+            f"name the feature weights with cp.Variable(..., name={symbol!r})"
+        )
+    wanted, per = (n_features,), ""
+    if symbol.isupper():
+        wanted, per = (n_features, n_features), "pair "
+    if shapes[symbol] != wanted:
+        raise InputError(
+            f"the changed problem's {symbol!r} has shape {shapes[symbol]}: it must have one entry "
+            f"for each {per}of the {n_features} features"
+        )
+
+
+def require_answer(solution: Solution, symbol: str) -> Any:
+    """The weights of a solved step, or an error that says how the solver ended."""
+    if symbol in solution.primal:
+        return solution.primal[symbol]
+    if solution.status in ("infeasible", "unbounded"):
+        cure = "its constraints cannot all hold"
+        if solution.status == "unbounded":
+            cure = "nothing keeps its objective from getting better for ever"
+        raise InputError(f"the changed problem is {solution.status}: {cure}")
+    reason = f" ({solution.failure})" if solution.failure else ""
+    raise ConvexfsError(
+        f"{solution.solver} ended with status {solution.status!r}{reason}: "
+        "try another solver, a looser solver_tol or other solver_options"
+    )

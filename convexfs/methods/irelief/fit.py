@@ -1,0 +1,307 @@
+"""I-RELIEF: RELIEF with soft neighbours taken in the weighted space, as a fixed point."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from convexfs.errors import ConvexfsWarning, InputError, check_number
+from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.methods.base.starts import (
+    End,
+    another_point,
+    check_n_starts,
+    checked_start,
+    n_distinct,
+    relief_weights,
+    starting_points,
+    told,
+)
+from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.logo.certificate import FixedPointCertificate
+from convexfs.methods.relief.fit import relief_problem
+from convexfs.neighbors.hits_misses import SignedNeighbors, margin_vector, row_blocks
+from convexfs.neighbors.kernels import distances
+from convexfs.neighbors.soft import has_hit, signed_probabilities
+from convexfs.records import Certificate, Solution
+
+#: Iterates compared with the newest in search of a cycle.
+_LONGEST_CYCLE = 8
+#: Coming back this near, relative to the last move, is going round in a circle.
+_SAME = 0.05
+
+
+@dataclass(frozen=True)
+class IReliefResult:
+    """Weights and how they were reached.
+
+    ``certificate`` and ``solution`` are those of the last convex step, the
+    certificate being refused where that is no fixed point; ``residual`` is how far
+    that step moved the weights, ``period`` that of the cycle the iteration ended in,
+    0 if it did not. ``kept`` has the numbers of features of the rounds of
+    back-selection, one if there was none. ``starts`` has one row a start tried; see
+    :func:`convexfs.methods.base.starts.told`.
+    """
+
+    weights: np.ndarray
+    margin: np.ndarray
+    solution: Solution
+    certificate: FixedPointCertificate
+    converged: bool
+    residual: float
+    period: int
+    n_iter: int
+    kept: tuple[int, ...]
+    starts: list[dict[str, Any]] = field(default_factory=list)
+
+
+def irelief(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    sigma: float = 2.0,
+    damping: float = 0.5,
+    keep: int | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 200,
+    solver: str = "auto",
+    solver_tol: float = 1e-6,
+    solver_options: Mapping[str, Any] | None = None,
+    build: Callable[..., Any] | None = None,
+    map: Callable[..., Any] = map,
+    verbose: bool = False,
+    start: Any = None,
+    n_starts: int = 1,
+    seed: Any = None,
+    watch: Callable[[str], Any] | None = None,
+) -> IReliefResult:
+    r"""Feature weights of I-RELIEF (Sun 2007).
+
+    With soft nearest neighbours :math:`\alpha, \beta` of kernel
+    :math:`f = \exp(-d_w / \sigma)` in the space weighted by w, and the
+    probability :math:`\gamma_n` that a sample is no outlier,
+
+    .. math::
+        \nu = \frac1N \sum_n \gamma_n \Big(\sum_{i \in M_n} \alpha_{ni} |x_n - x_i|
+              - \sum_{i \in H_n} \beta_{ni} |x_n - x_i|\Big),\quad
+        \gamma_n = 1 - \frac{\sum_{i \in M_n} f_{ni}}{\sum_{i \ne n} f_{ni}},
+
+    and the next w solves RELIEF's problem, :math:`\max w^T \nu,\ \|w\|_2 \le 1,\ w \ge 0`.
+    Every step is convex, the whole is a fixed point: small sigma may cycle.
+
+    Parameters
+    ----------
+    X : array (N, J)
+    codes : int array (N,)
+        Classes, 0 to K - 1.
+    sigma : float
+        Kernel width, in units of the weighted distance.
+    damping : float in [0, 1)
+        Share of the old weights kept in an iteration; 0 is the algorithm as printed.
+    keep : int, optional
+        Back-selection: once the iteration has ended keep the better half of the
+        features and start again, down to this many.
+    tol, max_iter
+        Change :math:`\|T(w) - w\|_2` that ends an iteration, and its limit.
+    solver, solver_tol, solver_options, build, verbose
+        See :func:`convexfs.methods.base.step.solve_step`.
+    map : callable
+        Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
+    start : array (J,), optional
+        Weights to start from instead of equal ones.
+    n_starts, seed
+        Starts tried: `start`, RELIEF's answer, then random ones. Of the proven fixed
+        points that of largest margin is returned.
+    watch : callable, optional
+        Told of every iteration in a line of text.
+    """
+    formulation = FORMULATIONS["irelief"]
+    check_solver(formulation, solver, solver_tol, build)
+    _check(sigma, damping, keep, tol, max_iter, X.shape[1])
+    check_n_starts(n_starts)
+    start = checked_start(start, X.shape[1])
+
+    def step(margin: np.ndarray) -> tuple[np.ndarray, Solution, Certificate]:
+        solution, certificate = solve_step(
+            formulation, {"z": margin}, {"lam": 0.0}, solver=solver, tol=solver_tol,
+            solver_options=solver_options, build=build, verbose=verbose,
+        )  # fmt: skip
+        return require_answer(solution, formulation.symbol), solution, certificate
+
+    def iterated(columns: np.ndarray, begin: np.ndarray) -> IReliefResult:
+        return _fixed_point(columns, codes, begin, sigma, damping, tol, max_iter, step, map, watch)
+
+    def relief() -> np.ndarray:
+        return relief_weights(relief_problem(X, codes)[0]["z"])
+
+    results, ends = [], []
+    for name, weights in starting_points(start, n_starts, relief, X.shape[1], seed):
+        begin = np.ones(X.shape[1]) if weights is None else weights
+        found = _back_selected(X, begin, keep, iterated)
+        results.append(found)
+        # Its maximum is the length of the margin vector; starts are compared by the least.
+        gain = float(np.linalg.norm(np.maximum(found.margin, 0.0)))
+        ends.append(End(name, found.weights, -gain, found.converged))
+    best = min(range(len(ends)), key=lambda at: (not ends[at].certified, ends[at].objective))
+    rows = told(ends, best, tol)
+    count = n_distinct(ends, tol)
+    found = results[best]
+    found = replace(found, certificate=replace(found.certificate, n_found=count), starts=rows)
+    _explain(found)
+    return found
+
+
+def _back_selected(
+    X: np.ndarray,
+    begin: np.ndarray,
+    keep: int | None,
+    iterated: Callable[[np.ndarray, np.ndarray], IReliefResult],
+) -> IReliefResult:
+    """The fixed point of all features, then of the better half, down to `keep`."""
+    features, kept, n_iter = np.arange(X.shape[1]), [], 0
+    while True:
+        kept.append(len(features))
+        columns = np.ascontiguousarray(X[:, features], dtype=np.float64)
+        found = iterated(columns, begin[features])
+        n_iter += found.n_iter
+        if keep is None or len(features) <= keep:
+            break
+        better = np.argsort(-found.weights, kind="stable")[: max(keep, len(features) // 2)]
+        features, begin = features[np.sort(better)], np.ones(X.shape[1])
+    whole = np.zeros(X.shape[1])
+    whole[features] = found.weights
+    return replace(found, weights=whole, n_iter=n_iter, kept=tuple(kept))
+
+
+def irelief_problem(
+    X: np.ndarray, codes: np.ndarray, *, sigma: float = 2.0, map: Callable[..., Any] = map
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """The numeric half of the first step: nu at equal weights of length 1."""
+    _check_sigma(sigma)
+    n_features = X.shape[1]
+    start = np.full(n_features, n_features**-0.5)
+    return {"z": soft_margin(X, codes, start, sigma, map)}, {"lam": 0.0}
+
+
+def soft_margin(
+    X: np.ndarray,
+    codes: np.ndarray,
+    weights: np.ndarray,
+    sigma: float,
+    map: Callable[..., Any] = map,
+) -> np.ndarray:
+    """The margin vector of :func:`irelief` at the given weights; no array beyond N x N is made."""
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    scaled = X * weights
+
+    def rows(block: tuple[int, int]) -> np.ndarray:
+        return distances(scaled, block[0], block[1], False)
+
+    d = np.concatenate(list(map(rows, row_blocks(len(X)))))
+    trust = inlier_probability(d, codes, sigma) / len(X)
+    signed = trust[:, None] * signed_probabilities(d, codes, sigma)
+    # |x_n - x_i| is that of i and n too: each pair is visited once.
+    coefficient = np.triu(signed + signed.T, 1)[:, None, :]
+    index = np.broadcast_to(np.arange(len(X)), coefficient.shape)
+    return margin_vector(X, SignedNeighbors(np.ascontiguousarray(index), coefficient), map=map)
+
+
+def inlier_probability(d: np.ndarray, codes: np.ndarray, sigma: float) -> np.ndarray:
+    """gamma: the share of a sample's kernel mass that its hits have; 0 without hits."""
+    same = np.equal.outer(codes, codes)
+    hits = same & ~np.eye(len(codes), dtype=bool)
+    # From logarithms: with a small sigma every kernel value of a row may underflow.
+    with np.errstate(divide="ignore"):
+        near = np.asarray(logsumexp(-d / sigma, axis=1, b=hits))
+        far = np.asarray(logsumexp(-d / sigma, axis=1, b=~same))
+    return np.where(has_hit(codes), expit(near - far), 0.0)
+
+
+def _fixed_point(
+    X: np.ndarray,
+    codes: np.ndarray,
+    begin: np.ndarray,
+    sigma: float,
+    damping: float,
+    tol: float,
+    max_iter: int,
+    step: Callable[[np.ndarray], tuple[np.ndarray, Solution, Certificate]],
+    map: Callable[..., Any],
+    watch: Callable[[str], Any] | None,
+) -> IReliefResult:
+    """Damped steps until one leads back to its start, goes in a circle, or time is up."""
+    w, past, n_iter, before = begin / np.linalg.norm(begin), [], 0, None
+    while True:
+        n_iter += 1
+        margin = soft_margin(X, codes, w, sigma, map)
+        target, solution, certificate = step(margin)
+        before = solution = solution.after(before)
+        residual = float(np.linalg.norm(target - w))
+        if watch is not None:
+            watch(f"iteration {n_iter} over {X.shape[1]} features: change {residual:.1e}")
+        past = [*past[1 - _LONGEST_CYCLE :], w]
+        period = _period(past)
+        if residual < tol or period or not target.any() or n_iter == max_iter:
+            break
+        w = damping * w + (1.0 - damping) * target
+    fixed = residual < tol or not target.any()
+    proof = FixedPointCertificate(
+        **vars(certificate), residual=0.0 if fixed else residual, residual_tol=tol,
+        n_violated=0, n_features=X.shape[1],
+    )  # fmt: skip
+    converged = fixed and proof.ok is not False
+    return IReliefResult(
+        target, margin, solution, proof, converged, residual, 0 if fixed else period,
+        n_iter, (X.shape[1],),
+    )  # fmt: skip
+
+
+def _period(past: list[np.ndarray]) -> int:
+    """How many iterates ago the newest was visited before; 0 if it was not."""
+    if len(past) < 3:
+        return 0
+    newest, move = past[-1], np.linalg.norm(past[-1] - past[-2])
+    for period in range(2, len(past)):
+        if np.linalg.norm(newest - past[-1 - period]) <= _SAME * move:
+            return period
+    return 0
+
+
+def _check(sigma: Any, damping: Any, keep: Any, tol: Any, max_iter: Any, n_features: int) -> None:
+    _check_sigma(sigma)
+    check_number("damping", damping, 0, 0.999)
+    check_number("tol", tol, 0)
+    check_number("max_iter", max_iter, 1, whole=True)
+    if keep is not None:
+        check_number("keep", keep, 1, whole=True)
+        if keep > n_features:
+            raise InputError(f"keep={keep} must lie between 1 and the {n_features} features")
+
+
+def _check_sigma(sigma: Any) -> None:
+    check_number("sigma", sigma, 0, open_ends=True)
+
+
+def _explain(found: IReliefResult) -> None:
+    """Warn of weights that are all 0 or no fixed point."""
+    if not found.weights.any():
+        _warn(
+            "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
+            "check the labels, scale the features, or use a larger sigma"
+        )
+    if not found.converged:
+        period = found.period
+        how = f"goes round a cycle of {period}" if period else "has not converged"
+        _warn(
+            f"the iteration {how} after {found.n_iter} iterations (last change "
+            f"{found.residual:.2g}): use a larger sigma, damping or max_iter"
+        )
+    if elsewhere := another_point(found.starts):
+        _warn(elsewhere)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, ConvexfsWarning, stacklevel=4)

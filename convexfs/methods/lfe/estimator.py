@@ -1,0 +1,291 @@
+"""LFE, local feature extraction, as a scikit-learn transformer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from convexfs.errors import InputError, check_number
+from convexfs.methods.base.changed import build_of
+from convexfs.methods.base.selector import CheckedEstimator, thread_map
+from convexfs.methods.lfe.fit import lfe
+
+#: Numbers of neighbours cross-validation tries, and its folds.
+ODD_NEIGHBORS = tuple(range(1, 32, 2))
+FOLDS = 10
+
+
+class LFE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator):
+    r"""Project samples so that misses are far and hits near: RELIEF with a full matrix.
+
+    Solves :math:`\max_W \mathrm{tr}(W \Sigma)` over :math:`\|W\|_F \le 1, W \succeq 0`,
+    where :math:`\Sigma = \sum_n m_n m_n^T - h_n h_n^T` sums the differences of every
+    sample to its nearest miss and hit, and projects on the eigenvectors of W, each
+    scaled by the root of its eigenvalue: Euclidean distance of projected samples is
+    the distance of W. The data are not scaled: put them on one scale first.
+
+    Parameters
+    ----------
+    n_components : int, "cv" or None, default=None
+        Components kept, at most those with a positive eigenvalue, which None
+        keeps all; "cv" keeps as many as serve a nearest-neighbour classifier
+        best in 10 folds, see :func:`choose_components`.
+    n_neighbors : int, default=1
+        Hits and misses averaged per sample.
+    miss : {"nearest", "prior", "uniform"}, default="nearest"
+        With many classes: the nearest misses of all other classes together
+        (eq. 25), or of each class, weighted by its prior or equally.
+    form : {"closed", "trace", "row-sparse"}, default="closed"
+        The problem as printed; with a price on the trace of W, for fewer
+        components; with a price on its rows, for fewer features.
+    lam : float in [0, 1], default=0
+        That price, as a share of Sigma's largest eigenvalue.
+    solver : str, default="auto"
+        "auto" uses the closed form, except for "row-sparse", which has none; a
+        cvxpy name uses that backend.
+    solver_tol : float, default=1e-6
+    solver_options : dict, optional
+    formulation : callable or path, optional
+        A changed problem: ``build(Sigma, lam) -> cvxpy.Problem`` with a variable
+        ``W``, or a problem file.
+    n_jobs : int, optional
+        Threads; the result does not depend on their number.
+    random_state : any
+        Not used: nothing here is random.
+    verbose : int, default=0
+        Above 0 the backend prints.
+
+    Attributes
+    ----------
+    components_ : array (n_components_, n_features)
+        Rows :math:`p_i = \sqrt{\beta_i}\,\bar p_i`.
+    metric_ : array (n_features, n_features)
+        W of the components kept, ``components_.T @ components_``.
+    eigenvalues_ : array (T,)
+        Of Sigma, those that count; for "row-sparse" :math:`\bar p_i^T \Sigma \bar p_i`.
+    power_loss_, renormalised_loss_ : arrays (T + 1,)
+        Discriminant power lost with the first t components, t = 0..T: as printed
+        in eq. 22, and with the kept weights scaled back to length 1.
+    choice_ : ComponentChoice
+        With ``n_components="cv"``.
+    certificate_ : Certificate
+    classes_, n_features_in_, feature_names_in_
+        As usual.
+
+    Notes
+    -----
+    A constant column has no part in the components; copies of a column have the same.
+    Of equally near samples the first rows are the neighbours. Where no direction has a
+    positive margin W = 0 is the optimum: certified, with a warning, and there are no
+    components.
+
+    References
+    ----------
+    Sun and Wu, "Feature Extraction through Local Learning", Statistical
+    Analysis and Data Mining 2 (2009), Sec. 3.
+
+    Examples
+    --------
+    >>> import convexfs
+    >>> data = convexfs.load("twonorm:noise=10,seed=1").scaled()
+    >>> model = convexfs.LFE(n_components=2, n_neighbors=10).fit(data.X, data.y)
+    >>> model.transform(data.X).shape
+    (400, 2)
+    >>> bool(model.metric_[:20, :20].diagonal().min() > model.metric_[20:, 20:].diagonal().max())
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        n_neighbors: int = 1,
+        miss: str = "nearest",
+        form: str = "closed",
+        lam: float = 0.0,
+        solver: str = "auto",
+        solver_tol: float = 1e-6,
+        solver_options: Mapping[str, Any] | None = None,
+        formulation: Callable[..., Any] | str | Path | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.miss = miss
+        self.form = form
+        self.lam = lam
+        self.solver = solver
+        self.solver_tol = solver_tol
+        self.solver_options = solver_options
+        self.formulation = formulation
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> "LFE":
+        """Learn the projection from samples `X` of classes `y`."""
+        X, codes = self._checked(X, y)
+        if self.n_components == "cv":
+            self.choice_ = choose_components(X, codes, self)
+        with thread_map(self.n_jobs) as map:
+            result = lfe(
+                X,
+                codes,
+                n_neighbors=self.n_neighbors,
+                miss=self.miss,
+                form=self.form,
+                lam_share=self.lam,
+                solver=self.solver,
+                solver_tol=self.solver_tol,
+                solver_options=self.solver_options,
+                build=build_of(self.formulation, "lfe"),
+                map=map,
+                verbose=self.verbose > 0,
+            )
+        kept = self.choice_.n_components if self.n_components == "cv" else self.n_components
+        self.components_ = result.components[:kept]
+        self.eigenvalues_ = result.eigenvalues
+        self.power_loss_ = result.power_loss
+        self.renormalised_loss_ = result.renormalised_loss
+        self.solution_ = result.solution
+        self.certificate_ = result.certificate
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Coordinates of samples along the components."""
+        return self._queries(X) @ self.components_.T
+
+    @property
+    def metric_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.components_.T @ self.components_
+
+    @property
+    def n_components_(self) -> int:
+        return len(self.components_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def _check_parameters(self, n_features: int) -> None:
+        super()._check_parameters(n_features)
+        if self.n_components is not None and self.n_components != "cv":
+            if isinstance(self.n_components, str):
+                raise InputError(
+                    f"n_components must be a number, None or 'cv', not {self.n_components!r}"
+                )
+            check_number("n_components", self.n_components, 1, n_features, whole=True)
+
+
+@dataclass(frozen=True)
+class ComponentChoice:
+    """What cross-validation found.
+
+    Attributes
+    ----------
+    n_components : int
+        With the least error on average over all numbers of neighbours tried: one
+        cell of a table of errors is too noisy to choose by.
+    n_neighbors : int
+        With the least error at that number of components; the most of several.
+    errors : array (T, len(tried))
+        Share of held-out samples a nearest-neighbour classifier gets wrong, by
+        number of components, from 1, and by number of neighbours in ``tried``.
+    tried : tuple of int
+    """
+
+    n_components: int
+    n_neighbors: int
+    errors: np.ndarray
+    tried: tuple[int, ...]
+
+    @property
+    def error(self) -> float:
+        """At the chosen number of components, on average over the numbers of neighbours."""
+        return float(self.errors[self.n_components - 1].mean())
+
+
+def choose_components(
+    X: np.ndarray,
+    codes: np.ndarray,
+    model: LFE,
+    tried: Sequence[int] = ODD_NEIGHBORS,
+    cv: Any = FOLDS,
+) -> ComponentChoice:
+    """How many components, and neighbours to vote, serve a KNN classifier best (Sec. 3.1).
+
+    The projection is learned once a fold; its components are then taken one
+    after the other, the most powerful first.
+
+    Parameters
+    ----------
+    X, codes : arrays
+        Samples and classes, 0 to K - 1.
+    model : LFE
+        Its settings but for ``n_components``.
+    tried : sequence of int
+        Numbers of neighbours that vote.
+    cv : int, splitter or iterable of splits
+        As in scikit-learn, stratified; fewer folds where a class is smaller.
+    """
+    counts = np.bincount(codes)
+    if counts.min() < 2 or counts.max() < 3:
+        raise InputError(
+            "n_components='cv' holds samples out, for which every class needs two and one of them "
+            f"three; they have {', '.join(str(n) for n in counts)}: give a number of components"
+        )
+    if cv == FOLDS:
+        cv = int(np.clip(counts.min(), 2, FOLDS))
+    folds = []
+    settings: dict[str, Any] = model.get_params() | {"n_components": None}
+    splitter: Any = check_cv(cv, codes, classifier=True)
+    for train, held_out in splitter.split(X, codes):
+        fold = LFE(**settings).fit(X[train], codes[train])
+        wrong = knn_mistakes(
+            fold.transform(X[train]), codes[train], fold.transform(X[held_out]), codes[held_out],
+            [k for k in tried if k <= len(train)],
+        )  # fmt: skip
+        folds.append(wrong)
+    most = max(len(wrong) for wrong in folds)
+    votes = min(wrong.shape[1] for wrong in folds)
+    # Where a fold has fewer components, more of them change nothing.
+    padded = [np.pad(wrong, ((0, most - len(wrong)), (0, 0)), "edge")[:, :votes] for wrong in folds]
+    errors = np.sum(padded, axis=0) / len(X)
+    best = int(errors.mean(axis=1).argmin())
+    votes_at = votes - 1 - int(errors[best, ::-1].argmin())
+    return ComponentChoice(best + 1, tried[votes_at], errors, tuple(tried[:votes]))
+
+
+def knn_mistakes(
+    known: np.ndarray,
+    codes: np.ndarray,
+    new: np.ndarray,
+    truth: np.ndarray,
+    tried: Sequence[int],
+) -> np.ndarray:
+    """Mistakes of K nearest neighbours in the first t columns, for every t and each K tried.
+
+    Of classes with equally many votes the first is taken.
+
+    Returns
+    -------
+    int array (T, len(tried))
+    """
+    if not known.shape[1]:
+        known, new = np.zeros((len(known), 1)), np.zeros((len(new), 1))
+    votes_of = np.eye(codes.max() + 1)[codes]
+    distances = np.zeros((len(new), len(known)))
+    mistakes = []
+    for t in range(known.shape[1]):
+        distances += (new[:, t, None] - known[:, t]) ** 2
+        nearest = np.argsort(distances, axis=1, kind="stable")[:, : max(tried)]
+        counted = np.cumsum(votes_of[nearest], axis=1)[:, np.array(tried) - 1]
+        mistakes.append((counted.argmax(axis=2) != truth[:, None]).sum(axis=0))
+    return np.array(mistakes)

@@ -1,0 +1,233 @@
+"""LFE, local feature extraction: one convex problem, no outer loop."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from convexfs.data import varying_columns
+from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.methods.base.step import NATIVE, check_solver, require_answer, solve_step
+from convexfs.neighbors.hits_misses import SignedNeighbors, signed_neighbors
+from convexfs.neighbors.pair_sums import signed_scatter
+from convexfs.records import Certificate, Solution
+
+#: Name of the formulation behind each form.
+FORMS = {"closed": "lfe", "trace": "lfe-trace", "row-sparse": "lfe-row-sparse"}
+#: Eigenvalues below this share of the largest are rounding.
+_RANK_SHARE = 1e-12
+#: What a term of Sigma errs by, relative to the largest there can be.
+_ROUNDING = 1e-15
+#: A backend's W has eigenvalues this many times its accuracy where there should be none.
+_BACKEND_SLACK = 100.0
+
+
+@dataclass(frozen=True)
+class LfeResult:
+    r"""The metric ``W = P P'`` by its components, and their proof.
+
+    Attributes
+    ----------
+    components : array (T, J)
+        Rows :math:`p_i = \sqrt{\beta_i}\,\bar p_i`, most powerful first.
+    eigenvalues : array (T,)
+        :math:`\sigma_i = \bar p_i^T \Sigma \bar p_i`; with ``form="closed"`` and
+        ``"trace"`` the eigenvalues of Sigma that count.
+    power_loss, renormalised_loss : arrays (T + 1,)
+        See :func:`power_losses`.
+    """
+
+    components: np.ndarray
+    eigenvalues: np.ndarray
+    power_loss: np.ndarray
+    renormalised_loss: np.ndarray
+    solution: Solution
+    certificate: Certificate
+
+
+def lfe(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    n_neighbors: int = 1,
+    miss: str = "nearest",
+    form: str = "closed",
+    lam_share: float = 0.0,
+    solver: str = "auto",
+    solver_tol: float = 1e-6,
+    solver_options: Mapping[str, Any] | None = None,
+    build: Callable[..., Any] | None = None,
+    map: Callable[..., Any] = map,
+    verbose: bool = False,
+) -> LfeResult:
+    r"""The distance matrix of LFE (Sun & Wu 2009, Sec. 3).
+
+    :math:`\max \mathrm{tr}(W \Sigma),\ \|W\|_F \le 1,\ W \succeq 0` with
+    :math:`\Sigma = \sum_n m_n m_n^T - h_n h_n^T`, the differences of every sample
+    to its nearest misses and hits in Euclidean distance.
+
+    With more features than samples the problem is solved in the span of the
+    samples, where its optimum lies (Sec. 3.2). The row-sparse form and a
+    changed `build` may look at single features, so they get the whole Sigma.
+
+    Constant features are left out and have no part in the components; a changed
+    `build` gets all. Where no direction has a positive margin, W = 0 is the optimum:
+    it is returned, certified, with a warning and no components.
+
+    Parameters
+    ----------
+    X : array (N, J)
+    codes : int array (N,)
+        Classes, 0 to K - 1.
+    n_neighbors, miss, map
+        See :func:`convexfs.neighbors.hits_misses.signed_neighbors`.
+    form : {"closed", "trace", "row-sparse"}
+        The problem as printed, with a price on the trace of W, or on its rows.
+    lam_share : float in [0, 1]
+        That price as a share of Sigma's largest eigenvalue, since Sigma grows with N.
+    solver, solver_tol, solver_options, build, verbose
+        See :func:`convexfs.methods.base.step.solve_step`.
+    """
+    check_choice("form", form, FORMS)
+    if form == "closed" and lam_share != 0:
+        raise InputError("lam is a price of form='trace' or 'row-sparse': choose one, or lam=0")
+    formulation = FORMULATIONS[FORMS[form]]
+    check_solver(formulation, solver, solver_tol, build)
+    _check_share(lam_share)
+    neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)
+    # A changed problem may name features by their place.
+    kept = varying_columns(X) if build is None else np.arange(X.shape[1])
+    varying = X if len(kept) == X.shape[1] else X[:, kept]
+    inside = len(X) < len(kept) and form != "row-sparse" and build is None
+    samples, basis = in_their_span(varying) if inside else (varying, None)
+    values, hyper = _numbers(_scatter(samples, neighbors), form, lam_share)
+    solution, certificate = solve_step(
+        formulation, values, hyper, solver=solver, tol=solver_tol,
+        solver_options=solver_options, build=build, verbose=verbose,
+    )  # fmt: skip
+    W = require_answer(solution, formulation.symbol)
+    result = _result(W, values["Sigma"], basis, solution, certificate)
+    components = np.zeros((len(result.components), X.shape[1]))
+    components[:, kept] = result.components
+    return replace(result, components=components)
+
+
+def lfe_problem(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    n_neighbors: int = 1,
+    miss: str = "nearest",
+    map: Callable[..., Any] = map,
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """The numeric half of eq. 8: Sigma over all features."""
+    neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)
+    return _numbers(_scatter(X, neighbors), "closed", 0.0)
+
+
+def lfe_priced_problem(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    n_neighbors: int = 1,
+    miss: str = "nearest",
+    lam_share: float = 0.0,
+    map: Callable[..., Any] = map,
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """The numeric half of both forms with a price: Sigma and lam."""
+    _check_share(lam_share)
+    Sigma = lfe_problem(X, codes, n_neighbors=n_neighbors, miss=miss, map=map)[0]["Sigma"]
+    return _numbers(Sigma, "trace", lam_share)
+
+
+def power_losses(eigenvalues: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    r"""Discriminant power lost by keeping only the first t components, t = 0..T.
+
+    The whole power is :math:`\mathrm{tr}(W\Sigma) = \sum_i \beta_i \sigma_i`. Of two
+    measures the first leaves the kept :math:`\beta` as they are, which with
+    :math:`\beta = \sigma / \|\sigma\|` is eq. 22; the second scales them back to
+    length 1, as the constraint asks:
+
+    .. math::
+        \sum_{i>t} \beta_i \sigma_i,\qquad
+        \sum_i \beta_i \sigma_i - \sum_{i\le t} \beta_i \sigma_i / \|\beta_{\le t}\|_2.
+    """
+    kept = np.concatenate([[0.0], np.cumsum(beta * eigenvalues)])
+    length = np.sqrt(np.concatenate([[0.0], np.cumsum(beta**2)]))
+    whole = kept[-1] / length[-1] if len(beta) else 0.0
+    rescaled = np.divide(kept, length, out=np.zeros_like(kept), where=length > 0)
+    return kept[-1] - kept, whole - rescaled
+
+
+def _check_share(lam_share: Any) -> None:
+    check_number("lam, a share of the largest eigenvalue,", lam_share, 0, 1)
+
+
+def _scatter(samples: np.ndarray, neighbors: SignedNeighbors) -> np.ndarray:
+    """Sigma, 0 where all that is left of its sums is rounding."""
+    Sigma = signed_scatter(samples, neighbors)
+    largest = len(samples) * float(np.ptp(samples, axis=0).max()) ** 2
+    return Sigma if np.abs(Sigma).max() > _ROUNDING * largest else np.zeros_like(Sigma)
+
+
+def _numbers(
+    Sigma: np.ndarray, form: str, lam_share: float
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    if form == "closed":
+        return {"Sigma": Sigma}, {}
+    last = len(Sigma) - 1
+    largest = eigh(Sigma, eigvals_only=True, subset_by_index=(last, last))[0]
+    return {"Sigma": Sigma}, {"lam": lam_share * max(float(largest), 0.0)}
+
+
+def in_their_span(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates of the centred rows in an orthonormal basis of their span, and that basis.
+
+    From the N x N Gram matrix; its rank is at most N - 1, and what rounding
+    makes of the rest must not be divided by.
+    """
+    centred = X - X.mean(axis=0)
+    squared, vectors = eigh(centred @ centred.T)
+    real = squared > _RANK_SHARE * max(squared[-1], 0.0)
+    length = np.sqrt(squared[real])
+    return vectors[:, real] * length, centred.T @ (vectors[:, real] / length)
+
+
+def _result(
+    W: np.ndarray,
+    Sigma: np.ndarray,
+    basis: np.ndarray | None,
+    solution: Solution,
+    certificate: Certificate,
+) -> LfeResult:
+    beta, directions = eigh(W)
+    share = _RANK_SHARE if solution.solver == NATIVE else _BACKEND_SLACK * solution.tol
+    used = beta > share * beta.max(initial=0.0)
+    beta, directions = beta[used], directions[:, used]
+    eigenvalues = np.einsum("ji,ji->i", directions, Sigma @ directions)
+    order = np.argsort(-beta * eigenvalues, kind="stable")
+    beta, directions, eigenvalues = beta[order], directions[:, order], eigenvalues[order]
+    if not len(beta):
+        warnings.warn(
+            "no direction has a positive margin, so the metric is 0: hits are as far as misses; "
+            "check the labels, scale the features, use more neighbours or a smaller lam",
+            ConvexfsWarning,
+            stacklevel=3,
+        )
+    if basis is not None:
+        directions = basis @ directions
+    components = _signed((directions * np.sqrt(beta)).T)
+    losses = power_losses(eigenvalues, beta)
+    return LfeResult(components, eigenvalues, *losses, solution, certificate)
+
+
+def _signed(components: np.ndarray) -> np.ndarray:
+    """Each row with its largest entry positive: eigenvectors come with either sign."""
+    if not components.size:
+        return components
+    largest = np.abs(components).argmax(axis=1)
+    return components * np.sign(components[np.arange(len(components)), largest])[:, None]

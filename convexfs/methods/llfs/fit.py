@@ -1,0 +1,259 @@
+"""LLFS: every representative point chooses its own features, one task a point."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from convexfs.data import constant_columns, varying_columns
+from convexfs.errors import ConvexfsError, InputError, check_choice, check_number
+from convexfs.methods.base.step import NATIVE
+from convexfs.methods.llfs.numbers import checked_max_features, local_values
+from convexfs.methods.llfs.relaxed import UNCONVERGED, RelaxedSettings, candidates
+from convexfs.methods.llfs.spheres import sphere_and_score
+from convexfs.methods.llfs.utility import utility
+from convexfs.records import OPTIMAL, Certificate, Solution
+
+IMPURITIES = ("normalised", "raw")
+INACCURATE = "optimal_inaccurate"
+#: A sphere whose score is higher by less than this is no better: the lowest beta has it.
+SCORE_TIE = 1e-12
+#: Finer steps than these between 0 and 1 change nothing.
+MOST_BETAS = 100_001
+
+
+@dataclass(frozen=True)
+class LlfsSettings:
+    """Everything about an LLFS fit but the data."""
+
+    relaxed: RelaxedSettings
+    gamma: float = 0.2
+    impurity: str = "normalised"
+
+    def __post_init__(self) -> None:
+        check_number("gamma", self.gamma, 0, 1, open_ends=True)
+        check_choice("impurity", self.impurity, IMPURITIES)
+
+
+@dataclass(frozen=True)
+class PointResult:
+    """What one representative point chose.
+
+    ``table`` has a row a beta; see :data:`convexfs.methods.llfs.relaxed.STATUS_ROW`.
+    """
+
+    point: int
+    features: np.ndarray
+    radius: float
+    beta: float
+    score: float
+    table: np.ndarray
+    seconds: float
+
+
+@dataclass(frozen=True)
+class LlfsResult:
+    """All points' choices, in their order, and a summary in the records every method has.
+
+    ``considered`` are the features there was a choice among, as positions. The certificate
+    has no gap: it shows feasible and stationary points, which is *local*.
+    """
+
+    points: list[PointResult]
+    support: np.ndarray
+    considered: np.ndarray
+    solution: Solution
+    certificate: Certificate
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Share of the points that choose each feature."""
+        return self.support.mean(axis=0)
+
+
+def llfs(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    max_features: int | None = None,
+    gamma: float = 0.2,
+    betas: Any = 21,
+    form: str = "compactness",
+    rounding: str = "enumerate",
+    n_roundings: int = 1000,
+    swap: bool = False,
+    sigma_init: str = "feasible",
+    impurity: str = "normalised",
+    bound: bool = False,
+    solver: str = "auto",
+    solver_tol: float = 1e-6,
+    solver_options: Mapping[str, Any] | None = None,
+    build: Callable[..., Any] | None = None,
+    feasible: Callable[..., Any] | None = None,
+    seed: Any = 0,
+    time_limit: float | None = None,
+    map: Callable[..., Any] = map,
+) -> LlfsResult:
+    r"""Localized feature selection (Armanfard, Reilly & Komeili 2017, Algorithm 1).
+
+    For every sample: :math:`\epsilon_{max} = \max U_2` (6); for every beta a local optimum
+    of :math:`\min U_1,\ U_2 \ge \beta\epsilon_{max}` (7), rounded to a set of features;
+    the hypersphere of each set; and the set whose sphere tells the classes best apart.
+
+    Constant features, which keep every sample near to its class, are left out; changed
+    constraints or steps get all, but a constant feature is not in what a point chose. Of
+    copies of a feature any may be chosen. Samples equally far from a point are in its
+    sphere or out of it together; a sphere that can grow to none is the point itself, of
+    radius half the distance to the nearest sample.
+
+    Parameters
+    ----------
+    X : array (N, M)
+    codes : int array (N,)
+    max_features : int, optional
+        The paper's alpha; by default the square root of the number of features that vary,
+        rounded up, and never more than vary.
+    gamma : float in (0, 1)
+        Impurity a sphere may have.
+    betas : int or values in [0, 1]
+        So many evenly spaced ones, or these.
+    form : {"compactness", "linear", "bisection", "bisection-only", "ratio", "exact"}
+    rounding, n_roundings, swap
+        See :mod:`convexfs.methods.llfs.rounding`.
+    sigma_init : {"feasible", "literal"}
+        See :func:`convexfs.methods.llfs.utility.steepness`.
+    impurity : {"normalised", "raw"}
+    bound : bool
+        Compute a lower bound for every point and beta.
+    build : callable, optional
+        A changed step of (7).
+    feasible : callable, optional
+        ``feasible(f, max_features)``: other constraints, for every stage.
+    seed : int or tuple of int
+        For random roundings; each point and beta has draws of its own.
+    time_limit : float, optional
+        Seconds a point may begin programs of a backend; betas without an answer by then
+        are dropped.
+    map : callable
+        Applied over the points, which do not depend on each other.
+    """
+    # A changed problem may name features by their place.
+    changed = build is not None or feasible is not None
+    kept = np.arange(X.shape[1]) if changed else varying_columns(X)
+    relaxed = RelaxedSettings(
+        checked_max_features(max_features, X.shape[1], len(kept)), beta_values(betas), form,
+        rounding, n_roundings, swap, sigma_init, bound, solver, solver_tol, solver_options,
+        build, feasible, seed, time_limit,
+    )  # fmt: skip
+    settings = LlfsSettings(relaxed, gamma, impurity)
+    varying = np.ascontiguousarray(X[:, kept], dtype=np.float64)
+    codes = np.ascontiguousarray(codes, dtype=np.int64)
+    work = partial(llfs_point, X=varying, codes=codes, settings=settings)
+    points = sorted(map(work, range(len(X))), key=lambda result: result.point)
+    support = np.zeros(X.shape, dtype=bool)
+    for row, point in enumerate(points):
+        support[row, kept[point.features]] = True
+    support[:, constant_columns(X)] = False
+    return summarise(points, support, kept, relaxed)
+
+
+def beta_values(betas: Any) -> np.ndarray:
+    """Ascending values in [0, 1]: as given, or so many evenly spaced ones."""
+    if np.ndim(betas) == 0:
+        check_number("betas, when it is a count,", betas, 2, MOST_BETAS, whole=True)
+        return np.linspace(0.0, 1.0, int(betas))
+    values = np.unique(np.asarray(betas, dtype=float))
+    if not len(values):
+        raise InputError("betas is empty: give values between 0 and 1, or how many")
+    for value in values:
+        check_number("each of betas", float(value), 0, 1)
+    return values
+
+
+def llfs_point(point: int, X: np.ndarray, codes: np.ndarray, settings: LlfsSettings) -> PointResult:
+    """Features, radius and beta of one representative point."""
+    start = time.perf_counter()
+    relaxed = settings.relaxed
+    values = local_values(X, codes, point, relaxed.max_features, relaxed.sigma_init)
+    found = candidates(values, relaxed, point)
+    same = codes == codes[point]
+    normalised = settings.impurity == "normalised"
+    spheres: dict[bytes, tuple[float, float]] = {}
+
+    def sphere(mask: np.ndarray | None) -> tuple[float, float]:
+        if mask is None:
+            return 0.0, -np.inf
+        key = mask.tobytes()
+        if key not in spheres:
+            features = np.flatnonzero(mask)
+            spheres[key] = sphere_and_score(X, same, point, features, settings.gamma, normalised)
+        return spheres[key]
+
+    scores = [sphere(mask)[1] for mask in found.masks]
+    found.table["score"] = scores
+    best = _best(scores)
+    mask = found.masks[best]
+    if mask is None:
+        mask = _lone_feature(values, relaxed, point)
+    radius, score = sphere(mask)
+    return PointResult(
+        point, np.flatnonzero(mask), radius, float(found.table["beta"][best]), score,
+        found.table, time.perf_counter() - start,
+    )  # fmt: skip
+
+
+def _best(scores: Sequence[float]) -> int:
+    """First of the highest scores, so that ties go to the lowest beta."""
+    best = 0
+    for b in range(1, len(scores)):
+        if scores[b] > scores[best] + SCORE_TIE:
+            best = b
+    return best
+
+
+def _lone_feature(values: Mapping[str, Any], relaxed: RelaxedSettings, point: int) -> np.ndarray:
+    """The feature of least U1, for a point none of whose betas has a feasible rounding."""
+    u1 = utility(values["a_same"], values["s"], values["lam"]).mean(axis=0)
+    if relaxed.allows is not None:
+        u1[~relaxed.allows(np.eye(len(u1), dtype=bool))] = np.inf
+    best = int(np.argmin(u1))
+    if np.isinf(u1[best]):
+        raise ConvexfsError(
+            f"sample {point + 1}: at no beta could f be rounded to a set that keeps the changed "
+            "constraints; give more betas, rounding='random', or form='exact'"
+        )
+    return np.arange(len(u1)) == best
+
+
+def summarise(
+    points: list[PointResult],
+    support: np.ndarray,
+    considered: np.ndarray,
+    relaxed: RelaxedSettings,
+) -> LlfsResult:
+    """Sum up what is known of all points."""
+    tables = np.array([result.table for result in points])
+    converged = not (tables["status"] == UNCONVERGED).any()
+    # Infinite where a beta has no set, which is no answer; NaN would be one, a wrong one.
+    answered = ~np.isinf(tables["u2"])
+    short = np.where(
+        answered, (tables["level"] - tables["u2"]) / np.maximum(tables["level"], 1e-9), 0
+    )
+    solution = Solution(
+        status=OPTIMAL if converged else INACCURATE,
+        solver=NATIVE if relaxed.native else relaxed.solver,
+        primal={"f": support.mean(axis=0)},
+        objective=float(tables["u1"][answered].mean()) if answered.any() else None,
+        solve_seconds=sum(result.seconds for result in points),
+    )
+    certificate = Certificate.of(
+        solution,
+        primal_residual=float(np.maximum(short.max(), 0.0)),
+        dual_residual=float(tables["residual"].max()),
+        tol=1e-6,
+        basis="local: feasible and stationary, every point and beta",
+    )
+    return LlfsResult(points, support, considered, solution, certificate)

@@ -1,0 +1,226 @@
+"""What LLFS's problems are made of, computed from samples: distances, steepness, levels."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError, check_choice, check_number
+from convexfs.methods.llfs.linear import priced_minimum
+from convexfs.methods.llfs.path import LocalPath, local_path, local_point
+from convexfs.methods.llfs.utility import (
+    LINEAR_SHARE,
+    mean_utility,
+    mean_utility_gradient,
+    steepness,
+    utility,
+)
+
+SIGMA_INITS = ("feasible", "literal")
+STEPS = ("first", "last")
+Values = tuple[dict[str, Any], dict[str, Any]]
+
+
+def checked_max_features(
+    max_features: int | None, n_features: int, n_varying: int | None = None
+) -> int:
+    """The budget alpha; by default the square root of the number of features, rounded up.
+
+    Of features that do not vary none is chosen: the budget is that of `n_varying` others.
+    """
+    n_varying = n_features if n_varying is None else n_varying
+    if max_features is None:
+        return math.ceil(math.sqrt(n_varying))
+    check_number("max_features", max_features, 1, n_features, whole=True)
+    return min(int(max_features), n_varying)
+
+
+def local_values(
+    X: np.ndarray, codes: np.ndarray, point: int, max_features: int, sigma_init: str = "feasible"
+) -> dict[str, Any]:
+    """Distances of one point to its class and to the others, and the s and lam of G."""
+    check_choice("sigma_init", sigma_init, SIGMA_INITS)
+    check_number("point", point, 0, len(X) - 1, whole=True)
+    same = codes == codes[point]
+    if same.sum() < 2:
+        raise InputError(
+            f"sample {point + 1} is the only one of its class, so LLFS has nothing to draw it "
+            "near to: leave the class out or join it with another"
+        )
+    if same.all():
+        raise InputError("there is only one class, so LLFS has nothing to separate")
+    others = ~same
+    same[point] = False
+    a_same, a_other = np.abs(X[same] - X[point]), np.abs(X[others] - X[point])
+    s = steepness(a_same, a_other, max_features, sigma_init)
+    if not np.isfinite(s) or not a_other.any():
+        raise InputError(
+            f"sample {point + 1} is equal, in every feature, to all samples it is compared with: "
+            "LLFS cannot separate it; leave out constant features and repeated samples"
+        )
+    return {"a_same": a_same, "a_other": a_other, "s": s, "lam": LINEAR_SHARE / max_features}
+
+
+def _solved(
+    X: np.ndarray, codes: np.ndarray, point: int, beta: float, alpha: int, sigma_init: str
+) -> tuple[dict[str, Any], LocalPath]:
+    """Values, and the local optima of the betas up to this one, and of 1, .05 apart."""
+    check_number("beta", beta, 0, 1)
+    values = local_values(X, codes, point, alpha, sigma_init)
+    steps = np.append(np.arange(0.0, beta - 1e-9, 0.05), [beta, 1.0] if beta < 1 else [1.0])
+    return values, local_path(local_point(**values, max_features=alpha), steps)
+
+
+def _tangents(path: LocalPath, f: np.ndarray) -> np.ndarray:
+    """Points to take tangents at: on the way to the maximiser of (6), there, and at f."""
+    scaled = np.linspace(0.1, 0.9, 5)[:, None] * path.f[-1]
+    return np.vstack([scaled, path.f[-1], f])
+
+
+def separation_problem(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    point: int = 0,
+    max_features: int | None = None,
+    sigma_init: str = "feasible",
+) -> Values:
+    """(6) of one point, with tangents at its solution, which make the program exact."""
+    alpha = checked_max_features(max_features, X.shape[1])
+    values, path = _solved(X, codes, point, 1.0, alpha, sigma_init)
+    del values["a_same"]
+    return values | {"tangents": _tangents(path, path.f[-1])}, {"max_features": alpha}
+
+
+def compactness_problem(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    point: int = 0,
+    beta: float = 0.5,
+    max_features: int | None = None,
+    sigma_init: str = "feasible",
+    step: str = "first",
+) -> Values:
+    """A convex step of (7), which every solver, the native one too, solves as it is.
+
+    The first one is linearised at the answer of the beta .05 below, where the way upwards
+    comes from; the last one at the local optimum, which solves it.
+    """
+    check_choice("step", step, STEPS)
+    alpha = checked_max_features(max_features, X.shape[1])
+    values, path = _solved(X, codes, point, beta, alpha, sigma_init)
+    at = _row(path, beta)
+    iterate = path.f[at if step == "last" else max(at - 1, 0)]
+    return values | {"eps": beta * path.eps_max, "iterate": iterate}, {"max_features": alpha}
+
+
+def _row(path: LocalPath, beta: float) -> int:
+    return len(path.betas) - (2 if beta < 1 else 1)
+
+
+def _last_step(
+    X: np.ndarray, codes: np.ndarray, point: int, beta: float, max_features: int | None, sigma: str
+) -> tuple[dict[str, Any], np.ndarray, dict[str, Any]]:
+    """Values with tangents, the local optimum they were taken at, and the budget."""
+    alpha = checked_max_features(max_features, X.shape[1])
+    values, path = _solved(X, codes, point, beta, alpha, sigma)
+    f = path.f[_row(path, beta)]
+    given = values | {"eps": beta * path.eps_max, "tangents": _tangents(path, f)}
+    return given, f, {"max_features": alpha}
+
+
+def linear_problem(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    point: int = 0,
+    beta: float = 0.5,
+    max_features: int | None = None,
+) -> Values:
+    """The linear form of one point."""
+    check_number("beta", beta, 0, 1)
+    alpha = checked_max_features(max_features, X.shape[1])
+    values = local_values(X, codes, point, alpha)
+    distances = {name: values[name] for name in ("a_same", "a_other")}
+    return distances, {"beta": beta, "max_features": alpha}
+
+
+def bisection_problem(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    point: int = 0,
+    beta: float = 0.5,
+    max_features: int | None = None,
+    sigma_init: str = "feasible",
+) -> Values:
+    """The bisection's question at the level, and the iterate, where it ends."""
+    values, f, hyper = _last_step(X, codes, point, beta, max_features, sigma_init)
+    del values["eps"]
+    level = mean_utility(values["a_same"], f, values["s"], values["lam"])
+    return values | {"iterate": f, "level": level}, hyper
+
+
+def ratio_problem(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    point: int = 0,
+    beta: float = 0.5,
+    max_features: int | None = None,
+    sigma_init: str = "feasible",
+) -> Values:
+    """F(t) at the ratio t of the local optimum of (7)."""
+    values, f, hyper = _last_step(X, codes, point, beta, max_features, sigma_init)
+    u2 = mean_utility(values["a_other"], f, values["s"], values["lam"])
+    return values | {"ratio": float(values["a_same"].mean(axis=0) @ f) / u2}, hyper
+
+
+def exact_problem(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    point: int = 0,
+    beta: float = 0.5,
+    max_features: int | None = None,
+    sigma_init: str = "feasible",
+) -> Values:
+    """The mixed-integer program with one cut: a lower bound until more are added."""
+    values, f, hyper = _last_step(X, codes, point, beta, max_features, sigma_init)
+    a_same = values.pop("a_same")
+    order = np.argsort(-f, kind="stable")
+    cut = polymatroid_cut(a_same, order, values["s"], values["lam"])
+    return values | {"cuts": cut[None, :]}, hyper
+
+
+def polymatroid_cut(a_same: np.ndarray, order: np.ndarray, s: float, lam: float) -> np.ndarray:
+    """What each feature adds to U1 when features are added in this order."""
+    values = utility(np.cumsum(a_same[:, order], axis=1), s, lam).mean(axis=0)
+    cut = np.empty(len(order))
+    cut[order] = np.diff(values, prepend=0.0)
+    return cut
+
+
+def secant_bound(
+    a_same: np.ndarray,
+    a_other: np.ndarray,
+    s: float,
+    lam: float,
+    eps: float,
+    max_features: int,
+    tangent: np.ndarray,
+) -> float:
+    r"""A lower bound of (7) over the whole polytope.
+
+    :math:`G(z) \ge z\,G(Z_j)/Z_j` on :math:`[0, Z_j]`, where :math:`Z_j` is the sum of the
+    alpha largest entries of :math:`a_j`, and U2 is below its tangent at the point
+    `tangent`: a linear program with one price.
+    """
+    farthest = -np.sort(-a_same, axis=1)[:, :max_features].sum(axis=1)
+    chords = np.divide(
+        utility(farthest, s, lam), farthest, out=np.zeros(len(a_same)), where=farthest > 0
+    )
+    slope = mean_utility_gradient(a_other, tangent, s, lam)
+    level = eps - mean_utility(a_other, tangent, s, lam) + float(slope @ tangent)
+    return priced_minimum(chords @ a_same / len(a_same), slope, level, max_features).bound

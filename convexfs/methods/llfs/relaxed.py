@@ -1,0 +1,273 @@
+"""One point of LLFS: its path along beta by any road, and the sets of features it leads to."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError, check_choice, check_number
+from convexfs.methods.base.formulation import FORMULATIONS, Formulation
+from convexfs.methods.base.step import AUTO, NATIVE, check_solver, runs_natively
+from convexfs.methods.llfs.exact import best_subset
+from convexfs.methods.llfs.linear import largest_sum, priced_minimum
+from convexfs.methods.llfs.newton import KKT_TOL
+from convexfs.methods.llfs.numbers import SIGMA_INITS, secant_bound
+from convexfs.methods.llfs.path import LocalPath, local_path, local_point, maximiser
+from convexfs.methods.llfs.road import Road, RoadPath
+from convexfs.methods.llfs.road_point import RoadPoint
+from convexfs.methods.llfs.road_programs import RATIO, RoadPrograms
+from convexfs.methods.llfs.road_separation import Step
+from convexfs.methods.llfs.rounding import HOW, best_rounding, swap_search
+from convexfs.methods.llfs.stated import StatedPrograms
+from convexfs.methods.llfs.utility import mean_utility
+
+FORMS = ("compactness", "linear", "bisection", "bisection-only", "ratio", "exact")
+#: What a step may leave to be gained, as a share of ``solver_tol``: errors add up.
+ROAD_SHARE = 0.1
+#: Those without a solver of their own.
+BACKEND_FORMS = ("bisection", "bisection-only", "ratio")
+#: A mean of G, which is a difference of numbers near 1/2, errs by this.
+UTILITY_ROUNDING = 1e-15
+GLOBAL, LOCAL, EXACT, UNCONVERGED = "global", "local", "exact", "unconverged"
+#: One row per point and beta. ``status`` says what is known of the relaxed f: ``global``
+#: (one feature, or U1 = 0, proven), ``local`` (a KKT point of eq. 7, to ``residual``), ``linear`` (the
+#: optimum of the linear form), ``ratio`` (the least ratio, to ``residual``, proven), ``exact``
+#: (binary and searched through), ``unconverged``, or, without an f, ``failed`` and ``timeout``.
+#: ``bound`` is a lower bound of U1, NaN if not asked for; ``rounded_u1`` is infinite, and
+#: the beta dropped, where no rounding is feasible; ``score`` is that of its sphere.
+#: ``programs`` of a backend were solved, of which ``failures`` gave no point and were
+#: tried again in other ways.
+STATUS_ROW = np.dtype(
+    [
+        ("beta", float), ("status", "U12"), ("u1", float), ("u2", float), ("level", float),
+        ("residual", float), ("bound", float), ("rounded_u1", float), ("score", float),
+        ("programs", int), ("failures", int),
+    ]
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RelaxedSettings:
+    """How a point gets its candidate sets; see :func:`convexfs.methods.llfs.fit.llfs`."""
+
+    max_features: int
+    betas: np.ndarray
+    form: str = "compactness"
+    rounding: str = "enumerate"
+    n_roundings: int = 1000
+    swap: bool = False
+    sigma_init: str = "feasible"
+    bound: bool = False
+    solver: str = "auto"
+    solver_tol: float = 1e-6
+    solver_options: Mapping[str, Any] | None = None
+    build: Callable[..., Any] | None = None
+    feasible: Callable[..., Any] | None = None
+    seed: Any = 0
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("form", self.form, FORMS)
+        check_choice("rounding", self.rounding, HOW)
+        check_choice("sigma_init", self.sigma_init, SIGMA_INITS)
+        check_number("n_roundings", self.n_roundings, 1, whole=True)
+        if self.time_limit is not None:
+            check_number("time_limit, in seconds,", self.time_limit, 0, open_ends=True)
+        if self.swap and self.feasible is not None:
+            raise InputError(
+                "swap=True exchanges features within the paper's constraints only: "
+                "leave it out, or the changed feasible"
+            )
+        if not self.native:
+            check_solver(self.formulation, self.solver, self.solver_tol, self.build)
+
+    @cached_property
+    def allows(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Which sets a changed `feasible` allows; None for the paper's own constraints."""
+        if self.feasible is None:
+            return None
+        from convexfs.methods.llfs.problem import allowed_sets
+
+        return partial(allowed_sets, feasible=self.feasible, max_features=self.max_features)
+
+    def most_features(self, n_features: int) -> int:
+        """Of a set: the budget, or all where a changed `feasible` has its place."""
+        return self.max_features if self.feasible is None else n_features
+
+    @property
+    def formulation(self) -> Formulation:
+        return FORMULATIONS[f"llfs-{self.form.removesuffix('-only')}"]
+
+    @cached_property
+    def native(self) -> bool:
+        """Whether no cvxpy solver takes part."""
+        changed = self.build or self.feasible
+        if self.solver.lower() == NATIVE and self.form in BACKEND_FORMS:
+            raise InputError(
+                f"form={self.form!r} is a road for cvxpy's solvers: name one, as in "
+                "solver='ECOS', or use form='compactness', which solver='native' takes"
+            )
+        if self.form == "exact" and changed is None:
+            return self.solver.lower() in ("auto", "native")
+        return runs_natively(self.formulation, self.solver, changed)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The sets of one point, one per beta (None: dropped), and what is known of them."""
+
+    masks: list[np.ndarray | None]
+    table: np.ndarray
+
+
+def candidates(values: Mapping[str, Any], settings: RelaxedSettings, point: int) -> Candidates:
+    """Solve all betas of one point and round them."""
+    if settings.form == "exact":
+        return _exact_sets(values, settings)
+    path = relaxed_path(values, settings)
+    table = _table(path, values, settings)
+    masks, table["rounded_u1"] = _roundings(path.f, table["level"], values, settings, point)
+    return Candidates(masks, table)
+
+
+def relaxed_path(values: Mapping[str, Any], settings: RelaxedSettings) -> LocalPath:
+    """All betas of the relaxed problem, natively or through a backend."""
+    if settings.build is not None:
+        return _stated_programs(values, settings).path(settings.betas)
+    if not settings.native:
+        return road(values, settings).path(settings.betas)
+    if settings.form == "linear":
+        return _linear_path(values, settings)
+    return local_path(local_point(**values, max_features=settings.max_features), settings.betas)
+
+
+def road(
+    values: Mapping[str, Any], settings: RelaxedSettings, steps: list[Step] | None = None
+) -> Road:
+    """The cvxpy stages of a point, which add every program to `steps`."""
+    # Without its sigmoid, (7) is the linear form.
+    numbers = {**values, "s": 0.0, "lam": 1.0} if settings.form == "linear" else dict(values)
+    alpha, tol = settings.max_features, ROAD_SHARE * settings.solver_tol
+    point = RoadPoint(**numbers, max_features=alpha, free=settings.feasible is None)
+    # What a mixed-integer or a changed program needs, (6) does not.
+    alone = settings.form == "exact" or settings.build is not None
+    programs = RoadPrograms(
+        AUTO if alone else settings.solver,
+        point.n_features,
+        alpha,
+        tol,
+        settings.solver_options,
+        settings.feasible,
+    )
+    limit = settings.time_limit
+    deadline = np.inf if limit is None else time.monotonic() + limit
+    form = "compactness" if settings.form in ("linear", "exact") else settings.form
+    singles = None
+    if settings.allows is not None:
+        singles = settings.allows(np.eye(point.n_features, dtype=bool))
+    return Road(point, programs, form, tol, deadline, steps, singles)
+
+
+def _stated_programs(values: Mapping[str, Any], settings: RelaxedSettings) -> StatedPrograms:
+    """Errors add up over their steps."""
+    tol, options = 0.01 * settings.solver_tol, settings.solver_options
+    return StatedPrograms(road(values, settings), settings.solver, tol, options, settings.build)
+
+
+def _linear_path(values: Mapping[str, Any], settings: RelaxedSettings) -> LocalPath:
+    c1, c2 = values["a_same"].mean(axis=0), values["a_other"].mean(axis=0)
+    alpha, most = settings.max_features, largest_sum(c2, settings.max_features)
+    found = [priced_minimum(c1, c2, beta * most, alpha) for beta in settings.betas]
+    F = np.array([priced.f for priced in found])
+    mu, zeros = np.array([priced.mu for priced in found]), np.zeros(len(found))
+    # The values of the linear form, not of U1 and U2: they are what it trades.
+    return LocalPath(settings.betas, F, F @ c1, F @ c2, mu, zeros, zeros.astype(int), most, 0.0)
+
+
+def _table(path: LocalPath, values: Mapping[str, Any], settings: RelaxedSettings) -> np.ndarray:
+    table = np.zeros(len(path.betas), dtype=STATUS_ROW)
+    for name in ("u1", "u2", "residual"):
+        table[name] = getattr(path, name)
+    table["beta"] = path.betas
+    table["level"] = path.betas * path.eps_max
+    table["score"] = -np.inf
+    table["bound"] = np.nan
+    # One feature at the least U1 of all betas is the closed form, optimal over everything.
+    single = (path.f.sum(axis=1) <= 1 + 1e-12) & (path.f.max(axis=1) >= 1 - 1e-12)
+    closed = settings.native & single & (path.iterations == 0)
+    # No U1 is below 0; there gradients are rounding errors, and so is what they leave over.
+    least = path.u1 <= UTILITY_ROUNDING
+    table["residual"][least] = 0.0
+    table["status"] = np.where(closed | least, GLOBAL, LOCAL)
+    if settings.form in ("linear", RATIO):
+        table["status"] = settings.form
+    table["status"][~(table["residual"] <= KKT_TOL)] = UNCONVERGED
+    if isinstance(path, RoadPath):
+        table["programs"], table["failures"] = path.iterations, path.failures
+        table["status"] = np.where(path.ended == "", table["status"], path.ended)
+    if settings.bound and settings.form != "linear":
+        most = settings.most_features(path.f.shape[1])
+        for b in np.flatnonzero(np.isfinite(path.u1)):
+            row = table[b]
+            row["bound"] = secant_bound(
+                **values, eps=row["level"], max_features=most, tangent=path.f[b]
+            )
+    return table
+
+
+def _roundings(
+    F: np.ndarray,
+    levels: np.ndarray,
+    values: Mapping[str, Any],
+    settings: RelaxedSettings,
+    point: int,
+) -> tuple[list[np.ndarray | None], list[float]]:
+    """The best set near each row of F, or None, and its U1."""
+    linear = settings.form == "linear"
+    s, lam = (0.0, 1.0) if linear else (values["s"], values["lam"])
+    given = (values["a_same"], values["a_other"], s, lam)
+    how = (settings.most_features(F.shape[1]), settings.rounding, settings.n_roundings)
+    seed = (*np.atleast_1d(settings.seed), point)
+    masks, least = [], []
+    for b, (f, level) in enumerate(zip(F, levels.tolist(), strict=True)):
+        if np.isnan(f).any():
+            masks.append(None)
+            least.append(np.inf)
+            continue
+        mask, value = best_rounding(f, *given, level, *how, (*seed, b), settings.allows)
+        if mask is not None and settings.swap:
+            mask, value = swap_search(mask, *given, level, settings.max_features)
+        masks.append(mask)
+        least.append(value)
+    return masks, least
+
+
+def _exact_sets(values: Mapping[str, Any], settings: RelaxedSettings) -> Candidates:
+    """The best binary set of every beta, without a relaxation."""
+    a_same, a_other, s, lam = (values[name] for name in ("a_same", "a_other", "s", "lam"))
+    alpha, masks = settings.max_features, []
+    programs = None if settings.native else _stated_programs(values, settings)
+    if programs is None:
+        eps_max = maximiser(local_point(**values, max_features=alpha)).u2
+    else:
+        programs.road.separation()
+        eps_max = programs.road.eps_max
+    table = np.zeros(len(settings.betas), dtype=STATUS_ROW)
+    table["beta"], table["level"] = settings.betas, settings.betas * eps_max
+    table["status"], table["score"], table["bound"] = EXACT, -np.inf, np.nan
+    for row in table:
+        if programs is None:
+            mask = best_subset(a_same, a_other, s, lam, row["level"], alpha)[0]
+        else:
+            found = programs.exact(row["level"])
+            mask = None if found is None or not found.any() else found > 0.5
+        masks.append(mask)
+        if mask is None:
+            row["u1"] = row["u2"] = row["rounded_u1"] = np.inf
+            continue
+        row["u1"] = row["rounded_u1"] = mean_utility(a_same, mask.astype(float), s, lam)
+        row["u2"] = mean_utility(a_other, mask.astype(float), s, lam)
+    return Candidates(masks, table)

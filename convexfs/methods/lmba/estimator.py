@@ -1,0 +1,176 @@
+"""Lmba as a scikit-learn selector, and its loss as a score for subset search."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_X_y
+
+from convexfs.methods.base.changed import build_of
+from convexfs.methods.base.progress import heard
+from convexfs.methods.base.selector import WeightSelector
+from convexfs.methods.lmba.fit import lmba, lmba_loss
+
+
+class Lmba(WeightSelector):
+    r"""Weight features so that nearest neighbours of other classes stay out, by a margin.
+
+    With :math:`u = w^2`, minimises
+
+    .. math::
+        \sum_{i,j} d_u(i, j) + c \sum_{i,j,p} [\theta_i + d_u(i, j) - d_u(i, p)]_+,
+        \qquad d_u(i, j) = \sum_f u_f (x_{if} - x_{jf})^2
+
+    over samples i, their target neighbours j (nearest hits) and all samples p of
+    other classes: a linear program in u. The data are not scaled: put them on one
+    scale first.
+
+    Parameters
+    ----------
+    c : float, default=1
+        Price of impostors against distance to targets. The paper's experiments use
+        1; it advises cross-validation.
+    n_neighbors : int, default=3
+        Target neighbours a sample, as in the paper's experiments.
+    form : {"simplex", "box", "gradient"}, default="simplex"
+        u of the same sum as all ones; u in [0, 1] as printed, which often is 1
+        for many features or all, and then ranks nothing; the paper's stochastic
+        descent, without certificate.
+    solver : str, default="auto"
+        "auto" and "native" use the built-in solver; a cvxpy name states the whole
+        linear program, which is practical up to some 200 samples.
+    solver_tol : float, default=1e-6
+        For cvxpy backends.
+    solver_options : dict, optional
+    n_features_to_select : int, optional
+        Keep this many; by default those above 1 % of the largest weight.
+    formulation : callable or path, optional
+        A changed problem: ``build(X, codes, targets, theta, c) -> cvxpy.Problem``
+        with a variable ``u``, or a problem file.
+    n_jobs : int, optional
+        Not used: the work is in matrix products.
+    random_state : int, RandomState or None
+        For "gradient".
+    verbose : int, default=0
+        Above 0 stderr is told of the native solver's steps, twice a second at most,
+        and a backend prints.
+
+    Attributes
+    ----------
+    weights_ : array (n_features,)
+        w, the roots of u; also ``feature_importances_``.
+    loss_ : float
+        e(w).
+    certificate_ : Certificate
+    classes_, n_features_in_, feature_names_in_
+        As usual.
+
+    Notes
+    -----
+    A constant column weighs 0 and is never selected: it is left out of the problem, of
+    whose sum it would take a part at no cost. Copies of a column share its weight, in no
+    particular way. Of equally near samples the first rows are the targets.
+
+    References
+    ----------
+    "Feature selection based on loss-margin of nearest neighbor classification",
+    Pattern Recognition 42 (2009).
+
+    Examples
+    --------
+    >>> import convexfs
+    >>> data = convexfs.load("iris").scaled()
+    >>> model = convexfs.Lmba(n_features_to_select=2).fit(data.X, data.y)
+    >>> model.get_support(indices=True), model.certificate_.ok
+    (array([2, 3]), True)
+    """
+
+    def __init__(
+        self,
+        c: float = 1.0,
+        n_neighbors: int = 3,
+        form: str = "simplex",
+        solver: str = "auto",
+        solver_tol: float = 1e-6,
+        solver_options: Mapping[str, Any] | None = None,
+        n_features_to_select: int | None = None,
+        formulation: Callable[..., Any] | str | Path | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.c = c
+        self.n_neighbors = n_neighbors
+        self.form = form
+        self.solver = solver
+        self.solver_tol = solver_tol
+        self.solver_options = solver_options
+        self.n_features_to_select = n_features_to_select
+        self.formulation = formulation
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> "Lmba":
+        """Weigh the features of `X` by the classes `y`."""
+        X, codes = self._checked(X, y)
+        with heard("lmba", "convexfs.methods.lmba.newton", self.verbose):
+            result = lmba(
+                X,
+                codes,
+                c=self.c,
+                n_neighbors=self.n_neighbors,
+                form=self.form,
+                solver=self.solver,
+                solver_tol=self.solver_tol,
+                solver_options=self.solver_options,
+                build=build_of(self.formulation, "lmba"),
+                seed=self._seed(),
+                verbose=self.verbose > 0,
+            )
+        self.weights_ = result.weights
+        self.loss_ = result.loss
+        self.solution_ = result.solution
+        self.certificate_ = result.certificate
+        return self
+
+
+class LmbaCriterion(ClassifierMixin, BaseEstimator):
+    """Minus Lmba's loss of the columns given, as the score of a subset search.
+
+    Nothing is learned: ``score`` is minus the evaluation function e of the columns
+    it is given, all weights 1, over the mean squared distance of two samples, so
+    that subsets of different spread compare.
+
+    Examples
+    --------
+    >>> import convexfs
+    >>> from sklearn.feature_selection import SequentialFeatureSelector
+    >>> from convexfs.methods.lmba.estimator import LmbaCriterion
+    >>> data = convexfs.load("iris").scaled()
+    >>> rows = list(range(len(data.y)))
+    >>> search = SequentialFeatureSelector(
+    ...     LmbaCriterion(), n_features_to_select=2, cv=[(rows, rows)]
+    ... )
+    >>> search.fit(data.X, data.y).get_support(indices=True)
+    array([2, 3])
+    """
+
+    def __init__(self, c: float = 1.0, n_neighbors: int = 3):
+        self.c = c
+        self.n_neighbors = n_neighbors
+
+    def fit(self, X: Any, y: Any) -> "LmbaCriterion":
+        """Remember the classes only."""
+        self.classes_ = np.unique(y)
+        return self
+
+    def score(self, X: Any, y: Any, sample_weight: None = None) -> float:
+        """Minus e(1) over the mean squared distance of two samples."""
+        X, y = check_X_y(X, y)
+        codes = np.unique(y, return_inverse=True)[1]
+        spread = 2.0 * float(X.var(axis=0).sum())
+        loss = lmba_loss(X, codes, c=self.c, n_neighbors=self.n_neighbors)
+        return -loss / spread if spread > 0 else -np.inf

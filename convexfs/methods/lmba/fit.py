@@ -1,0 +1,184 @@
+"""Lmba: feature weights of least nearest-neighbour loss."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from convexfs.data import constant_columns, varying_columns
+from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.methods.base.step import NATIVE, check_solver, require_answer, solve_step
+from convexfs.methods.lmba.gradient import descend
+from convexfs.methods.lmba.native import least_useful_c, program_of
+from convexfs.neighbors.triplets import target_neighbors
+from convexfs.records import Certificate, Solution
+
+#: Name of the formulation behind each form; the gradient's is what it descends on.
+FORMS = {"simplex": "lmba-simplex", "box": "lmba", "gradient": "lmba"}
+#: Weights this near to each other, or to a bound, are tied.
+_TIED = 1e-6
+#: Length of a gradient step; see :func:`convexfs.methods.lmba.gradient.descend`.
+_STEP = 0.1
+
+
+@dataclass(frozen=True)
+class LmbaResult:
+    """Weights ``w = sqrt(u)``, the loss e(w), and their proof."""
+
+    weights: np.ndarray
+    loss: float
+    solution: Solution
+    certificate: Certificate
+
+
+def lmba(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    c: float = 1.0,
+    n_neighbors: int = 3,
+    form: str = "simplex",
+    n_epochs: int = 1,
+    solver: str = "auto",
+    solver_tol: float = 1e-6,
+    solver_options: Mapping[str, Any] | None = None,
+    build: Callable[..., Any] | None = None,
+    seed: Any = None,
+    verbose: bool = False,
+) -> LmbaResult:
+    r"""Feature weights of Lmba (Pattern Recognition 2009).
+
+    With :math:`\|z\|_w^2 = \sum_f w_f^2 z_f^2` the loss of sample i is
+
+    .. math::
+        \sum_j t_{ij} \|x_i - x_j\|_w^2 + c \sum_{j,p} t_{ij} (1 - b_{ip})
+        [\theta_i + \|x_i - x_j\|_w^2 - \|x_i - x_p\|_w^2]_+
+
+    over its target neighbours j, the nearest hits, and the impostors p, samples
+    of other classes that come nearer than a target plus the margin theta. In
+    :math:`u = w^2` this is convex.
+
+    Constant features, which cost nothing and would take up the sum of the weights, are
+    left out and weigh 0; a changed `build` gets all, and they weigh 0 whatever it gives
+    them. Copies of a feature may share its weight in any way. Of equally near hits the
+    first in the data are the targets.
+
+    Parameters
+    ----------
+    X : array (N, J)
+    codes : int array (N,)
+        Classes, 0 to K - 1.
+    c : float
+        Price of impostors.
+    n_neighbors : int
+        Target neighbours a sample; where there are fewer, those.
+    form : {"simplex", "box", "gradient"}
+        Weights whose squares sum to the number of features; weights in [0, 1],
+        which may all be tied; the paper's stochastic descent.
+    n_epochs, seed
+        Visits to every sample by "gradient", and its random order.
+    solver, solver_tol, solver_options, build, verbose
+        See :func:`convexfs.methods.base.step.solve_step`.
+    """
+    check_choice("form", form, FORMS)
+    formulation = FORMULATIONS[FORMS[form]]
+    check_solver(formulation, solver, solver_tol, build)
+    check_number("n_epochs", n_epochs, 1, whole=True)
+    if form == "gradient" and (build is not None or solver.lower() not in ("auto", NATIVE)):
+        raise InputError(
+            "form='gradient' is the paper's own descent, which no solver or formulation "
+            "changes: use form='box' or 'simplex'"
+        )
+    # A changed problem may name features by their place.
+    kept = varying_columns(X) if build is None else np.arange(X.shape[1])
+    values, hyper = lmba_problem(X[:, kept], codes, c=c, n_neighbors=n_neighbors)
+    if form == "gradient":
+        solution, certificate = _descended(values, hyper, n_epochs, seed)
+    else:
+        solution, certificate = solve_step(
+            formulation, values, hyper, solver=solver, tol=solver_tol,
+            solver_options=solver_options, build=build, verbose=verbose,
+        )  # fmt: skip
+    found = np.maximum(require_answer(solution, formulation.symbol), 0.0)
+    if build is None and form != "gradient":
+        _explain(found, values, c)
+    loss = evaluation(np.sqrt(found), values, hyper)
+    u = np.zeros(X.shape[1])
+    u[kept] = found
+    solution = replace(solution, primal={**solution.primal, formulation.symbol: u})
+    weights = np.where(constant_columns(X), 0.0, np.sqrt(u))
+    return LmbaResult(weights, loss, solution, certificate)
+
+
+def lmba_problem(
+    X: np.ndarray, codes: np.ndarray, *, c: float = 1.0, n_neighbors: int = 3
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The numeric half: target neighbours and margins, measured with all weights 1."""
+    check_number("c", c, 0, open_ends=True)
+    check_number("c, a price,", c, 1e-30, 1e30)  # beyond, one part of the loss is rounding
+    X = np.asarray(X, dtype=np.float64)
+    found = target_neighbors(X, codes, n_neighbors)
+    values = {"X": X, "codes": codes, "targets": found.index, "theta": found.theta}
+    return values, {"c": float(c)}
+
+
+def lmba_loss(
+    X: np.ndarray,
+    codes: np.ndarray,
+    weights: np.ndarray | None = None,
+    *,
+    c: float = 1.0,
+    n_neighbors: int = 3,
+) -> float:
+    """The evaluation function e(w) itself (Definition 6); all weights 1 by default.
+
+    Targets and margins are those of all columns of `X`, whatever the weights.
+    With weights 0 and 1 it scores subsets, less being better.
+    """
+    values, hyper = lmba_problem(X, codes, c=c, n_neighbors=n_neighbors)
+    weights = np.ones(X.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
+    if weights.shape != (X.shape[1],):
+        raise InputError(f"weights must be {X.shape[1]} numbers, one a feature")
+    return evaluation(weights, values, hyper)
+
+
+def evaluation(weights: np.ndarray, values: Mapping[str, Any], hyper: Mapping[str, Any]) -> float:
+    """e(w) for numbers already at hand."""
+    return program_of(**values, c=hyper["c"], simplex=False).value(weights**2)[0]
+
+
+def _descended(
+    values: Mapping[str, Any], hyper: Mapping[str, Any], n_epochs: int, seed: Any
+) -> tuple[Solution, Certificate]:
+    w = descend(**values, c=hyper["c"], step=_STEP, n_epochs=n_epochs, seed=seed)
+    solution = Solution(
+        status="local",
+        solver=NATIVE,
+        primal={"u": w**2},
+        objective=evaluation(w, values, hyper),
+        iterations=n_epochs,
+    )
+    # A ranking is all that is claimed, and any weights are one.
+    return solution, Certificate.of(solution, tol=0.0, basis="stochastic descent")
+
+
+def _explain(u: np.ndarray, values: Mapping[str, Any], c: float) -> None:
+    """Warn of weights that rank nothing."""
+    if np.all(u <= _TIED):
+        c0 = least_useful_c(values)
+        _warn(
+            f"all weights are 0: impostors cost too little at c={c:g} (up to c={c0:.3g} no feature "
+            "pays); use a larger c or form='simplex'"
+        )
+    elif len(u) > 1 and np.all(np.abs(u - 1.0) <= _TIED):
+        _warn(
+            "all weights are 1, so no feature is ranked: with so many impostors every feature "
+            "pays; use a smaller c or form='simplex'"
+        )
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, ConvexfsWarning, stacklevel=4)

@@ -1,0 +1,162 @@
+r"""The last step of Lmba's linear program: the few hinges that are nearly 0.
+
+At an optimum all but some hinges are clearly positive or negative: their shares
+are 1 or 0. Over the others, K, the program is
+
+.. math::
+    \min_{u \in U, \xi \ge 0} v_0^T u + c\, 1^T \xi
+    \quad\text{s.t.}\quad \xi \ge \theta_K + R_K u,
+
+small enough for a simplex method. Its multipliers complete the shares to a proof. Only
+features in use are given to it, then those that would pay at its multipliers, until none
+would: most weights of wide data are 0.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import linprog
+
+from convexfs.methods.lmba import kernels as kernels
+from convexfs.neighbors.triplets import pair_distances, pair_sums
+
+if TYPE_CHECKING:
+    from convexfs.methods.lmba.newton import Program
+
+#: Hinges taken for nearly 0: this many, and as many more for every feature.
+_KINKS, _KINKS_PER_FEATURE = 200, 3
+#: Hinges below this share of the largest distance are 0; up to so many times the usual
+#: number of them are looked at, and told apart by so many digits.
+_TIED, _TIMES_USUAL, _DIGITS = 1e-12, 100, 12
+#: Features of the first small program, at least; it grows to twice its size at most.
+_FEATURES = 50
+#: A feature that pays by less, relative to the largest slope, is not worth a round.
+_PAYS = 1e-13
+#: HiGHS goes no further.
+_ACCURACY = 1e-10
+
+
+@dataclass(frozen=True)
+class Polished:
+    """A minimiser over the nearest kinks, and the bound its multipliers prove for all u.
+
+    ``features`` are those it was sought among: no other would pay.
+    """
+
+    u: np.ndarray
+    bound: float
+    features: np.ndarray
+
+
+def polish(program: "Program", u: np.ndarray) -> Polished | None:
+    """Solve over the hinges nearest to 0 at u; None if that fails."""
+    d = pair_distances(program.X, u)
+    used = np.flatnonzero(u > 0)
+    usual = _KINKS + _KINKS_PER_FEATURE * len(used)
+    i, j, p = _nearest_kinks(program, d, usual)
+    C = np.zeros_like(d)
+    _, earned, _ = kernels.hinge_sums(d, program.theta, program.codes, program.targets, 0.0, C)
+    positive = program.theta[i] + d[i, j] > d[i, p]
+    np.subtract.at(C, (i[positive], j[positive]), 1.0)
+    np.add.at(C, (i[positive], p[positive]), 1.0)
+    earned -= program.theta[i[positive]].sum()
+    v = program.linear + program.c * pair_sums(program.X, C)
+    R = (program.X[i] - program.X[j]) ** 2 - (program.X[i] - program.X[p]) ** 2
+    R, theta, times = _merged(R, program.theta[i], usual)
+    features = np.union1d(used, np.argsort(v, kind="stable")[:_FEATURES])
+    while True:
+        solved = _solve(program, v[features], R[:, features], theta, times)
+        if solved is None:
+            return None
+        weights, share = solved
+        slope = v + program.c * (share @ R)
+        paying = _paying(program, slope, features)
+        if not len(paying):
+            break
+        features = np.union1d(features, paying[: len(features)])
+    u = np.zeros_like(u)
+    u[features] = weights
+    bound = program.c * (earned + share @ theta) + program.least_over_region(slope)
+    return Polished(u, float(bound), features)
+
+
+def _paying(program: "Program", slope: np.ndarray, features: np.ndarray) -> np.ndarray:
+    """Other features, steepest first, that would lower the loss at this slope."""
+    level = 0.0 if program.total is None else slope[features].min()
+    worth = slope < level - _PAYS * np.abs(slope).max(initial=0.0)
+    worth[features] = False
+    paying = np.flatnonzero(worth)
+    return paying[np.argsort(slope[paying], kind="stable")]
+
+
+def _nearest_kinks(
+    program: "Program", d: np.ndarray, usual: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Triplets (i, j, p) whose hinges are nearest to 0, and all that are 0."""
+    others = np.not_equal.outer(program.codes, program.codes)
+    least = _TIED * np.abs(d).max(initial=0.0)
+    found = []
+    for place in range(program.targets.shape[1]):
+        j = program.targets[:, place]
+        rows = np.flatnonzero(j >= 0)
+        reach = program.theta[rows] + d[rows, j[rows]]
+        size = np.where(others[rows], np.abs(reach[:, None] - d[rows]), np.inf).ravel()
+        wanted = min(max(usual, np.count_nonzero(size <= least)), _TIMES_USUAL * usual)
+        nearest = np.argpartition(size, wanted)[:wanted] if size.size > wanted else slice(None)
+        cells = np.arange(size.size)[nearest]
+        cells = cells[np.isfinite(size[cells])]
+        i, p = rows[cells // len(d)], cells % len(d)
+        found.append((size[cells], i, j[i], p))
+    size, i, j, p = (np.concatenate(part) for part in zip(*found, strict=True))
+    kept = np.argsort(size, kind="stable")
+    kept = kept[: min(max(usual, np.count_nonzero(size <= least)), _TIMES_USUAL * usual)]
+    return i[kept], j[kept], p[kept]
+
+
+def _merged(
+    R: np.ndarray, theta: np.ndarray, usual: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Hinges that are the same as one, and how often each occurs.
+
+    With few different values in the data there are far more hinges at 0 than usual, but
+    few of them differ.
+    """
+    if len(R) <= usual:
+        return R, theta, np.ones(len(R))
+    rows = np.column_stack([R, theta])
+    digits = np.round(rows / np.abs(rows).max(initial=1e-300), _DIGITS)
+    _, first, times = np.unique(digits, axis=0, return_index=True, return_counts=True)
+    return R[first], theta[first], times.astype(float)
+
+
+def _solve(
+    program: "Program", v: np.ndarray, R: np.ndarray, theta: np.ndarray, times: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Weights, and shares times how often a hinge occurs, of the small program, by HiGHS."""
+    n_kinks, n_features = R.shape
+    box = program.total is None
+    # In units of the slope, so that the solver's absolute accuracy means something.
+    unit = max(float(np.abs(v).max(initial=0.0)), _ACCURACY * program.c)
+    cost = np.concatenate([v, program.c * times]) / unit
+    sums = np.concatenate([np.ones(n_features), np.zeros(n_kinks)])[None]
+    solved = linprog(
+        cost,
+        A_ub=np.hstack([R, -np.eye(n_kinks)]),
+        b_ub=-theta,
+        A_eq=None if box else sums,
+        b_eq=None if box else [program.total],
+        bounds=[(0, 1 if box else None)] * n_features + [(0, None)] * n_kinks,
+        method="highs-ds",
+        options={
+            "primal_feasibility_tolerance": _ACCURACY,
+            "dual_feasibility_tolerance": _ACCURACY,
+        },
+    )
+    if not solved.success:
+        return None
+    u = np.clip(solved.x[:n_features], 0.0, 1.0 if box else None)
+    if program.total is not None:
+        u *= program.total / u.sum()
+    share = np.clip(-solved.ineqlin.marginals * unit / program.c, 0.0, times)
+    return u, share

@@ -1,0 +1,327 @@
+r"""Lmba's linear program by Newton's method on its rounded hinges, with a certified gap.
+
+.. math::
+    F(u) = A^T u + c \sum_{t=(i,j,p)} [h_t(u)]_+,\qquad
+    h_t(u) = \theta_i + d_u(i, j) - d_u(i, p),\qquad u \in U
+
+has some k N^2 hinges but only as many variables as features. Each hinge is
+rounded to :math:`\max_{0 \le \pi \le 1} \pi h - \mu \pi^2 / 2` and u is kept inside
+U, the box ``0 <= u <= 1`` or the simplex ``u >= 0, 1'u = total``, by a logarithmic
+barrier; Newton's method follows the minimiser while mu goes to 0. Triplets are
+never stored: a step costs a few passes over the N x N distances.
+
+Every set of shares :math:`0 \le \pi \le 1` proves a bound: with
+:math:`v = A + c \sum_t \pi_t (D_{ij} - D_{ip})`,
+
+.. math:: F(u) \ge c \sum_t \theta_i \pi_t + \min_{u \in U} v^T u,
+
+so that the gap needs no word of the solver's.
+"""
+
+import logging
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from convexfs.methods.lmba import kernels as kernels
+from convexfs.methods.lmba.kinks import polish
+from convexfs.neighbors.triplets import pair_distances, pair_sums, target_sum
+
+log = logging.getLogger(__name__)
+
+#: Factor between one width of rounding and the next.
+_NARROWER = 0.2
+#: Newton steps at one width, at most.
+_STEPS = 30
+#: The barrier's part of the gap, relative to that of the rounded hinges.
+_BARRIER_SHARE = 0.1
+#: A step may go this share of the way to the boundary.
+_FRACTION = 0.99
+#: A line search ends where the slope is this share of its start, up or down.
+_FLAT = 0.3
+_HALVINGS = 40
+#: Newton's decrement that ends a width, relative to the barrier parameter.
+_CENTRED = 1e-3
+#: From this gap on the kinks that matter can be told from the others.
+_NEARLY = 1e-4
+#: Multipliers of bounds stay within this factor of their central values.
+_MULTIPLIER_RANGE = 1e4
+
+
+@dataclass(frozen=True)
+class Program:
+    """One linear program: samples, classes, target neighbours, margins, price, region.
+
+    ``total`` is that of the simplex, None for the box.
+    """
+
+    X: np.ndarray
+    codes: np.ndarray
+    targets: np.ndarray
+    theta: np.ndarray
+    c: float
+    total: float | None
+
+    @cached_property
+    def linear(self) -> np.ndarray:
+        """A, the squared differences to target neighbours."""
+        return target_sum(self.X, self.targets)
+
+    def on(self, features: np.ndarray) -> "Program":
+        """The same with all other weights held at 0."""
+        return replace(self, X=np.ascontiguousarray(self.X[:, features]))
+
+    def proof(self, d: np.ndarray, mu: float) -> tuple[float, np.ndarray, float, int]:
+        """Sum of hinges, slope v, what the shares at width mu earn, and how many are rounded."""
+        C = np.zeros_like(d)
+        hinges, earned, rounded = kernels.hinge_sums(d, self.theta, self.codes, self.targets, mu, C)
+        return hinges, self.linear + self.c * pair_sums(self.X, C), self.c * earned, rounded
+
+    def least_over_region(self, v: np.ndarray) -> float:
+        """``min v'u`` over the box or the simplex."""
+        if self.total is None:
+            return float(np.minimum(v, 0.0).sum())
+        return float(self.total * v.min())
+
+    def value(self, u: np.ndarray) -> tuple[float, np.ndarray]:
+        """F(u) and a subgradient."""
+        hinges, v, _, _ = self.proof(pair_distances(self.X, u), 0.0)
+        return float(self.linear @ u + self.c * hinges), v
+
+    def bound(self, u: np.ndarray, mu: float) -> float:
+        """The bound proven by the shares that u has at width mu."""
+        _, v, earned, _ = self.proof(pair_distances(self.X, u), mu)
+        return earned + self.least_over_region(v)
+
+    def typical_hinge(self) -> float:
+        """A width at which many hinges are rounded."""
+        return float(np.mean(pair_distances(self.X, np.ones(self.X.shape[1]))))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The best weights met, the best bound proven, and the Newton steps it took."""
+
+    u: np.ndarray
+    value: float
+    bound: float
+    steps: int
+
+    @property
+    def gap(self) -> float:
+        """Relative to the value."""
+        return (self.value - self.bound) / max(abs(self.value), np.finfo(float).tiny)
+
+    def with_point(self, u: np.ndarray, value: float, bound: float, steps: int) -> "Answer":
+        """The better of both points and of both bounds."""
+        if value >= self.value:
+            u, value = self.u, self.value
+        return Answer(u, value, max(bound, self.bound), steps)
+
+
+def minimise(program: Program, tol: float, max_steps: int) -> Answer:
+    """Narrow the rounding until value and bound meet to `tol`, relative to the value."""
+    path = _Path(program)
+    if path.mu == 0.0:
+        # All samples are one point: nothing to lose, nothing to tell.
+        return Answer(path.u, 0.0, 0.0, 0)
+    best = Answer(path.u, np.inf, -np.inf, 0)
+    while True:
+        going = path.centre(max_steps)
+        value, bound = path.value_and_bound()
+        best = best.with_point(path.u, value, bound, path.steps)
+        log.info("step %d: loss %.6g, gap %.0e", path.steps, best.value, best.gap)
+        if tol < best.gap <= _NEARLY or not going:
+            best = _polished(program, best)
+        if best.gap <= tol or path.steps >= max_steps or path.mu < path.narrowest or not going:
+            return best
+        path.mu *= _NARROWER
+
+
+def _polished(program: Program, answer: Answer) -> Answer:
+    """Point and bound of the program over the kinks alone, where they are better."""
+    found = polish(program, answer.u)
+    if found is None:
+        return answer
+    return answer.with_point(found.u, program.value(found.u)[0], found.bound, answer.steps)
+
+
+class _Path:
+    """The minimiser at one width of rounding, followed to the next.
+
+    The bounds of u have multipliers of their own, tau over the distance to the
+    bound when centred: Newton's method then bears a jump of tau.
+    """
+
+    def __init__(self, program: Program):
+        self.program = program
+        n_features = program.X.shape[1]
+        inside = 0.5 if program.total is None else program.total / n_features
+        self.u = np.full(n_features, inside)
+        self.d = pair_distances(program.X, self.u)
+        self.mu = program.typical_hinge()
+        #: Below this, hinges are rounding errors.
+        self.narrowest = 1e-13 * self.mu
+        self.tau = 0.0
+        self.steps = 0
+
+    @property
+    def _room(self) -> np.ndarray:
+        """Distance to the upper bounds; the simplex has none."""
+        return 1.0 - self.u if self.program.total is None else np.full_like(self.u, np.inf)
+
+    def value_and_bound(self) -> tuple[float, float]:
+        program = self.program
+        hinges, v, earned, _ = program.proof(self.d, self.mu)
+        value = float(program.linear @ self.u + program.c * hinges)
+        return value, earned + program.least_over_region(v)
+
+    def centre(self, max_steps: int) -> bool:
+        """Newton steps at the present width, until they no longer matter.
+
+        False when rounding errors leave no way to go.
+        """
+        for taken in range(_STEPS):
+            _, v, _, rounded = self.program.proof(self.d, self.mu)
+            if taken == 0:
+                self._lower_barrier(rounded)
+            try:
+                du, decrement = self._direction(v)
+            except np.linalg.LinAlgError:
+                return False
+            if decrement <= _CENTRED * self.tau or self.steps >= max_steps:
+                return True
+            step = self._step_length(du, pair_distances(self.program.X, du))
+            if step == 0.0:
+                return False
+            self._move(du, step)
+        return True
+
+    def _lower_barrier(self, rounded: int) -> None:
+        """A barrier whose share of the gap is that of the rounded hinges, or less."""
+        first = self.tau == 0.0
+        gap = self.program.c * self.mu * (1.0 + rounded / len(self.u))
+        self.tau = _BARRIER_SHARE * gap
+        if first:
+            self.lower, self.upper = self.tau / self.u, self.tau / self._room
+
+    def _direction(self, v: np.ndarray) -> tuple[np.ndarray, float]:
+        """Newton's direction for rounded hinges and barrier, and the decrease it promises."""
+        slope = v + self._barrier_slope(self.u)
+        H = self._curvature()
+        H[np.diag_indices_from(H)] += self.lower / self.u + self.upper / self._room
+        if self.program.total is None:
+            du = _solve_scaled(H, -slope)
+        else:
+            du = _solve_along_simplex(H, -slope, int(self.u.argmax()))
+        return du, float(-slope @ du)
+
+    def _barrier_slope(self, u: np.ndarray) -> np.ndarray:
+        upper = 0.0 if self.program.total is not None else 1.0 / (1.0 - u)
+        return self.tau * (upper - 1.0 / u)
+
+    def _move(self, du: np.ndarray, step: float) -> None:
+        """Go, the multipliers as far as their own signs allow."""
+        room = self._room
+        dlower = self.tau / self.u - self.lower * (1.0 + du / self.u)
+        dupper = self.tau / room - self.upper * (1.0 - du / room)
+        dual = min(_longest(self.lower, dlower), _longest(self.upper, dupper))
+        dual = min(1.0, _FRACTION * dual)
+        self.u = self.u + step * du
+        if self.program.total is not None:
+            self.u *= self.program.total / self.u.sum()
+        self.lower = _near(self.lower + dual * dlower, self.tau / self.u)
+        self.upper = _near(self.upper + dual * dupper, self.tau / self._room)
+        self.d = pair_distances(self.program.X, self.u)
+        self.steps += 1
+
+    def _curvature(self) -> np.ndarray:
+        """``c / mu`` times the sum of ``r r'`` over the rounded triplets."""
+        program, X = self.program, self.program.X
+        H = np.zeros((X.shape[1], X.shape[1]))
+        rows = np.zeros((program.targets.shape[1], len(X)))
+        for i in range(len(X)):
+            kernels.rounded_rows(
+                self.d, program.theta, program.codes, program.targets, self.mu, i, rows
+            )
+            _add_outer_products(H, X, i, program.targets[i], rows)
+        return program.c / self.mu * H
+
+    def _step_length(self, du: np.ndarray, g: np.ndarray) -> float:
+        """Where the slope along du vanishes, or nearly so; it rises from its start."""
+        longest = _longest(self.u, du)
+        if self.program.total is None:
+            longest = min(longest, _longest(1.0 - self.u, -du))
+        low, high = 0.0, min(1.0, _FRACTION * longest)
+        start = at_low = self._slope_along(du, g, 0.0)
+        at_high = self._slope_along(du, g, high)
+        for _ in range(_HALVINGS):
+            if at_high <= -_FLAT * start:
+                return high
+            if low > 0.0 and at_low >= _FLAT * start:
+                return low
+            # The root lies between: where a straight line has it, kept off the ends.
+            share = float(np.clip(at_low / (at_low - at_high), 0.1, 0.9))
+            middle = low + share * (high - low)
+            at_middle = self._slope_along(du, g, middle)
+            if at_middle < 0.0:
+                low, at_low = middle, at_middle
+            else:
+                high, at_high = middle, at_middle
+        return low
+
+    def _slope_along(self, du: np.ndarray, g: np.ndarray, step: float) -> float:
+        program = self.program
+        hinges = kernels.slope(
+            self.d, g, step, program.theta, program.codes, program.targets, self.mu
+        )
+        smooth = program.linear @ du + self._barrier_slope(self.u + step * du) @ du
+        return float(program.c * hinges + smooth)
+
+
+def _add_outer_products(
+    H: np.ndarray, X: np.ndarray, i: int, targets: np.ndarray, rows: np.ndarray
+) -> None:
+    """Add ``sum_jp w_jp (D_ij - D_ip)(D_ij - D_ip)'`` of sample i."""
+    weight = rows.sum(axis=0)
+    near = weight > 0
+    if not near.any():
+        return
+    impostors = (X[near] - X[i]) ** 2
+    H += impostors.T @ (weight[near, None] * impostors)
+    real = targets >= 0
+    goals = (X[targets[real]] - X[i]) ** 2
+    rows = rows[real][:, near]
+    H += goals.T @ (rows.sum(axis=1)[:, None] * goals)
+    crossed = goals.T @ (rows @ impostors)
+    H -= crossed + crossed.T
+
+
+def _solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """``H x = right``; features near a bound have curvatures of their own size: scaled away."""
+    scale = H.diagonal() ** -0.5
+    return scale * cho_solve(cho_factor(H * np.outer(scale, scale)), right * scale)
+
+
+def _solve_along_simplex(H: np.ndarray, right: np.ndarray, pivot: int) -> np.ndarray:
+    """The same among changes that sum to 0: the pivot pays for all others."""
+    others = np.arange(len(right)) != pivot
+    column = H[others, pivot]
+    reduced = H[np.ix_(others, others)] - column[:, None] - column + H[pivot, pivot]
+    du = np.empty_like(right)
+    du[others] = _solve_scaled(reduced, right[others] - right[pivot])
+    du[pivot] = -du[others].sum()
+    return du
+
+
+def _near(multiplier: np.ndarray, central: np.ndarray) -> np.ndarray:
+    """Multipliers held within a factor of their central values."""
+    return np.clip(multiplier, central / _MULTIPLIER_RANGE, central * _MULTIPLIER_RANGE)
+
+
+def _longest(value: np.ndarray, change: np.ndarray) -> float:
+    """The longest step that keeps `value` nonnegative."""
+    falling = change < 0
+    return float(np.min(-value[falling] / change[falling], initial=np.inf))

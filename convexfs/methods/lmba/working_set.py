@@ -1,0 +1,50 @@
+"""Lmba's linear program on wide data: most weights are 0, so few features are looked at.
+
+Newton's method solves the program of a working set; the last small program then prices
+all features (:mod:`convexfs.methods.lmba.kinks`), and proves a bound for all of them. The
+features that paid enter, until value and bound meet.
+"""
+
+import numpy as np
+
+from convexfs.methods.lmba.kinks import polish
+from convexfs.methods.lmba.newton import Answer, Program, minimise
+from convexfs.neighbors.triplets import pair_distances
+
+#: Features looked at first; up to this many there is no working set.
+FEW = 150
+_MOST_ROUNDS = 100
+
+
+def minimise_wide(program: Program, tol: float, max_steps: int) -> Answer:
+    """As :func:`minimise`, by a working set of features."""
+    n_features = program.X.shape[1]
+    if n_features <= FEW:
+        return minimise(program, tol, max_steps)
+    features = _first(program)
+    best = Answer(np.zeros(n_features), np.inf, -np.inf, 0)
+    for _ in range(_MOST_ROUNDS):
+        found = minimise(program.on(features), tol, max_steps - best.steps)
+        u = np.zeros(n_features)
+        u[features] = found.u
+        # The bound found holds for the working set alone; this one, for all features.
+        bound = program.bound(u, 0.0)
+        best = best.with_point(u, found.value, bound, best.steps + found.steps)
+        polished = polish(program, u)
+        if polished is None:
+            return best
+        value = program.value(polished.u)[0]
+        best = best.with_point(polished.u, value, polished.bound, best.steps)
+        wider = np.union1d(features, polished.features)
+        if best.gap <= tol or best.steps >= max_steps or len(wider) == len(features):
+            return best
+        features = wider
+    return best
+
+
+def _first(program: Program) -> np.ndarray:
+    """The features that pay most where all weigh the same."""
+    n_features = program.X.shape[1]
+    equal = np.full(n_features, 0.5 if program.total is None else program.total / n_features)
+    _, v, _, _ = program.proof(pair_distances(program.X, equal), program.typical_hinge())
+    return np.sort(np.argsort(v, kind="stable")[:FEW])

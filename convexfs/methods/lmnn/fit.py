@@ -1,0 +1,216 @@
+"""LMNN: a metric under which targets are nearer than impostors, by triplet generation."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.spatial.distance import cdist
+
+from convexfs.errors import InputError, check_number
+from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.lfe.fit import in_their_span
+from convexfs.neighbors.triplets import target_neighbors
+from convexfs.records import Certificate, Solution
+
+#: Nearest impostors of every target to begin with, and the most that join in a round.
+_AT_FIRST, _A_ROUND = 3, 20
+#: Numbers in the program beyond which a solver takes gigabytes and hours.
+_MOST_NUMBERS = 50_000_000
+#: A triplet this much farther than the margin leaves the problem, in this many rounds.
+_CLEAR, _LEAVING = 0.5, 5
+#: Directions in which targets differ by a smaller share of the largest are not stretched more.
+_FLAT = 1e-6
+
+
+@dataclass(frozen=True)
+class LmnnResult:
+    """The metric, how it was reached, and its proof.
+
+    Attributes
+    ----------
+    metric : array (J, J)
+        M, positive semidefinite.
+    rounds : tuple of int
+        Triplets in each problem solved.
+    solution : Solution
+        Of the last of them.
+    certificate : Certificate
+        Of the problem over all triplets: the loss of those left out is in its gap.
+    """
+
+    metric: np.ndarray
+    rounds: tuple[int, ...]
+    solution: Solution
+    certificate: Certificate
+
+
+def lmnn(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    c: float = 1.0,
+    n_neighbors: int = 3,
+    solver: str = "auto",
+    solver_tol: float = 1e-6,
+    solver_options: Mapping[str, Any] | None = None,
+    build: Callable[..., Any] | None = None,
+    verbose: bool = False,
+) -> LmnnResult:
+    r"""The metric of large margin nearest neighbours (Weinberger & Saul 2009).
+
+    .. math::
+        \min_{M \succeq 0}\; \sum_{i,j} t_{ij} d_M(x_i, x_j)
+        + c \sum_{i,j,p} [1 + d_M(x_i, x_j) - d_M(x_i, x_p)]_+
+
+    over samples i, their targets j (nearest hits) and all p of other classes.
+    Solved over the nearest impostors; those found to invade under the M so
+    reached join, those far outside leave, until none invades: then M is optimal
+    over all triplets, since triplets without loss change neither the value nor
+    its bound. The value rises from round to round, and after the first few none
+    leaves, so there is an end also for a solver that is not accurate. A changed
+    `build` is solved over all triplets at once.
+
+    M is sought in coordinates of the samples' span in which their targets differ
+    equally in all directions, which costs nothing and helps the solvers. Practical
+    to some 20 features, or samples if there are fewer.
+
+    Parameters
+    ----------
+    X : array (N, J)
+    codes : int array (N,)
+        Classes, 0 to K - 1.
+    c : float
+        Price of impostors.
+    n_neighbors : int
+        Targets a sample; where there are fewer, those.
+    solver, solver_tol, solver_options, build, verbose
+        See :func:`convexfs.methods.base.step.solve_step`.
+    """
+    formulation = FORMULATIONS["lmnn"]
+    check_solver(formulation, solver, solver_tol, build)
+    values, hyper = _numbers(X, codes, c, n_neighbors)
+    pairs = _target_pairs(values["targets"])
+    loss = _losses(X, codes, pairs, np.eye(X.shape[1]))
+    listed = loss > -np.inf
+    if build is None:
+        listed &= _largest(loss, _AT_FIRST)
+    # A changed problem may look at single features, so it gets them as they are; and all
+    # triplets at once, since which of them have no loss is known of the printed one only.
+    frame = np.eye(X.shape[1]) if build is not None else _frame(X, pairs)
+    values["X"] = X @ frame
+    rounds, before = [], None
+    while True:
+        values["triplets"] = _triplets(pairs, listed)
+        rounds.append(len(values["triplets"]))
+        _check_size(rounds[-1], frame.shape[1])
+        solution, certificate = solve_step(
+            formulation, values, hyper, solver=solver, tol=solver_tol,
+            solver_options=solver_options, build=build, verbose=verbose,
+        )  # fmt: skip
+        before = solution = solution.after(before)
+        M = _psd_part(require_answer(solution, formulation.symbol))
+        loss = _losses(values["X"], codes, pairs, M)
+        unlisted = np.where(listed, 0.0, np.maximum(loss, 0.0))
+        if unlisted.max() <= solver_tol:
+            break
+        if len(rounds) <= _LEAVING:
+            listed &= loss > -_CLEAR
+        listed |= _largest(unlisted, _A_ROUND) & (unlisted > solver_tol)
+    proof = _over_all(certificate, solution, hyper["c"] * float(unlisted.sum()))
+    return LmnnResult(frame @ M @ frame.T, tuple(rounds), solution, proof)
+
+
+def lmnn_problem(
+    X: np.ndarray, codes: np.ndarray, *, c: float = 1.0, n_neighbors: int = 3
+) -> tuple[dict[str, Any], dict[str, float]]:
+    """The numeric half: target neighbours, and all triplets."""
+    values, hyper = _numbers(X, codes, c, n_neighbors)
+    pairs = _target_pairs(values["targets"])
+    return values | {"triplets": _triplets(pairs, codes[pairs[:, :1]] != codes)}, hyper
+
+
+def _numbers(
+    X: np.ndarray, codes: np.ndarray, c: float, n_neighbors: int
+) -> tuple[dict[str, Any], dict[str, float]]:
+    check_number("c", c, 0, open_ends=True)
+    X = np.asarray(X, dtype=np.float64)
+    targets = target_neighbors(X, codes, n_neighbors).index
+    return {"X": X, "targets": targets}, {"c": float(c)}
+
+
+def _check_size(n_triplets: int, n_features: int) -> None:
+    numbers = n_triplets * n_features**2
+    if numbers > _MOST_NUMBERS:
+        raise InputError(
+            f"LMNN with {n_features} features and {n_triplets} triplets is a program of "
+            f"{numbers:.0e} numbers, too large for a solver: project on fewer components first, "
+            "or take fewer samples"
+        )
+
+
+def _target_pairs(targets: np.ndarray) -> np.ndarray:
+    """Rows (i, j): a sample and one of its targets."""
+    i, place = np.nonzero(targets >= 0)
+    return np.column_stack([i, targets[i, place]])
+
+
+def _frame(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Axes (J, r) of the samples' span along which differences to targets are as long as wide.
+
+    Highly correlated features make a program that solvers find hard; in these
+    coordinates it is the same program without them.
+    """
+    coordinates, basis = in_their_span(X)
+    if not basis.size:
+        raise InputError("LMNN needs samples that differ: all are the same")
+    near = coordinates[pairs[:, 0]] - coordinates[pairs[:, 1]]
+    squared, vectors = eigh(near.T @ near / len(pairs))
+    # Along directions in which no target differs M has no price, hence no scale.
+    least = _FLAT * squared[-1] if squared[-1] > 0 else 1.0
+    return basis @ (vectors / np.sqrt(np.maximum(squared, least)))
+
+
+def _triplets(pairs: np.ndarray, listed: np.ndarray) -> np.ndarray:
+    """Rows (i, j, p) of the entries listed in a matrix of pairs x samples."""
+    pair, p = np.nonzero(listed)
+    return np.column_stack([pairs[pair], p])
+
+
+def _losses(X: np.ndarray, codes: np.ndarray, pairs: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """``1 + d_M(x_i, x_j) - d_M(x_i, x_p)`` for pairs (i, j) x samples p; -inf within a class."""
+    eigenvalues, vectors = eigh(M)
+    Z = X @ (vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
+    i, j = pairs.T
+    far = cdist(Z, Z, "sqeuclidean")[i]
+    near = far[np.arange(len(j)), j]
+    return np.where(codes[i][:, None] != codes, 1.0 + near[:, None] - far, -np.inf)
+
+
+def _largest(lost: np.ndarray, most: int) -> np.ndarray:
+    """Mark the `most` largest entries of every row."""
+    most = min(most, lost.shape[1])
+    columns = np.argpartition(-lost, most - 1, axis=1)[:, :most]
+    marked = np.zeros(lost.shape, dtype=bool)
+    np.put_along_axis(marked, columns, True, axis=1)
+    return marked
+
+
+def _psd_part(M: np.ndarray) -> np.ndarray:
+    """M without the negative eigenvalues that are a solver's inaccuracy."""
+    eigenvalues, vectors = eigh(M)
+    return (vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T
+
+
+def _over_all(certificate: Certificate, solution: Solution, left_out: float) -> Certificate:
+    """The certificate of the last problem for the one over all triplets.
+
+    Multipliers 0 for the triplets left out keep its bound; its value grows by
+    their loss.
+    """
+    if certificate.gap is None:
+        return certificate
+    size = abs(solution.objective or 0.0) + left_out
+    return replace(certificate, gap=certificate.gap + (left_out / size if size > 0 else 0.0))

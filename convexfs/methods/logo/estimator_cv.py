@@ -1,0 +1,269 @@
+"""Logo with its two parameters chosen by cross-validation."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.stats import rankdata
+from sklearn.model_selection import check_cv
+
+from convexfs.batch import pool
+from convexfs.errors import ConvexfsError, InputError
+from convexfs.methods.base.progress import narrator
+from convexfs.methods.base.selector import thread_map
+from convexfs.methods.logo.classification import class_distances
+from convexfs.methods.logo.estimator import LocalMarginClassifier, Logo
+from convexfs.methods.logo.fit import LogoSettings, fit_logo
+from convexfs.neighbors.feature_passes import all_distances
+
+
+@dataclass(frozen=True)
+class PathTask:
+    """One fold at one sigma: a path along lam."""
+
+    fold: int
+    sigma_index: int
+
+
+@dataclass(frozen=True)
+class PathResult:
+    """Along lam: share of right predictions, seconds to fit and to score, convergence."""
+
+    accuracy: np.ndarray
+    fit_seconds: np.ndarray
+    score_seconds: np.ndarray
+    converged: np.ndarray
+
+
+@dataclass(frozen=True)
+class PathData:
+    """What all paths share; a forked worker sees it without a copy.
+
+    ``distances`` are those of all samples with every weight 1: a fold's are a part
+    of them.
+    """
+
+    X: np.ndarray
+    codes: np.ndarray
+    distances: np.ndarray
+    folds: Sequence[tuple[np.ndarray, np.ndarray]]
+    sigmas: Sequence[float]
+    lams: Sequence[float]
+    settings: LogoSettings
+
+
+def follow_path(task: PathTask, data: PathData) -> PathResult:
+    """Fit one fold along lam, each fit started where the last one ended."""
+    train, test = data.folds[task.fold]
+    sigma = float(data.sigmas[task.sigma_index])
+    X, codes = data.X[train], data.codes[train]
+    present, own_codes = np.unique(codes, return_inverse=True)
+    distances = data.distances[np.ix_(train, train)]
+    start, rows = None, []
+    for lam in data.lams:
+        began = time.perf_counter()
+        settings = replace(data.settings, sigma=sigma, lam=float(lam))
+        result = fit_logo(X, own_codes, settings, distances=distances, start=start)
+        fitted = time.perf_counter()
+        guess = class_distances(data.X[test], X, own_codes, result.weights, sigma).argmin(axis=1)
+        accuracy = float(np.mean(present[guess] == data.codes[test]))
+        rows.append((accuracy, fitted - began, time.perf_counter() - fitted, result.converged))
+        # From w = 0 nothing is near or far: such a fit starts nobody.
+        start = result.weights if result.weights.any() else None
+    return PathResult(*(np.array(column) for column in zip(*rows, strict=True)))
+
+
+class LogoCV(LocalMarginClassifier):
+    r"""Logo with sigma and lam chosen by cross-validated accuracy of its own margins.
+
+    Distances with all weights 1 are computed once for all folds, fits along lam
+    start from one another, and folds go to worker processes. The best pair is
+    fitted again on all samples.
+
+    Parameters
+    ----------
+    sigmas, lams : sequences of float
+        Kernel widths and prices of weight to try, every pair.
+    cv : int, splitter or iterable, default=10
+        As scikit-learn takes it; an int is the number of stratified folds, fewer
+        if the smallest class is smaller.
+    algorithm, damping, tol, max_iter, solver, solver_tol, solver_options
+        See :class:`convexfs.Logo`.
+    n_features_to_select : int, optional
+        Keep this many; by default those above 1 % of the largest weight.
+    n_jobs : int, optional
+        Worker processes; the result does not depend on their number.
+    random_state : any
+        Not used: nothing here is random.
+    verbose : int, default=0
+        Above 0 stderr is told of finished paths and of the last fit's iterations, twice
+        a second at most, and a backend prints.
+
+    Attributes
+    ----------
+    sigma_, lam_ : float
+        The best pair: highest mean accuracy; of equals the largest lam, then the
+        largest sigma.
+    cv_results_ : dict of arrays
+        As of scikit-learn's searches, with the share of converged fits.
+    best_index_, best_params_, best_score_
+        Of the best pair.
+    best_estimator_ : Logo
+        Fitted on all samples; its ``weights_`` and ``certificate_`` are these too.
+    weights_, certificate_, classes_, n_features_in_, feature_names_in_
+        As of :class:`convexfs.Logo`.
+
+    Examples
+    --------
+    >>> import convexfs
+    >>> data = convexfs.load("spiral:noise=20,n=60")
+    >>> model = convexfs.LogoCV(sigmas=[2.0], lams=[1.0, 5.0], cv=3).fit(data.X, data.y)
+    >>> model.get_support(indices=True)
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        sigmas: Sequence[float] = (0.5, 2.0, 5.0),
+        lams: Sequence[float] = (0.5, 1.0, 5.0),
+        cv: Any = 10,
+        algorithm: str = "certified",
+        damping: float = 0.5,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        solver: str = "auto",
+        solver_tol: float = 1e-6,
+        solver_options: Mapping[str, Any] | None = None,
+        n_features_to_select: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.sigmas = sigmas
+        self.lams = lams
+        self.cv = cv
+        self.algorithm = algorithm
+        self.damping = damping
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.solver_tol = solver_tol
+        self.solver_options = solver_options
+        self.n_features_to_select = n_features_to_select
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> "LogoCV":
+        """Choose sigma and lam by cross-validation on `X`, `y`, then fit them all."""
+        X, codes = self._checked(X, y)
+        data = self._path_data(X, codes)
+        paths = self._paths(data)
+        self.cv_results_ = tabulate(data, paths)
+        self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.sigma_, self.lam_ = self.best_params_["sigma"], self.best_params_["lam"]
+        best = Logo(**self._shared(), **self.best_params_)
+        self.best_estimator_ = best.fit(X, self.classes_[codes])
+        self._take(self.best_estimator_)
+        self._remember(X, codes)
+        return self
+
+    def _take(self, best: Logo) -> None:
+        self.weights_ = best.weights_
+        self.solution_ = best.solution_
+        self.certificate_ = best.certificate_
+        self.n_iter_ = best.n_iter_
+
+    def _shared(self) -> dict[str, Any]:
+        names = set(Logo().get_params()) & set(self.get_params())
+        return {name: getattr(self, name) for name in names}
+
+    def _path_data(self, X: np.ndarray, codes: np.ndarray) -> PathData:
+        # Largest first: of equal scores the first is the best, and that is the sparsest.
+        lams = sorted(_listed("lams", self.lams), reverse=True)
+        sigmas = sorted(_listed("sigmas", self.sigmas), reverse=True)
+        settings = LogoSettings(
+            algorithm=self.algorithm,
+            damping=self.damping,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            solver=self.solver,
+            solver_tol=self.solver_tol,
+            solver_options=self.solver_options,
+            verbose=self.verbose > 0,
+        )
+        for sigma in sigmas:
+            for lam in lams:
+                replace(settings, sigma=sigma, lam=lam)
+        splitter: Any = check_cv(_fold_count(self.cv, codes), codes, classifier=True)
+        folds = list(splitter.split(X, codes))
+        with thread_map(self.n_jobs) as map:
+            distances = all_distances(X, map)
+        return PathData(X, codes, distances, folds, sigmas, lams, settings)
+
+    def _paths(self, data: PathData) -> dict[PathTask, PathResult]:
+        tasks = [
+            PathTask(fold, sigma)
+            for fold in range(len(data.folds))
+            for sigma in range(len(data.sigmas))
+        ]
+        jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+        outcomes = pool.run(tasks, partial(follow_path, data=data), jobs=jobs)
+        found, tell = {}, narrator("logo-cv", self.verbose)
+        for outcome in outcomes:
+            if outcome.status != pool.DONE:
+                raise ConvexfsError(f"a fold of the cross-validation failed: {outcome.failure}")
+            found[outcome.task] = outcome.value
+            if tell is not None:
+                tell(f"{len(found)} of {len(tasks)} paths, one a fold and sigma")
+        return found
+
+
+def tabulate(data: PathData, paths: Mapping[PathTask, PathResult]) -> dict[str, Any]:
+    """``cv_results_`` as scikit-learn has it, one row a pair, largest values first."""
+    pairs = [(sigma, lam) for lam in data.lams for sigma in data.sigmas]
+
+    def gathered(name: str) -> np.ndarray:
+        """A table of folds by pairs."""
+        table = [
+            [getattr(paths[PathTask(fold, s)], name) for s in range(len(data.sigmas))]
+            for fold in range(len(data.folds))
+        ]
+        return np.array(table).transpose(0, 2, 1).reshape(len(data.folds), -1)
+
+    scores = gathered("accuracy")
+    results: dict[str, Any] = {
+        "params": [{"sigma": sigma, "lam": lam} for sigma, lam in pairs],
+        "param_sigma": np.ma.array([sigma for sigma, _ in pairs]),
+        "param_lam": np.ma.array([lam for _, lam in pairs]),
+    }
+    for name in ("fit", "score"):
+        seconds = gathered(f"{name}_seconds")
+        results[f"mean_{name}_time"] = seconds.mean(axis=0)
+        results[f"std_{name}_time"] = seconds.std(axis=0)
+    results |= {f"split{fold}_test_score": row for fold, row in enumerate(scores)}
+    results["mean_test_score"] = scores.mean(axis=0)
+    results["std_test_score"] = scores.std(axis=0)
+    ranks = rankdata(-np.round(results["mean_test_score"], 12), method="min")
+    results["rank_test_score"] = ranks.astype(np.int32)
+    results["mean_converged"] = gathered("converged").mean(axis=0)
+    return results
+
+
+def _listed(name: str, values: Any) -> list[float]:
+    if not isinstance(values, Iterable) or isinstance(values, str) or not len(list(values)):
+        raise InputError(f"{name} must be a list of numbers to try, not {values!r}")
+    return list(values)
+
+
+def _fold_count(cv: Any, codes: np.ndarray) -> Any:
+    """A number of folds lowered to the smallest class, so that every fold has it to learn."""
+    if not isinstance(cv, int):
+        return cv
+    return max(2, min(cv, int(np.bincount(codes).min())))

@@ -1,0 +1,240 @@
+r"""Proximal Newton for Logo's problems on columns held in memory.
+
+Each step minimises the quadratic model of the loss plus ``lam 1'w`` over w >= 0
+by coordinate descent, and moves there as far as the objective agrees. Eq. 8 is
+solved through eq. 7: the total weight falls continuously as lam grows, so a root
+search finds the lam at which it is beta.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from convexfs.compiling import compiled
+from convexfs.methods.logo.objective import Constrained, Objective, Penalised, pull, relative
+
+#: Steps of the outer and sweeps of the inner loop; both end much earlier.
+_MOST_STEPS, _MOST_SWEEPS = 100, 200
+#: Accuracy of the model's minimiser, relative to the violation of optimality at its start.
+_SWEEP_ACCURACY = 1e-2
+#: A share of the predicted decrease that must be real.
+_ARMIJO = 1e-4
+#: Decreases of this share of the objective drown in its rounding.
+_BLIND = 1e-14
+#: Curvature below this counts as this: samples far on the right side have none.
+_LEAST_CURVATURE = 1e-12
+_MOST_HALVINGS, _MOST_ROOT_STEPS, _MOST_POLISHES = 40, 60, 20
+#: Eq. 8: lam falls by this factor, then by more, until the budget is used up; then its
+#: root is searched to this accuracy, near enough for Newton's method.
+_LAM_FACTOR, _ROOT_ACCURACY = 4.0, 1e-6
+
+
+@dataclass(frozen=True)
+class Point:
+    """Weights with their margins ``Zw`` and scores ``Z'p``."""
+
+    w: np.ndarray
+    margins: np.ndarray
+    scores: np.ndarray
+    steps: int
+
+
+def minimise(
+    Z: np.ndarray,
+    objective: Objective,
+    start: np.ndarray | None = None,
+    tol: float = 1e-10,
+    until: float = np.inf,
+) -> Point:
+    """Weights whose duality gap, relative to one plus the objective, is at most `tol`.
+
+    Parameters
+    ----------
+    Z : float64 array (N, k)
+    objective : Penalised or Constrained
+    start : array (k,), optional
+        Weights to start from.
+    until : float
+        When to stop with less, by ``time.perf_counter``.
+    """
+    # Rows of the transpose are columns of Z, contiguous for the coordinate sweeps.
+    columns = np.ascontiguousarray(Z.T)
+    w = np.zeros(len(columns)) if start is None else np.array(start, dtype=np.float64)
+    if isinstance(objective, Penalised):
+        return _penalised(columns, objective, w, tol, until)
+    return _constrained(columns, objective, w, tol, until)
+
+
+def _penalised(
+    columns: np.ndarray, objective: Penalised, w: np.ndarray, tol: float, until: float
+) -> Point:
+    margins, best = w @ columns, np.inf
+    for step in range(_MOST_STEPS):
+        p = pull(margins)
+        scores = columns @ p
+        value = objective.value(margins, w)
+        gap = relative(objective.gap(margins, w, np.max(scores, initial=0.0)), value)
+        if gap <= tol or time.perf_counter() > until:
+            return Point(w, margins, scores, step)
+        direction, change = _newton_direction(columns, p, objective.lam - scores, w)
+        slope = float((objective.lam - scores) @ direction)
+        size = _step_size(objective, (margins, change), (w, direction), (value, slope))
+        # Where the objective no longer shows a decrease, only the gap tells of progress.
+        blind = -slope <= _BLIND * (1.0 + value)
+        if size == 0.0 or (blind and gap > 0.5 * best):
+            return Point(w, margins, scores, step)
+        best = gap if blind else np.inf
+        w = np.maximum(w + size * direction, 0.0)
+        # Afresh: updated margins would gather rounding errors.
+        margins = w @ columns
+    return Point(w, margins, columns @ pull(margins), _MOST_STEPS)
+
+
+def _newton_direction(
+    columns: np.ndarray, p: np.ndarray, gradient: np.ndarray, w: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Step to the minimiser of the quadratic model over w >= 0, and its change of margins."""
+    direction = np.zeros(len(w))
+    movable = np.flatnonzero((w > 0) | (gradient < 0))
+    own, slope, left = columns[movable], gradient[movable], w[movable]
+    curvature = np.maximum(p * (1.0 - p), _LEAST_CURVATURE)
+    diagonal = (own * own) @ curvature
+    # A weight about to vanish violates optimality by no more than it has left.
+    violated = np.minimum(np.abs(slope), np.where(slope > 0, left * diagonal, np.inf))
+    accuracy = _SWEEP_ACCURACY * np.max(violated, initial=0.0)
+    direction[movable], change = _descend(own, curvature, diagonal, slope, left, accuracy)
+    return direction, change
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def _descend(columns, curvature, diagonal, gradient, w, accuracy):
+    """Coordinate descent on ``g'd + d'Z'HZd / 2`` over ``w + d >= 0``."""
+    k, n = columns.shape
+    d, change = np.zeros(k), np.zeros(n)
+    for _ in range(_MOST_SWEEPS):
+        largest = 0.0
+        for j in range(k):
+            if diagonal[j] <= 0.0:
+                continue
+            z = columns[j]
+            slope = gradient[j]
+            for i in range(n):
+                slope += z[i] * curvature[i] * change[i]
+            goal = max(d[j] - slope / diagonal[j], -w[j])
+            move = goal - d[j]
+            if move != 0.0:
+                d[j] = goal
+                for i in range(n):
+                    change[i] += move * z[i]
+                largest = max(largest, abs(move) * diagonal[j])
+        if largest <= accuracy:
+            break
+    return d, change
+
+
+def _step_size(
+    objective: Penalised,
+    margins: tuple[np.ndarray, np.ndarray],
+    weights: tuple[np.ndarray, np.ndarray],
+    model: tuple[float, float],
+) -> float:
+    """Largest of 1, 1/2, 1/4 ... that decreases the objective enough; 0 if none does."""
+    (at, change), (w, direction), (value, slope) = margins, weights, model
+    size, rounding = 1.0, _BLIND * (1.0 + value)
+    for _ in range(_MOST_HALVINGS):
+        reached = objective.value(at + size * change, w + size * direction)
+        if reached <= value + _ARMIJO * size * slope + rounding:
+            return size
+        size *= 0.5
+    return 0.0
+
+
+def _constrained(
+    columns: np.ndarray, objective: Constrained, w: np.ndarray, tol: float, until: float
+) -> Point:
+    """Root search for the lam at which the total weight is beta, then Newton at equality.
+
+    At the optimum of eq. 7 the gap of eq. 8 is ``lam (beta - 1'w)``: at the lowest
+    lam tried here it is negligible even if the budget is not used up.
+    """
+    lowest = 0.1 * tol / objective.beta
+    high = max(float(np.max(columns.sum(axis=1), initial=0.0)) / 2.0, lowest)
+    at_high, lam = -objective.beta, max(high / _LAM_FACTOR, lowest)
+    point = _penalised(columns, Penalised(lam), w, tol, until)
+    factor = _LAM_FACTOR
+    while point.w.sum() < objective.beta and lam > lowest:
+        # Ever faster: a budget of 1e30 would else take hundreds of steps.
+        high, at_high, factor = lam, point.w.sum() - objective.beta, factor**1.5
+        lam = max(lam / factor, lowest)
+        point = _penalised(columns, Penalised(lam), point.w, tol, until)
+    if point.w.sum() <= objective.beta:
+        return point
+    point = _root(columns, objective, point, (lam, high, at_high), until)
+    return _polished(columns, objective, point, tol)
+
+
+def _root(
+    columns: np.ndarray,
+    objective: Constrained,
+    point: Point,
+    bracket: tuple[float, float, float],
+    until: float,
+) -> Point:
+    """Illinois search, in log lam, until the total weight is close to beta."""
+    low, high, at_high = bracket
+    at_low, side = point.w.sum() - objective.beta, 0
+    for _ in range(_MOST_ROOT_STEPS):
+        share = np.clip(at_low / (at_low - at_high), 0.05, 0.95)
+        lam = float(low ** (1 - share) * high**share)
+        point = _penalised(columns, Penalised(lam), point.w, _ROOT_ACCURACY, until)
+        excess = point.w.sum() - objective.beta
+        if abs(excess) <= _ROOT_ACCURACY * objective.beta:
+            break
+        # An end that stays twice counts half, so that both ends move.
+        if excess > 0:
+            low, at_low, at_high = lam, excess, at_high / (2 if side > 0 else 1)
+        else:
+            high, at_high, at_low = lam, excess, at_low / (2 if side < 0 else 1)
+        side = 1 if excess > 0 else -1
+    return point
+
+
+def _polished(columns: np.ndarray, objective: Constrained, point: Point, tol: float) -> Point:
+    """Newton steps on ``1'w = beta`` over the features in use; the best point of all."""
+    w = point.w * (objective.beta / point.w.sum())
+    best, least = point, np.inf
+    for _ in range(_MOST_POLISHES):
+        margins = w @ columns
+        p = pull(margins)
+        scores = columns @ p
+        gap = objective.gap(margins, w, np.max(scores, initial=0.0))
+        if gap < least:
+            best, least = Point(w, margins, scores, point.steps), gap
+        if relative(least, objective.value(margins, w)) <= tol or gap > 2 * least:
+            break
+        w = _equality_step(columns, p * (1.0 - p), scores, w)
+        w *= objective.beta / w.sum()
+    return best
+
+
+def _equality_step(
+    columns: np.ndarray, curvature: np.ndarray, scores: np.ndarray, w: np.ndarray
+) -> np.ndarray:
+    """Newton's step with the total kept, as far as no weight turns negative."""
+    free = np.flatnonzero((w > 0) | (scores > scores[w > 0].min()))
+    while True:
+        own = columns[free]
+        system = np.ones((len(free) + 1, len(free) + 1))
+        system[:-1, :-1] = (own * curvature) @ own.T
+        system[-1, -1] = 0.0
+        step = np.linalg.lstsq(system, np.append(scores[free], 0.0), rcond=1e-14)[0][:-1]
+        pushed = (w[free] <= 0) & (step < 0)
+        if not pushed.any():
+            break
+        free = free[~pushed]
+    down = step < 0
+    size = min(1.0, np.min(w[free][down] / -step[down], initial=1.0))
+    moved = w.copy()
+    moved[free] = np.maximum(w[free] + size * step, 0.0)
+    return moved

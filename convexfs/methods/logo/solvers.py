@@ -1,0 +1,112 @@
+"""Who solves Logo's convex step: the native solver, a cvxpy backend, a changed problem."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from convexfs.methods.base.formulation import Formulation
+from convexfs.methods.base.step import require_answer, solve_step
+from convexfs.methods.logo.certified import Audit, FixedPoint
+from convexfs.methods.logo.fixed_point import History, iterate
+from convexfs.methods.logo.locality import Locality
+from convexfs.methods.logo.native import solve_restricted
+from convexfs.methods.logo.objective import Constrained, Objective
+from convexfs.methods.logo.working_set import Restricted
+from convexfs.neighbors.feature_passes import take_columns
+
+#: Weights a cvxpy solver leaves below this share of the largest are its rounding.
+_SOLVER_ROUNDING = 1e-7
+
+#: Seconds a backend gets when the time is up.
+_MOMENT = 0.01
+
+#: solver, solver_tol, solver_options, verbose
+Options = tuple[str, float, Mapping[str, Any] | None, bool]
+
+
+def restricted_solver(
+    formulation: Formulation, native: bool, options: Options, until: float = np.inf
+) -> Restricted:
+    """The solver the working set drives; `until` is when it must end, by ``time.perf_counter``."""
+    if native:
+        return partial(solve_restricted, until=until)
+    from convexfs.solving.solve import solve
+
+    solver, tol, solver_options, verbose = options
+
+    def restricted(Z: np.ndarray, objective: Objective, start: np.ndarray, _: float) -> np.ndarray:
+        problem = formulation.build(Z, **hyper_of(objective))
+        solution = solve(problem, solver, tol, left_until(until), solver_options, verbose)
+        return _cleaned(require_answer(solution, formulation.symbol), objective)
+
+    return restricted
+
+
+def left_until(until: float) -> float | None:
+    """Seconds a backend may take, a moment at least; None if there is no limit."""
+    return None if until == np.inf else max(until - time.perf_counter(), _MOMENT)
+
+
+def hyper_of(objective: Objective) -> dict[str, float]:
+    """The objective's numbers by the names the formulation takes."""
+    return vars(objective).copy()
+
+
+@dataclass(frozen=True)
+class ChangedStep:
+    """The answer of a changed problem."""
+
+    w: np.ndarray
+    value: float
+    gap: float
+
+
+def changed_fixed_point(
+    place: Locality,
+    objective: Objective,
+    formulation: Formulation,
+    build: Callable[..., Any],
+    options: Options,
+    history: History,
+    *,
+    tol: float,
+    max_iter: int,
+    damping: float,
+    start: np.ndarray | None = None,
+) -> FixedPoint:
+    """The damped fixed point of a changed problem, each step over all features.
+
+    Its gap is that of the last step's cone program: what a score must not
+    exceed is known for the printed problems only.
+    """
+    columns = take_columns(place.X, np.arange(place.X.shape[1]))
+    solver, solver_tol, solver_options, verbose = options
+
+    def step(w: np.ndarray) -> ChangedStep:
+        Z = place.margins(columns, place.signed(columns, w))
+        solution, certificate = solve_step(
+            formulation, {"Z": Z}, hyper_of(objective), solver=solver, tol=solver_tol,
+            solver_options=solver_options, build=build, verbose=verbose,
+            time_limit=left_until(history.until),
+        )  # fmt: skip
+        found = require_answer(solution, formulation.symbol)
+        value = np.nan if solution.objective is None else solution.objective
+        return ChangedStep(_cleaned(found, objective), value, certificate.worst)
+
+    start = np.ones(columns.shape[1]) if start is None else start
+    outcome = iterate(step, start, history, tol=tol, max_iter=max_iter, damping=damping)
+    audit = Audit(np.empty(0, np.int64), outcome.answer.gap)
+    return FixedPoint(outcome.answer.w, outcome, audit)
+
+
+def _cleaned(w: np.ndarray, objective: Objective) -> np.ndarray:
+    """A solver's weights without its rounding: none negative, none negligible, none too many."""
+    w = np.maximum(w, 0.0)
+    w[w < _SOLVER_ROUNDING * w.max(initial=0.0)] = 0.0
+    if isinstance(objective, Constrained) and w.sum() > objective.beta:
+        w *= objective.beta / w.sum()
+    return w

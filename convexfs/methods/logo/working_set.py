@@ -1,0 +1,132 @@
+"""Logo's problems over very many features, by solving over few and asking the rest.
+
+At the optimum almost all weights are 0, and a weight of 0 is right exactly when
+the feature's score ``c_j = z_j'p`` does not exceed lam. So: solve on a working
+set of columns, score every feature, add those that score highest, repeat. The
+answer is that of the whole problem, and the duality gap over all features
+proves it. Whoever solves the restricted problems may be any solver.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from convexfs.methods.logo.objective import Objective, pull, relative
+
+#: Columns of the first working set; later ones at most double.
+_FIRST_COLUMNS = 200
+_MOST_ROUNDS = 60
+
+#: ``restricted(Z, objective, start, tol) -> weights`` for a few columns.
+Restricted = Callable[[np.ndarray, Objective, np.ndarray, float], np.ndarray]
+#: Accuracy asked of the restricted solver, relative to that of the whole.
+_RESTRICTED_SHARE = 0.1
+
+
+class Columns(Protocol):
+    """The margin matrix Z, seen only by its columns and its products."""
+
+    @property
+    def n_features(self) -> int: ...
+
+    def take(self, index: np.ndarray) -> np.ndarray:
+        """Some columns as a float64 matrix."""
+        ...
+
+    def scores(self, p: np.ndarray) -> np.ndarray:
+        """``Z'p``."""
+        ...
+
+
+@dataclass(frozen=True)
+class DenseColumns:
+    """A margin matrix held in memory."""
+
+    Z: np.ndarray
+
+    @property
+    def n_features(self) -> int:
+        return self.Z.shape[1]
+
+    def take(self, index: np.ndarray) -> np.ndarray:
+        return self.Z[:, index]
+
+    def scores(self, p: np.ndarray) -> np.ndarray:
+        return p @ self.Z
+
+
+@dataclass(frozen=True)
+class WorkingSetAnswer:
+    """Weights of all features with their proof.
+
+    ``gap`` is relative to one plus the objective; ``scores`` are those of all
+    features at the answer; ``sizes`` those of the working sets.
+    """
+
+    w: np.ndarray
+    margins: np.ndarray
+    scores: np.ndarray
+    value: float
+    gap: float
+    sizes: tuple[int, ...]
+
+
+def solve_by_working_set(
+    columns: Columns,
+    objective: Objective,
+    restricted: Restricted,
+    start: np.ndarray | None = None,
+    tol: float = 1e-10,
+    until: float = np.inf,
+) -> WorkingSetAnswer:
+    """Solve over all features of `columns`.
+
+    Parameters
+    ----------
+    columns : Columns
+    objective : Penalised or Constrained
+    restricted : callable
+        Solves the problem on a few columns.
+    start : array (J,), optional
+        Weights to start from.
+    tol : float
+        Relative duality gap at which to stop. If no feature is violated before,
+        the restricted solver has reached its own accuracy, and that is the end.
+    until : float
+        When to stop in any case, by ``time.perf_counter``; a round that has begun
+        is finished.
+    """
+    w = np.zeros(columns.n_features) if start is None else np.array(start, dtype=np.float64)
+    index = np.flatnonzero(w)
+    Z = columns.take(index)
+    sizes: list[int] = []
+    while True:
+        margins = Z @ w[index]
+        scores = columns.scores(pull(margins))
+        value = objective.value(margins, w[index])
+        gap = relative(objective.gap(margins, w[index], np.max(scores, initial=0.0)), value)
+        entering = _entering(scores, w, index, objective)
+        ended = sizes and (not len(entering) or time.perf_counter() > until)
+        if gap <= tol or ended or len(sizes) == _MOST_ROUNDS:
+            return WorkingSetAnswer(w, margins, scores, value, gap, tuple(sizes))
+        index = np.union1d(np.flatnonzero(w), entering)
+        sizes.append(len(index))
+        Z = columns.take(index)
+        found = restricted(Z, objective, w[index], _RESTRICTED_SHARE * tol)
+        w = np.zeros(columns.n_features)
+        w[index] = found
+
+
+def _entering(
+    scores: np.ndarray, w: np.ndarray, index: np.ndarray, objective: Objective
+) -> np.ndarray:
+    """The violated features of highest score, as many as have weight but two hundred at least."""
+    outside = scores.copy()
+    outside[index] = -np.inf
+    level = objective.level(scores[index])
+    most = min(max(_FIRST_COLUMNS, np.count_nonzero(w)), len(scores))
+    highest = np.argpartition(-outside, most - 1)[:most]
+    return highest[outside[highest] > level]

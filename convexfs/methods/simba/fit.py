@@ -1,0 +1,172 @@
+"""Simba: iterative search of weights with a large nearest-neighbour margin."""
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from convexfs.compiling import compiled
+from convexfs.data import constant_columns
+from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.methods.base.step import NATIVE
+from convexfs.records import Certificate, Solution
+
+UTILITIES = ("linear", "sigmoid")
+#: More starts or visits than this are a slip of the pen.
+MOST_ROUNDS = 1_000_000
+
+
+@dataclass(frozen=True)
+class SimbaResult:
+    """Weights of the best start, and what every start reached."""
+
+    weights: np.ndarray
+    evaluations: np.ndarray
+    solution: Solution
+    certificate: Certificate
+
+
+def simba(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    utility: str = "linear",
+    n_starts: int = 5,
+    n_epochs: int = 1,
+    seed: Any = None,
+    watch: Callable[[str], Any] | None = None,
+) -> SimbaResult:
+    r"""Feature weights of Simba (Gilad-Bachrach, Navot and Tishby 2004).
+
+    Stochastic ascent on :math:`\sum_n u(\theta_n)`, the utility of the margins
+
+    .. math::
+        \theta_n = \tfrac12 (\|x_n - NM\|_w - \|x_n - NH\|_w),\qquad
+        \|z\|_w = \sqrt{\textstyle\sum_i w_i^2 z_i^2},
+
+    neighbours taken in the weighted space, from w = 1:
+
+    .. math::
+        w_i \leftarrow w_i + \tfrac12 u'(\theta_n) \Big(\frac{(x_n - NM)_i^2}{\|x_n - NM\|_w}
+        - \frac{(x_n - NH)_i^2}{\|x_n - NH\|_w}\Big) w_i.
+
+    The problem is not convex and its step has a scale: a start is one random order
+    of the samples, and the best of `n_starts` is returned, nothing being proven.
+
+    Parameters
+    ----------
+    X : array (N, J)
+    codes : int array (N,)
+        Classes, 0 to K - 1.
+    utility : {"linear", "sigmoid"}
+        :math:`u(\theta) = \theta`, or :math:`1 / (1 + e^{-\theta})`.
+    n_starts, n_epochs : int
+        Random orders tried, and visits to every sample in each.
+    seed
+        As :func:`numpy.random.default_rng` takes it.
+    watch : callable, optional
+        Told of every start in a line of text.
+
+    Returns
+    -------
+    SimbaResult
+        ``weights`` are :math:`w^2 / \max w^2`; those of constant features are 0. A step
+        may end at w = 0 in every feature, which no later step leaves: such a start is
+        taken only if all end so, and with a warning.
+    """
+    check_choice("utility", utility, UTILITIES)
+    check_number("n_starts", n_starts, 1, MOST_ROUNDS, whole=True)
+    check_number("n_epochs", n_epochs, 1, MOST_ROUNDS, whole=True)
+    if np.bincount(codes).max() < 2:
+        raise InputError("no class has two samples, so none has a hit: check the target column")
+    began, rng = time.perf_counter(), np.random.default_rng(seed)
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    sigmoid = utility == "sigmoid"
+    # No margin sees a constant feature, so nothing would move its weight from 1.
+    start = (~constant_columns(X)).astype(np.float64)
+    found = []
+    for _ in range(n_starts):
+        order = np.concatenate([rng.permutation(len(X)) for _ in range(n_epochs)])
+        weights = _squared_shares(_ascend(X, codes, order, sigmoid, start))
+        found.append((_evaluate(X, codes, weights, sigmoid), weights))
+        if watch is not None:
+            watch(f"start {len(found)} of {n_starts}: margin {found[-1][0]:.6g}")
+    evaluations = np.array([value for value, _ in found])
+    # Without any weight all margins are 0, which is no answer while another start has one.
+    best = max(range(n_starts), key=lambda at: (found[at][1].any(), evaluations[at]))
+    if not found[best][1].any():
+        warnings.warn(
+            "every start ends with all weights 0: hits are as far as misses in every feature; "
+            "check the labels, scale the features, or use more starts",
+            ConvexfsWarning,
+            stacklevel=2,
+        )
+    solution = Solution(
+        status="local",
+        solver=NATIVE,
+        primal={"w": np.sqrt(found[best][1])},
+        objective=float(evaluations[best]),
+        solve_seconds=time.perf_counter() - began,
+        iterations=n_starts * n_epochs,
+    )
+    certificate = Certificate.of(solution, tol=0.0, basis="local search")
+    return SimbaResult(found[best][1], evaluations, solution, certificate)
+
+
+def _squared_shares(w: np.ndarray) -> np.ndarray:
+    """``w^2 / max w^2``, or 0 where all weights are; no square vanishes before it is divided."""
+    largest = np.abs(w).max(initial=0.0)
+    return (w / largest) ** 2 if largest > 0 else np.zeros_like(w)
+
+
+@compiled()
+def _nearest(X, codes, squared, n):
+    """Nearest hit and miss of sample n under the squared weights, and their distances."""
+    hit = miss = -1
+    to_hit = to_miss = np.inf
+    for i in range(len(X)):
+        if i == n:
+            continue
+        total = 0.0
+        for j in range(X.shape[1]):
+            step = X[n, j] - X[i, j]
+            total += squared[j] * step * step
+        if codes[i] == codes[n]:
+            if total < to_hit:
+                hit, to_hit = i, total
+        elif total < to_miss:
+            miss, to_miss = i, total
+    return hit, miss, np.sqrt(to_hit), np.sqrt(to_miss)
+
+
+@compiled()
+def _ascend(X, codes, order, sigmoid, start):
+    w = start.copy()
+    for n in order:
+        hit, miss, to_hit, to_miss = _nearest(X, codes, w * w, n)
+        # Without a hit there is no margin; at distance 0 the norm has no gradient.
+        if hit < 0 or miss < 0 or to_hit == 0.0 or to_miss == 0.0:
+            continue
+        pull = 0.5
+        if sigmoid:
+            u = 1.0 / (1.0 + np.exp(-0.5 * (to_miss - to_hit)))
+            pull *= u * (1.0 - u)
+        for j in range(X.shape[1]):
+            far, near = X[n, j] - X[miss, j], X[n, j] - X[hit, j]
+            w[j] += pull * (far * far / to_miss - near * near / to_hit) * w[j]
+    return w
+
+
+@compiled()
+def _evaluate(X, codes, squared, sigmoid):
+    total = 0.0
+    for n in range(len(X)):
+        hit, miss, to_hit, to_miss = _nearest(X, codes, squared, n)
+        if hit < 0 or miss < 0:
+            continue
+        margin = 0.5 * (to_miss - to_hit)
+        total += 1.0 / (1.0 + np.exp(-margin)) if sigmoid else margin
+    return total

@@ -1,1 +1,0 @@
-"""Specialised solvers: a formulation's inputs in, the same Solution out, without cvxpy."""

@@ -1,0 +1,434 @@
+"""The command as a user meets it: exit codes, tables, files, and every kind of bad input."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import convexfs
+from convexfs.cli import main
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*words):
+        try:
+            code = main([str(word) for word in words])
+        except SystemExit as stop:
+            code = stop.code
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def test_version(run):
+    code, out, _ = run("--version")
+    assert code == 0
+    assert out == f"convexfs {convexfs.__version__}\n"
+
+
+def test_list_names_everything(run):
+    code, out, _ = run("list")
+    assert code == 0
+    for word in ("relief", "convexfs.Relief", "spiral", "wdbc", "norm2(w) <= 1"):
+        assert word in out
+
+
+def test_show_states_the_problem_and_its_solvers(run):
+    code, out, _ = run("show", "relief", "--on", "wdbc")
+    assert code == 0
+    for word in ("maximize", "norm", "w (30,)", "needs        SOC", "CLARABEL"):
+        assert word in out
+
+
+def test_solvers_shows_licences_and_faults(run):
+    code, out, _ = run("solvers")
+    assert code == 0
+    for word in ("ECOS", "GPL-3.0", "MOSEK", "untested"):
+        assert word in out
+
+
+def test_select_prints_a_table_with_a_certificate(run):
+    code, out, err = run("select", "wdbc", "--top", 5, "--set", "n_neighbors=10")
+    assert (code, err) == (0, "")
+    assert "5 of 30 features" in out
+    assert "certificate ok" in out
+    assert "worst radius" in out
+    assert "and 10 more" in out
+
+
+def test_select_as_json_has_every_weight(run):
+    code, out, _ = run("select", "iris", "--json", "--solver", "SCS", "--seed", 4)
+    record = json.loads(out)
+    assert code == 0
+    assert len(record["weights"]) == 4
+    assert record["solver"] == "SCS"
+    assert record["certificate"]["ok"] is True
+    assert record["parameters"]["random_state"] == 4
+    assert record["scale"] == "zscore"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".npz"])
+def test_the_reduced_data_can_be_loaded_again(run, tmp_path, suffix):
+    out = tmp_path / f"few{suffix}"
+    assert run("select", "wine", "--top", 3, "--out", out)[0] == 0
+    few, wine = convexfs.load(out), convexfs.load("wine")
+    assert few.n_features == 3
+    columns = [wine.feature_names.index(name) for name in few.feature_names]
+    np.testing.assert_array_equal(few.X, wine.X[:, columns])
+    np.testing.assert_array_equal(few.labels, wine.labels)
+
+
+@pytest.mark.parametrize("source", ["wine", "twonorm:noise=60"])
+def test_plots_are_pictures(run, tmp_path, source):
+    picture = tmp_path / "weights.png"
+    assert run("select", source, "--plot", picture)[0] == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_scaling_changes_the_weights(run):
+    weights = [
+        json.loads(run("select", "wine", "--json", "--scale", scale)[1])["weights"]
+        for scale in ("none", "zscore", "minmax")
+    ]
+    assert weights[0] != weights[1] != weights[2]
+
+
+def test_a_data_folder_serves_data_names(run, tmp_path, monkeypatch):
+    monkeypatch.delenv("CONVEXFS_DATA", raising=False)
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "mine.npz", X=rng.standard_normal((20, 3)), y=np.arange(20) % 2)
+    code, out, _ = run("select", "data:mine", "--data", tmp_path)
+    assert code == 0
+    assert "of 3 features" in out
+    assert "CONVEXFS_DATA" not in os.environ
+
+
+CSV = "a,b,kind\n1,2,x\n2,3,y\n3,5,x\n4,1,y\n5,2,x\n6,3,y\n"
+BAD_FILES = {
+    "nan.csv": (CSV.replace("3,5,x", ",5,x"), "contains NaN at data row 3, column 'a'"),
+    "inf.csv": (CSV.replace("3,5,x", "inf,5,x"), "contains infinity at data row 3, column 'a'"),
+    "text.csv": (CSV.replace("3,5,x", "3,red,x"), "text in column 'b', such as 'red'"),
+    "oneclass.csv": (CSV.replace("y\n", "x\n"), "only one class, 'x'"),
+    "twice.csv": (CSV.replace("a,b", "a,a"), "duplicate column name 'a'"),
+    "empty.csv": ("", "is an empty file"),
+    "headeronly.csv": ("a,b,kind\n", "has no rows"),
+    "unknown.xyz": (CSV, "has no known format"),
+    "broken.parquet": (CSV, "cannot be read as .parquet"),
+    "broken.npz": (CSV, "cannot be read as .npz"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_files_get_one_line_and_exit_code_2(run, tmp_path, name):
+    content, message = BAD_FILES[name]
+    (tmp_path / name).write_text(content)
+    code, out, err = run("select", tmp_path / name, "--target", "kind")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("convexfs: error: ")
+    assert err.count("\n") == 1
+
+
+@pytest.fixture
+def good(tmp_path):
+    path = tmp_path / "good.csv"
+    path.write_text(CSV)
+    return path
+
+
+BAD_LINES = [
+    (["select", "GOOD"], "say which column holds the classes"),
+    (["select", "GOOD", "--target", "kin"], "no column 'kin'; did you mean kind?"),
+    (["select", "GOOD", "--target", "kind", "--set", "n_neighbors=6"], "use at most 5"),
+    (["select", "missing.csv"], "there is no file missing.csv"),
+    (["select", "spirale"], "did you mean spiral?"),
+    (["select", "spiral:nose=3"], "unknown parameter 'nose'"),
+    (["select", "spiral:noise=-3"], "noise"),
+    (["select", "data:colon"], "needs the data folder"),
+    (["select", "iris", "--method", "releif"], "unknown method 'releif': did you mean relief?"),
+    (["select", "iris", "--solver", "CLARABLE"], "unknown solver 'CLARABLE': did you mean"),
+    (["select", "iris", "--solver", "MOSEK"], "MOSEK is not installed: pip install mosek"),
+    (["select", "iris", "--solver", "HIGHS"], "HIGHS cannot take SOC"),
+    (["select", "iris", "--set", "n_neighbours=3"], "did you mean n_neighbors?"),
+    (["select", "iris", "--set", "n_neighbors"], "--set takes name=value"),
+    (["select", "iris", "--set", "n_neighbors=ten"], "must be a whole number"),
+    (["select", "iris", "--set", "n_neighbors=" + 400 * "9"], "n_neighbors must be a whole number"),
+    (["select", "iris", "--set", "n_neighbors=" + 5000 * "9"], "n_neighbors must be a whole"),
+    (["select", "iris", "--set", "n_neighbors=" + 5000 * "["], "n_neighbors must be a whole"),
+    (["select", "iris", "--seed", 400 * "9"], "--seed must be a whole number"),
+    (["select", "data:" + 300 * "a", "--data", "."], "has no 'aaa"),
+    (["select", "data:../x", "--data", "."], "leaves the data folder"),
+    (["select", 300 * "a"], "no data set is called"),
+    (["select", 300 * "a" + ".csv"], "there is no file aaa"),
+    (["select", "iris", "--out", 300 * "a" + ".csv"], "cannot be used (File name too long)"),
+    (["select", "spiral:n=1e300"], "would need over 1000 TB"),
+    (["select", "spiral:n=1e9", "--read-limit", "4GB"], "the 4 GB that reading may take"),
+    (["select", "spiral", "--read-limit", "x"], "a read limit is a size such as 4GB"),
+    (["show", 300 * "a"], "unknown formulation"),
+    (["show", 300 * "a" + ".py"], "there is no problem file"),
+    (["solve", 300 * "a"], "no file problems/aaa"),
+    (["select", "iris", "--top", "9"], "at most 4, not 9"),
+    (["select", "iris", "--out", "x.xls"], "has no known format"),
+    (["select", "iris", "--out", "nowhere/x.csv"], "there is no folder nowhere"),
+    (["select", "iris", "--plot", "x.bmp"], "has no known format"),
+    (["select", "iris", "--scale", "log"], "invalid choice: 'log'"),
+    (["show", "releif"], "unknown formulation 'releif': did you mean relief?"),
+    (["selekt"], "invalid choice: 'selekt'"),
+    ([], "the following arguments are required: COMMAND"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD_LINES, ids=lambda v: " ".join(v)[:40])
+def test_bad_lines_get_one_line_and_exit_code_2(run, good, monkeypatch, words, message):
+    monkeypatch.delenv("CONVEXFS_DATA", raising=False)
+    code, out, err = run(*[good if word == "GOOD" else word for word in words])
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("convexfs: error: ")
+    assert err.count("\n") == 1
+
+
+def test_the_data_are_not_overwritten(run, good):
+    code, _, err = run("select", good, "--target", "kind", "--out", good)
+    assert code == 2
+    assert "would overwrite the data" in err
+    assert good.read_text() == CSV
+
+
+def test_an_unreadable_file_is_named(run, good, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError
+
+    monkeypatch.setattr(pd, "read_csv", refuse)
+    code, _, err = run("select", good, "--target", "kind")
+    assert code == 2
+    assert "may not be read" in err
+
+
+@pytest.mark.filterwarnings("always")
+def test_warnings_are_one_line_each(run, tmp_path):
+    path = tmp_path / "constant.csv"
+    path.write_text("a,c,kind\n1,7,x\n2,7,y\n3,7,x\n4,7,y\n5,7,z\n")
+    code, _, err = run("select", path, "--target", "kind")
+    assert code == 0
+    lines = err.splitlines()
+    assert "convexfs: warning: class 'z' of one sample only" in lines[0]
+    assert "convexfs: warning: constant column 'c'" in lines[1]
+    assert len(lines) == len([line for line in lines if line.startswith("convexfs: warning")])
+
+
+def test_a_refused_certificate_is_exit_code_1(run, monkeypatch):
+    from convexfs.methods.base import step
+
+    monkeypatch.setattr(step.certify_by_formula, "__defaults__", (-1.0,))
+    code, out, err = run("select", "iris")
+    assert code == 1
+    assert "of 4 features" in out
+    assert "the certificate is refused" in err
+
+
+def test_a_picture_that_cannot_be_written_is_one_line(run, tmp_path, monkeypatch):
+    from matplotlib.figure import Figure
+
+    def refuse(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Figure, "savefig", refuse)
+    code, _, err = run("select", "iris", "--plot", tmp_path / "x.png")
+    assert code == 2
+    assert "cannot be written (No space left on device)" in err
+
+
+def test_ctrl_c_is_exit_code_130(run, monkeypatch):
+    from convexfs.cli import select as select_cli
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(select_cli, "load", interrupt)
+    code, _, err = run("select", "iris")
+    assert code == 130
+    assert err == "convexfs: stopped\n"
+
+
+#: A program that is interrupted when it imports a certain module.
+INTERRUPTED = """
+import os, signal, sys
+
+module = sys.argv.pop(1)
+
+class Interrupter:
+    def find_spec(self, name, *_):
+        if name == module:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupter())
+from convexfs.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("convexfs.cli", ["list"]),
+        ("numpy", ["select", "iris"]),
+        ("convexfs.cli.selection", ["select", "iris"]),
+        ("rich.console", ["list"]),
+        ("convexfs.cli.terminal", ["no-such-command"]),
+    ],
+)
+def test_ctrl_c_while_the_command_is_loaded_is_quiet_too(module, words):
+    line = [sys.executable, "-c", INTERRUPTED, module, *words]
+    ran = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (130, "convexfs: stopped\n")
+
+
+def test_a_command_that_ignores_ctrl_c_goes_on_ignoring_it():
+    ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + INTERRUPTED
+    line = [sys.executable, "-c", ignoring, "convexfs.cli", "no-such-command"]
+    ran = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "invalid choice: 'no-such-command'" in ran.stderr
+
+
+def test_the_installed_command_starts_where_ctrl_c_is_awaited():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    assert project["project"]["scripts"] == {"convexfs": "convexfs.__main__:main"}
+
+
+@pytest.mark.parametrize("words", ["solvers", "list", "select iris", "select iris --json", "-h"])
+def test_a_closed_pipe_is_no_failure(words):
+    command = f"{sys.executable} -m convexfs {words} | true; exit ${{PIPESTATUS[0]}}"
+    # As with most users, output is written when there is much of it, or at the end.
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    ran = subprocess.run(
+        ["bash", "-c", command], env=buffered, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def lines_of(words, shell="", **variables):
+    """Exit code, output and complaints of a line in a shell of its own."""
+    line = f"{shell} {sys.executable} -m convexfs {words}"
+    ran = subprocess.run(
+        ["bash", "-c", line],
+        env=os.environ | variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+@pytest.mark.parametrize("words", ["--version", "--help", "list", "select iris", "show relief"])
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [
+        (">/dev/full", "standard output cannot be written (No space left on device)"),
+        (">&-", "standard output is closed; send it somewhere, such as >/dev/null"),
+    ],
+)
+def test_output_that_cannot_be_written(words, end, message):
+    code, out, err = lines_of(f"{words} {end}")
+    assert (code, out, err) == (2, "", f"convexfs: error: {message}\n")
+
+
+def test_complaints_that_cannot_be_written():
+    assert lines_of("select nothing.csv 2>/dev/full")[0] == 2
+    assert lines_of("select nothing.csv 2>&-")[:2] == (2, "")
+
+
+ASCII = {"PYTHONIOENCODING": "ascii", "LANG": "C", "LC_ALL": "C", "HOME": "/nowhere"}
+PLAIN_LINES = ["--help", "list", "solvers", "select iris", "show relief", "show relief --mathml"]
+
+
+@pytest.mark.parametrize("words", PLAIN_LINES)
+def test_everything_can_be_said_in_ascii(words):
+    code, out, err = lines_of(words, **ASCII)
+    assert (code, err) == (0, "")
+    assert out.isascii()
+    assert "\\u" not in out
+    assert "?" not in out
+
+
+def test_few_open_files_are_enough_or_named():
+    code, out, err = lines_of("select iris", shell="ulimit -n 32;")
+    assert (code, err) == (0, "")
+    assert "certificate ok" in out
+    code, out, err = lines_of("select iris", shell="ulimit -S -n 12;")
+    assert (code, err) == (0, "")
+    code, out, err = lines_of("select iris", shell="ulimit -n 12;")
+    assert (code, out) == (2, "")
+    assert err == (
+        "convexfs: error: only 12 files may be open at a time; allow at least 32, as by "
+        "ulimit -n 256\n"
+    )
+
+
+def test_escape_sequences_reach_no_terminal(run, tmp_path):
+    path = tmp_path / "bad\x1b]0;owned\x07\nname.csv"
+    path.write_text(CSV.replace("a,b", '"\x1b[31mred\u202e",b').replace("x\n", "\x1b[2J\n"))
+    for words in (["--target", "kind"], [], ["--target", "kind", "--method", "pca"]):
+        code, out, err = run("select", path, *words)
+        assert code == (0 if words else 2)
+        assert not {"\x1b", "\x07", "\u202e", "\r"} & set(out + err)
+        assert err.count("\n") == (not words)
+    assert "␛[31mre" in run("select", path, "--target", "kind")[1]
+    code, _, err = run("select", tmp_path / "no\nsuch\x1b.csv")
+    assert (code, err.count("\n"), "no␊such␛.csv" in err) == (2, 1, True)
+
+
+def test_json_has_no_words_for_what_is_no_number(run, monkeypatch):
+    from dataclasses import replace
+
+    from convexfs.cli import select as select_cli
+
+    def prepared(*words):
+        fit = whole(*words)
+
+        def with_nan(data):
+            outcome = fit(data)
+            return replace(outcome, weights=np.array([np.nan, np.inf, 1.0, 0.5]))
+
+        return with_nan
+
+    whole = select_cli.prepared
+    monkeypatch.setattr(select_cli, "prepared", prepared)
+    code, out, _ = run("select", "iris", "--json")
+    assert list(json.loads(out, parse_constant=pytest.fail)["weights"].values()) == [
+        None,
+        None,
+        1.0,
+        0.5,
+    ]
+    assert run("select", "iris")[0] == code == 0
+
+
+LIGHT_LINES = {
+    "--version": {"numpy", "scipy", "pandas", "sklearn", "numba", "cvxpy", "matplotlib", "rich"},
+    "--help": {"numpy", "scipy", "pandas", "sklearn", "numba", "cvxpy", "matplotlib", "rich"},
+    "list": {"numpy", "scipy", "pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
+    "show relief": {"pandas", "sklearn", "matplotlib", "pyarrow"},
+    "select wdbc": {"cvxpy", "matplotlib", "plotly", "sqlite3", "IPython"},
+}
+
+
+@pytest.mark.parametrize("words", LIGHT_LINES)
+def test_commands_import_only_what_they_need(words):
+    program = (
+        "import sys; from convexfs.cli import main; main(sys.argv[1:]);"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    line = [sys.executable, "-c", program, *words.split()]
+    ran = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert not LIGHT_LINES[words] & set(ran.stderr.split())

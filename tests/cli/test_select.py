@@ -1,0 +1,176 @@
+"""``convexfs select`` with every method, comparator and projection there is."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import convexfs
+from convexfs.baselines import PROJECTIONS, SELECTORS
+from convexfs.cli import main
+from convexfs.cli.selection import EXPLAINED
+from convexfs.methods import ESTIMATORS
+
+#: LLFS by cheap settings; everything else as it comes.
+SETTINGS = {"llfs": ["--set", "betas=3"], "logo-cv": ["--set", "cv=2"]}
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*words):
+        code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Forty samples of three features, the first of which tells the classes apart."""
+    frame = pd.DataFrame(
+        np.random.default_rng(0).standard_normal((40, 3)), columns=["tells", "noise1", "noise2"]
+    )
+    frame["kind"] = ["no", "yes"] * 20
+    frame.loc[frame["kind"] == "yes", "tells"] += 3
+    path = tmp_path_factory.mktemp("data") / "small.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_every_projection_says_what_its_components_explain():
+    assert set(EXPLAINED) == set(PROJECTIONS) | {"lfe"}
+    assert not set(EXPLAINED) & (set(ESTIMATORS) | set(SELECTORS))
+
+
+@pytest.mark.parametrize("method", [*ESTIMATORS, *sorted(set(SELECTORS) - {"mitra"})])
+def test_every_selector_prefers_what_tells_and_can_print_plot_and_write(
+    run, table, tmp_path, method
+):
+    out, picture = tmp_path / "few.csv", tmp_path / "few.png"
+    words = ["select", table, "--target", "kind", "--method", method, "--out", out]
+    top = [] if method == "logo-cv" else ["--top", 1]
+    code, printed, _ = run(*words, "--plot", picture, *top, *SETTINGS.get(method, []))
+    assert code == 0
+    assert "certificate" in printed
+    assert ("no certificate (comparator)" in printed) == (method in SELECTORS)
+    assert convexfs.load(out, "kind").feature_names[:1] == ("tells",)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("method", EXPLAINED)
+def test_every_projection_prints_plots_and_writes_its_components(run, table, tmp_path, method):
+    out, picture = tmp_path / "few.csv", tmp_path / "few.png"
+    words = ["select", table, "--target", "kind", "--method", method, "--top", 1]
+    code, printed, _ = run(*words, "--out", out, "--plot", picture)
+    assert code == 0
+    assert "1 components of 3 features" in printed
+    assert EXPLAINED[method][1] in printed
+    assert "a projection selects none" in printed
+    projected = convexfs.load(out, "kind")
+    assert projected.feature_names == ("component_1",)
+    assert projected.n_samples == 40
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_has_components_or_scores_and_no_invented_certificate(run, table):
+    words = ["select", table, "--target", "kind", "--json", "--method"]
+    scored = json.loads(run(*words, "ks")[1])
+    assert scored["certificate"] is None
+    assert scored["solver"] is None
+    assert scored["weights_are"] == "score"
+    assert "tells" in scored["selected"]
+    projected = json.loads(run(*words, "lfe")[1])
+    assert projected["selected"] is None
+    assert projected["certificate"]["ok"] is True
+    assert projected["components_are"] == "eigenvalue of Sigma"
+    assert projected["weights"]["tells"] == max(projected["weights"].values())
+    assert json.loads(run(*words, "pca")[1])["certificate"] is None
+
+
+def test_weights_of_a_projection_are_the_diagonal_of_its_metric(run):
+    data = convexfs.load("wine")
+    record = json.loads(run("select", "wine", "--method", "lfe", "--top", 2, "--json")[1])
+    scaled = data.scaled()
+    model = convexfs.LFE(n_components=2).fit(scaled.X, scaled.y)
+    expected = dict(zip(data.feature_names, model.metric_.diagonal().tolist(), strict=True))
+    assert record["weights"] == pytest.approx(expected)
+    assert record["components"] == pytest.approx(model.eigenvalues_[:2].tolist())
+
+
+def test_settings_and_the_seed_reach_a_comparator(run):
+    words = ["select", "iris", "--json", "--method"]
+    record = json.loads(run(*words, "relieff", "--set", "n_neighbors=3")[1])
+    data = convexfs.load("iris").scaled()
+    expected = convexfs.baselines.selector("relieff")(data.X, data.y, n_neighbors=3)
+    np.testing.assert_allclose(list(record["weights"].values()), expected)
+    one, other = (run(*words, "random-forest", "--seed", seed)[1] for seed in (1, 2))
+    assert json.loads(one)["weights"] != json.loads(other)["weights"]
+
+
+def test_projected_data_use_the_training_rows_scale_for_all(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
+    source, out = tmp_path / "split.npz", tmp_path / "out.npz"
+    np.savez(source, X=X, y=y, split=np.repeat([0, 1], 15))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert run("select", source, "--method", "pca", "--out", out)[0] == 0
+    projected = convexfs.load(out)
+    assert projected.n_samples == 30
+    np.testing.assert_allclose(projected.X[:15].mean(axis=0), 0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_projection_without_components_writes_nothing(run, tmp_path):
+    source, out = tmp_path / "line.csv", tmp_path / "out.csv"
+    source.write_text("a,kind\n" + "".join(f"{n},{n % 2}\n" for n in range(6)))
+    code, _, err = run("select", source, "--target", "kind", "--method", "lfe", "--out", out)
+    assert code == 2
+    assert "warning: no direction has a positive margin, so the metric is 0" in err
+    assert "lfe found no component, so there is nothing to write" in err
+    assert not out.exists()
+
+
+def test_columns_named_between_commas_are_left_out(run, table, tmp_path):
+    frame = pd.read_csv(table)
+    frame.insert(0, "patient, id", [f"p{n}" for n in range(40)])
+    frame.to_csv(tmp_path / "ids.csv", index=False)
+    words = ["select", tmp_path / "ids.csv", "--target", "kind", "--json"]
+    record = json.loads(run(*words, "--drop", '"patient, id", noise1')[1])
+    assert list(record["weights"]) == ["tells", "noise2"]
+    code, _, err = run(*words)
+    assert code == 2
+    assert "--drop 'patient, id'" in err
+
+
+BAD_LINES = [
+    (["ks", "--solver", "SCS"], "ks is computed without a solver: leave --solver SCS out"),
+    (["pca", "--solver", "SCS"], "pca is computed without a solver: leave --solver SCS out"),
+    (["simba", "--solver", "SCS"], "not convex, which no solver can do for it: leave the solver"),
+    (["relief", "--top", "0"], "--top, of 4 features, must be a number of at least 1"),
+    (
+        ["relief", "--seed", "-1"],
+        "--seed must be a whole number of at least 0 and at most 4294967295",
+    ),
+    (["relief", "--drop", "sepal"], "iris has no column 'sepal' to drop; its last columns"),
+    (["ks", "--top", "9"], "--top, of 4 features, must be a number of at least 1 and at most 4"),
+    (["pca", "--top", "9"], "--top, of 4 features, must be a number of at least 1 and at most 4"),
+    (["pca", "--set", "n_components=many"], "pca: "),
+    (["relieff", "--set", "neighbors=2"], "did you mean n_neighbors?"),
+    (["relieff", "--set", "n_neighbors=0"], "must be a whole number"),
+    (["lfe", "--set", "n_components=some"], "n_components must be a number, None or 'cv'"),
+    (["mrrm"], "unknown method 'mrrm': did you mean mrmr?"),
+    (["lmnn", "--solver", "HIGHS"], "HIGHS cannot take SDP"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD_LINES, ids=lambda v: " ".join(v)[:40])
+def test_bad_lines_get_one_line_and_exit_code_2(run, words, message):
+    code, out, err = run("select", "iris", "--method", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("convexfs: error: ")
+    assert err.count("\n") == 1

@@ -15,7 +15,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _HOMES = {
     "Certificate": "convexfs.records",
     "Dataset": "convexfs.data",
-    "FORMULATIONS": "convexfs.methods.base.formulation",
+    "FORMULATIONS": "convexfs.methods",
     "LLFS": "convexfs.methods.llfs.estimator",
     "IRelief": "convexfs.methods.irelief.estimator",
     "LFE": "convexfs.methods.lfe.estimator",
@@ -54,7 +54,7 @@ __all__ = [
 if TYPE_CHECKING:
     from convexfs.data import Dataset, load
     from convexfs.inspection import show, to_latex
-    from convexfs.methods.base.formulation import FORMULATIONS
+    from convexfs.methods import FORMULATIONS
     from convexfs.methods.irelief.estimator import IRelief
     from convexfs.methods.lfe.estimator import LFE
     from convexfs.methods.llfs.estimator import LLFS

@@ -18,8 +18,8 @@ from sklearn.decomposition import PCA
 
 from convexfs import LFE, Relief, load, solve
 from convexfs.methods.lfe.estimator import choose_components, knn_mistakes
-from convexfs.methods.lfe.fit import lfe_problem
 from convexfs.methods.lfe.native import lfe as closed_form
+from convexfs.methods.lfe.numbers import lfe as lfe_problem
 from convexfs.methods.lfe.problem import lfe
 
 RUNS = 20

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from convexfs import Lmba, load, solve
-from convexfs.methods.lmba.fit import lmba_problem
 from convexfs.methods.lmba.native import lmba_simplex as native
-from convexfs.methods.lmba.native import simplex_gap
+from convexfs.methods.lmba.native import lmba_simplex_gap
+from convexfs.methods.lmba.numbers import lmba_simplex as lmba_problem
 from convexfs.methods.lmba.problem import lmba_simplex
 
 SEEDS = 20
@@ -50,7 +50,7 @@ def large(table: Table, spec: str) -> None:
     solution = native(**values, **hyper)
     seconds = time.perf_counter() - start
     assert solution.objective is not None
-    gap = simplex_gap(values, hyper, solution.primal) / solution.objective
+    gap = lmba_simplex_gap(values, hyper, solution.primal) / solution.objective
     table.add_row(f"{spec}: relative gap", f"{abs(gap):.0e}", "1e-4")
     table.add_row(f"{spec}: seconds", f"{seconds:.0f}", "minutes")
 

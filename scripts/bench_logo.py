@@ -56,7 +56,7 @@ def spiral(noise: int, dtype: Any = np.float32) -> tuple[np.ndarray, np.ndarray]
 
 
 def first_margins(noise: int) -> np.ndarray:
-    from convexfs.methods.logo.fit import margin_matrix
+    from convexfs.methods.logo.numbers import margin_matrix
 
     X, y = spiral(noise, np.float64)
     return margin_matrix(X, y, 2.0)
@@ -96,7 +96,7 @@ def warm_up() -> None:
 def step() -> list[Row]:
     """Eq. 7 at first-iteration margins: native against cvxpy's solvers."""
     from convexfs import FORMULATIONS, solve
-    from convexfs.methods.logo.native import logo_penalised, penalised_gap
+    from convexfs.methods.logo.native import logo_penalised, logo_penalised_gap
 
     row = FORMULATIONS["logo-penalised"]
     rows: list[Row] = []
@@ -109,11 +109,11 @@ def step() -> list[Row]:
         rows.append((f"460 x 500: objective against {solver}, relative", f"{apart:.0e}", "1e-4"))
     Z = first_margins(5000)
     native, answer = cpu_seconds(lambda: logo_penalised(Z, 1.0, tol=1e-8), repeats=5)
-    gap = penalised_gap({"Z": Z}, {"lam": 1.0}, answer.primal) / (1 + answer.objective)
+    gap = logo_penalised_gap({"Z": Z}, {"lam": 1.0}, answer.primal) / (1 + answer.objective)
     rows.append(("460 x 5000: native relative gap", f"{gap:.0e}", "1e-8"))
     theirs, other = cpu_seconds(lambda: solve(row.build(Z, 1.0), "CLARABEL"))
     primal = {"w": np.maximum(other.primal["w"], 0)}
-    gap = penalised_gap({"Z": Z}, {"lam": 1.0}, primal) / (1 + other.objective)
+    gap = logo_penalised_gap({"Z": Z}, {"lam": 1.0}, primal) / (1 + other.objective)
     rows.append(("460 x 5000: native CPU seconds", f"{native:.2f}", ""))
     rows.append(("460 x 5000: CLARABEL CPU seconds (gap reached)", f"{theirs:.1f} ({gap:.0e})", ""))
     rows.append(("460 x 5000: times faster than CLARABEL", f"{theirs / native:.0f}", "50"))

@@ -12,7 +12,7 @@ import pytest
 
 from convexfs import LLFS, load, solve
 from convexfs.batch.problem_file import load_problem_file
-from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.methods import FORMULATIONS
 
 ROOT = Path(__file__).parents[1]
 TUTORIAL = (ROOT / "problems" / "README.md").read_text().partition("## Three changes")[2]

@@ -31,7 +31,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from convexfs.errors import ProblemFileError, RunError, did_you_mean
-from convexfs.methods.base.formulation import FORMULATIONS, Formulation
+from convexfs.methods import FORMULATIONS
+from convexfs.methods.base.formulation import Formulation
 
 FOLDER = Path("problems")
 _KINDS = {

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from convexfs.batch.tasks import Task, dataset_of
-from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.methods import FORMULATIONS
 from convexfs.methods.base.step import solve_step
 
 

@@ -28,7 +28,7 @@ from convexfs.errors import (
     SolverUnavailable,
     SolverUnsuitable,
 )
-from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.methods import FORMULATIONS
 from convexfs.methods.base.step import solve_step
 from convexfs.records import INFEASIBLE, OPTIMAL, SKIPPED, TIMEOUT, Certificate, Solution
 

@@ -110,8 +110,7 @@ def list_all(_: argparse.Namespace) -> int:
     from convexfs.baselines import PROJECTIONS, SELECTORS
     from convexfs.cli.console import Console
     from convexfs.data import BUNDLED, GENERATORS
-    from convexfs.methods import ESTIMATORS
-    from convexfs.methods.base.formulation import FORMULATIONS
+    from convexfs.methods import ESTIMATORS, FORMULATIONS
 
     console = Console()
     methods = _table("Methods", "method", "estimator")

@@ -13,7 +13,8 @@ from convexfs.batch.problem_file import FOLDER, ProblemFile, load_problem_file
 from convexfs.cli.terminal import write
 from convexfs.data import Dataset, load
 from convexfs.errors import InputError
-from convexfs.methods.base.formulation import FORMULATIONS, Formulation, formulation
+from convexfs.methods import FORMULATIONS, formulation
+from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.step import stated
 
 #: What a formulation is stated on if nothing else is said; it takes no library to make.

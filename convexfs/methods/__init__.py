@@ -1,24 +1,62 @@
-"""The scikit-learn face of the methods, by the name the command line uses."""
+"""The methods, one package each; this is the only list of them.
+
+:data:`METHODS` has those of this package and, by the entry point group ``convexfs.methods``,
+those of others; :data:`FORMULATIONS` all their convex problems. Both are gathered when first
+asked for.
+"""
 
 import importlib
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Any
 
 from convexfs.errors import InputError, did_you_mean
+from convexfs.methods.base.formulation import Formulation, Method
 
-ESTIMATORS = {
-    "relief": "convexfs.methods.relief.estimator:Relief",
-    "irelief": "convexfs.methods.irelief.estimator:IRelief",
-    "simba": "convexfs.methods.simba.estimator:Simba",
-    "lmba": "convexfs.methods.lmba.estimator:Lmba",
-    "logo": "convexfs.methods.logo.estimator:Logo",
-    "llfs": "convexfs.methods.llfs.estimator:LLFS",
-    "logo-cv": "convexfs.methods.logo.estimator_cv:LogoCV",
-}
+_OWN = ("relief", "irelief", "simba", "lmba", "logo", "llfs", "lfe", "lmnn", "mmc")
+_GROUP = "convexfs.methods"
+
+METHODS: dict[str, Method]
+FORMULATIONS: dict[str, Formulation]
 
 
-def estimator(method: str) -> type[Any]:
-    """Class of a method, with the nearest name if there is none."""
-    if method not in ESTIMATORS:
-        raise InputError(f"unknown method {method!r}: {did_you_mean(method, ESTIMATORS)}")
-    module, _, name = ESTIMATORS[method].partition(":")
-    return getattr(importlib.import_module(module), name)
+def __getattr__(name: str) -> Any:
+    if name == "METHODS":
+        return _methods()
+    if name == "FORMULATIONS":
+        return _formulations()
+    raise AttributeError(f"module 'convexfs.methods' has no attribute {name!r}")
+
+
+@cache
+def _methods() -> dict[str, Method]:
+    own = (f"{__name__}.{folder}" for folder in _OWN)
+    packages = [*own, *(point.value for point in entry_points(group=_GROUP))]
+    declared = [importlib.import_module(package).METHOD for package in packages]
+    return {method.name: method for method in declared}
+
+
+@cache
+def _formulations() -> dict[str, Formulation]:
+    return {row.name: row for method in _methods().values() for row in method.formulations}
+
+
+@cache
+def estimator_homes() -> dict[str, Method]:
+    """The method behind each name that ``convexfs select --method`` takes."""
+    return {name: method for method in _methods().values() for name in method.estimators}
+
+
+def named_formulation(name: str) -> Formulation:
+    """The formulation of this name or, if it is a method's, the one its estimator solves."""
+    convex = [method for method in _methods().values() if method.formulations]
+    known = {method.name: method.formulations[0] for method in convex} | _formulations()
+    if name not in known:
+        raise InputError(f"unknown method or formulation {name!r}: {did_you_mean(name, known)}")
+    return known[name]
+
+
+def stored_formulation(name: str) -> Formulation:
+    """The formulation that a store knows by this name, which may be one of an earlier version."""
+    former = {row.formerly: row for row in _formulations().values() if row.formerly}
+    return (former | _formulations())[name]

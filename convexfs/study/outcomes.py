@@ -36,7 +36,7 @@ import pandas as pd
 from convexfs.batch.store import Store, unpack
 from convexfs.batch.tasks import DEFAULT_ACCURACY
 from convexfs.errors import InputError
-from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.methods import FORMULATIONS
 from convexfs.records import INFEASIBLE, OPTIMAL, SKIPPED, TIMEOUT
 
 #: A DataFrame or Series inside: pandas' own hints mislead a type checker.

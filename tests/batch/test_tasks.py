@@ -11,7 +11,8 @@ from convexfs.batch.problem_file import load_problem_file
 from convexfs.batch.tasks import do, expand, failure_kind
 from convexfs.errors import ProblemFileError, RunError
 from convexfs.methods.relief import fit as relief_module
-from convexfs.methods.relief.fit import relief, relief_problem
+from convexfs.methods.relief.fit import relief
+from convexfs.methods.relief.numbers import relief as relief_problem
 from convexfs.records import Solution
 from convexfs.solving.backends import BACKENDS
 from tests.batch.test_problem_file import GOOD

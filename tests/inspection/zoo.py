@@ -10,7 +10,7 @@ from cvxpy.transforms.partial_optimize import partial_optimize
 from scipy import sparse
 
 from convexfs.data import load
-from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.methods import FORMULATIONS
 
 _RNG = np.random.default_rng(5)
 A, b, c = _RNG.standard_normal((7, 3)), _RNG.standard_normal(7), _RNG.standard_normal(3)

@@ -12,7 +12,7 @@ import pytest
 from convexfs.batch.run import solve_files
 from convexfs.batch.store import RESULTS, Store
 from convexfs.errors import InputError
-from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.methods import FORMULATIONS
 from convexfs.methods.base.selector import RELEVANT_SHARE
 from convexfs.solving.certify import SLACK as CERTIFIED_SLACK
 from convexfs.study import outcomes as module

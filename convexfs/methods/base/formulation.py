@@ -1,15 +1,26 @@
-"""The mathematics: every method's convex problem, by name.
+"""What a method declares of itself: its convex problems, and the estimators that fit it.
 
-:data:`FORMULATIONS` is the whole list. Its functions are given as dotted names
-and imported when first used, so that a native fit never loads cvxpy.
+A method is a package. Its ``__init__.py`` declares ``METHOD``; what belongs to it is found by
+name, and imported when first used, so that a native fit never loads cvxpy:
+
+- ``problem.py`` has a function for each formulation, arrays to ``cvxpy.Problem``;
+- ``numbers.py`` a function of the same name, samples to those arrays;
+- ``native.py``, if there is one, a function of the same name again, which solves the problem
+  without cvxpy, and ``<name>_violation`` and ``<name>_gap``, or one ``violation`` and ``gap``
+  for all of them;
+- ``fit.py`` ``Settings``, a dataclass with all parameters of the method, and a function of
+  the method's name, which loops over the problems;
+- ``estimator.py`` its scikit-learn classes.
 """
 
 import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import ModuleType
 from typing import Any
 
-from convexfs.errors import InputError, did_you_mean
+from convexfs.methods.base.parameters import taken_by
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,18 @@ class Formulation:
     cones, integer : frozenset of str, bool
         What the problem asks of a solver, so that an unsuitable one is refused
         before any work.
+    chosen_by : str
+        The method's parameter that makes a whole fit solve this formulation; empty for the
+        default one, and for those that no fit solves.
+    selected_above : float or None
+        Least value of a selected feature; None if it depends on the largest.
+    formerly : str
+        The name it has in stores of earlier versions.
+    same_as : str
+        Name of another method's formulation that this one shares all functions with, but for
+        ``numbers``.
+    home : str
+        Package of the method, which fills this in.
     build : callable
         ``build(**values, **hyper) -> cvxpy.Problem``.
     native : callable or None
@@ -33,7 +56,9 @@ class Formulation:
         The algorithm whose step this problem is.
     numbers : callable
         The method's numeric half, ``numbers(X, codes, **hyper) -> values, hyper``:
-        what ``build`` takes, computed from samples.
+        what ``build`` takes, computed from samples. Its defaults are the method's settings.
+    settings : type
+        The method's settings, a dataclass.
     violation, gap : callable
         ``f(values, hyper, primal) -> float``: how far a point is from feasible,
         and its distance to a dual bound, both in numpy from the formula alone.
@@ -44,260 +69,115 @@ class Formulation:
     reference: str
     symbol: str
     cones: frozenset[str]
-    build_at: str
-    method_at: str
-    numbers_at: str
-    native_at: str = ""
-    violation_at: str = ""
-    gap_at: str = ""
     integer: bool = False
+    chosen_by: str = ""
+    selected_above: float | None = None
+    formerly: str = ""
+    same_as: str = ""
+    home: str = ""
 
     @property
     def build(self) -> Callable[..., Any]:
-        return _resolve(self.build_at)
-
-    @property
-    def method(self) -> Callable[..., Any]:
-        return _resolve(self.method_at)
+        return getattr(self._shared_file("problem"), self._function)
 
     @property
     def numbers(self) -> Callable[..., tuple[dict[str, Any], dict[str, Any]]]:
-        return _resolve(self.numbers_at)
+        function = getattr(_file(self.home, "numbers"), _as_identifier(self.name))
+        return partial(function, **taken_by(function, self.settings()))
+
+    @property
+    def settings(self) -> type[Any]:
+        return _file(self.home, "fit").Settings
+
+    @property
+    def method(self) -> Callable[..., Any]:
+        return getattr(_file(self.home, "fit"), self.home.rpartition(".")[2])
 
     @property
     def native(self) -> Callable[..., Any] | None:
-        return _resolve(self.native_at) if self.native_at else None
+        return getattr(self._shared_file("native"), self._function, None)
 
     @property
     def violation(self) -> Callable[..., float]:
-        return _resolve(self.violation_at)
+        return self._native_part("violation")
 
     @property
     def gap(self) -> Callable[..., float]:
-        return _resolve(self.gap_at)
+        return self._native_part("gap")
+
+    @property
+    def _function(self) -> str:
+        return _as_identifier(self.same_as or self.name)
+
+    def _shared_file(self, name: str) -> ModuleType | None:
+        """The method's file of this name, or the one of the formulation it shares."""
+        if not self.same_as:
+            return _file(self.home, name)
+        from convexfs.methods import FORMULATIONS
+
+        return _file(FORMULATIONS[self.same_as].home, name)
+
+    def _native_part(self, part: str) -> Callable[..., float]:
+        native = self._shared_file("native")
+        return getattr(native, f"{self._function}_{part}", None) or getattr(native, part)
 
 
-def _resolve(dotted: str) -> Callable[..., Any]:
-    module, _, name = dotted.partition(":")
-    return getattr(importlib.import_module(module), name)
+@dataclass(frozen=True)
+class Method:
+    """All that other rooms need to know of a method without loading it.
+
+    Attributes
+    ----------
+    name : str
+        As the command line and problem files call it.
+    home : str
+        Its package: give ``__name__``.
+    estimators : mapping of str to str
+        Classes, as ``file:Class``, by the name that ``convexfs select --method`` takes.
+    formulations : tuple of Formulation
+        The first is the one that its estimator solves by default.
+    component_number : pair of str, optional
+        For a projection: the attribute with one number a component, and what that number is.
+    shows_progress : bool
+        Whether its estimator draws a progress bar of its own if ``verbose`` is 1.
+    """
+
+    name: str
+    home: str
+    estimators: Mapping[str, str] = field(default_factory=dict)
+    formulations: tuple[Formulation, ...] = ()
+    component_number: tuple[str, str] | None = None
+    shows_progress: bool = False
+
+    def __post_init__(self) -> None:
+        at_home = (replace(row, home=self.home) for row in self.formulations)
+        object.__setattr__(self, "formulations", tuple(at_home))
+
+    def formulation(self, name: str) -> Formulation:
+        """Its formulation of this name."""
+        return next(row for row in self.formulations if row.name == name)
+
+    def estimator(self, name: str) -> type[Any]:
+        """Load the estimator that the command line calls `name`."""
+        return getattr(
+            _file(self.home, self.estimators[name].partition(":")[0]), self.class_name(name)
+        )
+
+    def class_name(self, name: str) -> str:
+        """Name of the class that the command line calls `name`."""
+        return self.estimators[name].partition(":")[2]
 
 
-FORMULATIONS: dict[str, Formulation] = {
-    "relief": Formulation(
-        name="relief",
-        equation="max w'z - lam 1'w   s.t. norm2(w) <= 1, w >= 0",
-        reference="Sun & Wu, Feature Extraction through Local Learning (2009), eq. 3-7",
-        symbol="w",
-        cones=frozenset({"LP", "SOC"}),
-        build_at="convexfs.methods.relief.problem:relief",
-        method_at="convexfs.methods.relief.fit:relief",
-        numbers_at="convexfs.methods.relief.fit:relief_problem",
-        native_at="convexfs.methods.relief.native:relief",
-        violation_at="convexfs.methods.relief.native:violation",
-        gap_at="convexfs.methods.relief.native:gap",
-    ),
-    "logo-penalised": Formulation(
-        name="logo-penalised",
-        equation="min sum_n log(1 + exp(-w'z_n)) + lam 1'w   s.t. w >= 0",
-        reference="Sun, Todorovic & Goodison, Local-Learning-Based Feature Selection (2010), eq. 7",
-        symbol="w",
-        cones=frozenset({"LP", "EXP"}),
-        build_at="convexfs.methods.logo.problem:logo_penalised",
-        method_at="convexfs.methods.logo.fit:logo",
-        numbers_at="convexfs.methods.logo.fit:logo_penalised_problem",
-        native_at="convexfs.methods.logo.native:logo_penalised",
-        violation_at="convexfs.methods.logo.native:penalised_violation",
-        gap_at="convexfs.methods.logo.native:penalised_gap",
-    ),
-    "logo-constrained": Formulation(
-        name="logo-constrained",
-        equation="min sum_n log(1 + exp(-w'z_n))   s.t. 1'w <= beta, w >= 0",
-        reference="Sun, Todorovic & Goodison, Local-Learning-Based Feature Selection (2010), eq. 8",
-        symbol="w",
-        cones=frozenset({"LP", "EXP"}),
-        build_at="convexfs.methods.logo.problem:logo_constrained",
-        method_at="convexfs.methods.logo.fit:logo",
-        numbers_at="convexfs.methods.logo.fit:logo_constrained_problem",
-        native_at="convexfs.methods.logo.native:logo_constrained",
-        violation_at="convexfs.methods.logo.native:constrained_violation",
-        gap_at="convexfs.methods.logo.native:constrained_gap",
-    ),
-    "irelief": Formulation(
-        name="irelief",
-        equation="max w'nu   s.t. norm2(w) <= 1, w >= 0, one step of a fixed point in nu(w)",
-        reference="Sun, Iterative RELIEF for Feature Weighting (2007)",
-        symbol="w",
-        cones=frozenset({"LP", "SOC"}),
-        build_at="convexfs.methods.relief.problem:relief",
-        method_at="convexfs.methods.irelief.fit:irelief",
-        numbers_at="convexfs.methods.irelief.fit:irelief_problem",
-        native_at="convexfs.methods.relief.native:relief",
-        violation_at="convexfs.methods.relief.native:violation",
-        gap_at="convexfs.methods.relief.native:gap",
-    ),
-    "lfe": Formulation(
-        name="lfe",
-        equation="max tr(W Sigma)   s.t. normF(W) <= 1, W psd",
-        reference="Sun & Wu, Feature Extraction through Local Learning (2009), eq. 8",
-        symbol="W",
-        cones=frozenset({"LP", "SOC", "SDP"}),
-        build_at="convexfs.methods.lfe.problem:lfe",
-        method_at="convexfs.methods.lfe.fit:lfe",
-        numbers_at="convexfs.methods.lfe.fit:lfe_problem",
-        native_at="convexfs.methods.lfe.native:lfe",
-        violation_at="convexfs.methods.lfe.native:violation",
-        gap_at="convexfs.methods.lfe.native:gap",
-    ),
-    "lfe-trace": Formulation(
-        name="lfe-trace",
-        equation="max tr(W Sigma) - lam tr(W)   s.t. normF(W) <= 1, W psd",
-        reference="convex extension of Sun & Wu (2009), eq. 8: fewer components",
-        symbol="W",
-        cones=frozenset({"LP", "SOC", "SDP"}),
-        build_at="convexfs.methods.lfe.problem:lfe_trace",
-        method_at="convexfs.methods.lfe.fit:lfe",
-        numbers_at="convexfs.methods.lfe.fit:lfe_priced_problem",
-        native_at="convexfs.methods.lfe.native:lfe_trace",
-        violation_at="convexfs.methods.lfe.native:violation",
-        gap_at="convexfs.methods.lfe.native:gap",
-    ),
-    "lfe-row-sparse": Formulation(
-        name="lfe-row-sparse",
-        equation="max tr(W Sigma) - lam sum_i norm2(W_i)   s.t. normF(W) <= 1, W psd",
-        reference="convex extension of Sun & Wu (2009), eq. 8: fewer features",
-        symbol="W",
-        cones=frozenset({"LP", "SOC", "SDP"}),
-        build_at="convexfs.methods.lfe.problem:lfe_row_sparse",
-        method_at="convexfs.methods.lfe.fit:lfe",
-        numbers_at="convexfs.methods.lfe.fit:lfe_priced_problem",
-    ),
-    "llfs-compactness": Formulation(
-        name="llfs-compactness",
-        equation="min U1(f)   s.t. U2(f) >= eps, 0 <= f <= 1, 1 <= 1'f <= alpha   (local)",
-        reference="Armanfard, Reilly & Komeili, Logistic Localized Modeling (2017), eq. 7",
-        symbol="f",
-        cones=frozenset({"LP"}),
-        build_at="convexfs.methods.llfs.problem:llfs_compactness",
-        method_at="convexfs.methods.llfs.fit:llfs",
-        numbers_at="convexfs.methods.llfs.numbers:compactness_problem",
-        native_at="convexfs.methods.llfs.native:llfs_compactness",
-        violation_at="convexfs.methods.llfs.native:violation",
-        gap_at="convexfs.methods.llfs.native:compactness_gap",
-    ),
-    "llfs-separation": Formulation(
-        name="llfs-separation",
-        equation="max U2(f)   s.t. 0 <= f <= 1, 1 <= 1'f <= alpha",
-        reference="Armanfard, Reilly & Komeili, Logistic Localized Modeling (2017), eq. 6",
-        symbol="f",
-        cones=frozenset({"LP"}),
-        build_at="convexfs.methods.llfs.problem:llfs_separation",
-        method_at="convexfs.methods.llfs.fit:llfs",
-        numbers_at="convexfs.methods.llfs.numbers:separation_problem",
-        native_at="convexfs.methods.llfs.native:llfs_separation",
-        violation_at="convexfs.methods.llfs.native:violation",
-        gap_at="convexfs.methods.llfs.native:separation_gap",
-    ),
-    "llfs-linear": Formulation(
-        name="llfs-linear",
-        equation="min c1'f   s.t. c2'f >= beta max c2'f, 0 <= f <= 1, 1 <= 1'f <= alpha",
-        reference="Armanfard, Reilly & Komeili, Logistic Localized Modeling (2017), eq. 4",
-        symbol="f",
-        cones=frozenset({"LP"}),
-        build_at="convexfs.methods.llfs.problem:llfs_linear",
-        method_at="convexfs.methods.llfs.fit:llfs",
-        numbers_at="convexfs.methods.llfs.numbers:linear_problem",
-        native_at="convexfs.methods.llfs.native:llfs_linear",
-        violation_at="convexfs.methods.llfs.native:violation",
-        gap_at="convexfs.methods.llfs.native:linear_gap",
-    ),
-    "llfs-bisection": Formulation(
-        name="llfs-bisection",
-        equation="max U2(f)   s.t. tangent of U1 <= t, 0 <= f <= 1, 1 <= 1'f <= alpha",
-        reference="Armanfard, Reilly & Komeili, Logistic Localized Modeling (2017), eq. 7",
-        symbol="f",
-        cones=frozenset({"LP"}),
-        build_at="convexfs.methods.llfs.problem:llfs_bisection",
-        method_at="convexfs.methods.llfs.fit:llfs",
-        numbers_at="convexfs.methods.llfs.numbers:bisection_problem",
-    ),
-    "llfs-ratio": Formulation(
-        name="llfs-ratio",
-        equation="min c1'f - t U2(f)   s.t. U2(f) >= eps, 0 <= f <= 1, 1 <= 1'f <= alpha",
-        reference="Armanfard, Reilly & Komeili, Logistic Localized Modeling (2017), after eq. 7",
-        symbol="f",
-        cones=frozenset({"LP"}),
-        build_at="convexfs.methods.llfs.problem:llfs_ratio",
-        method_at="convexfs.methods.llfs.fit:llfs",
-        numbers_at="convexfs.methods.llfs.numbers:ratio_problem",
-    ),
-    "llfs-exact": Formulation(
-        name="llfs-exact",
-        equation="min U1(f)   s.t. U2(f) >= eps, f binary, 1 <= 1'f <= alpha",
-        reference="Armanfard, Reilly & Komeili, Logistic Localized Modeling (2017), eq. 2",
-        symbol="f",
-        cones=frozenset({"LP"}),
-        build_at="convexfs.methods.llfs.problem:llfs_exact",
-        method_at="convexfs.methods.llfs.fit:llfs",
-        numbers_at="convexfs.methods.llfs.numbers:exact_problem",
-        integer=True,
-    ),
-    "lmba": Formulation(
-        name="lmba",
-        equation="min sum d_u(i,j) + c sum [theta_i + d_u(i,j) - d_u(i,p)]+   s.t. 0 <= u <= 1",
-        reference="Lmba, loss-margin based feature selection (Pattern Recognition 2009), eq. 3-4",
-        symbol="u",
-        cones=frozenset({"LP"}),
-        build_at="convexfs.methods.lmba.problem:lmba",
-        method_at="convexfs.methods.lmba.fit:lmba",
-        numbers_at="convexfs.methods.lmba.fit:lmba_problem",
-        native_at="convexfs.methods.lmba.native:lmba",
-        violation_at="convexfs.methods.lmba.native:box_violation",
-        gap_at="convexfs.methods.lmba.native:box_gap",
-    ),
-    "lmba-simplex": Formulation(
-        name="lmba-simplex",
-        equation="min sum d_u(i,j) + c sum [theta_i + d_u(i,j) - d_u(i,p)]+   s.t. u >= 0, 1'u = n",
-        reference="Lmba, loss-margin based feature selection (Pattern Recognition 2009), "
-        "eq. 3-4 with weights of a given sum",
-        symbol="u",
-        cones=frozenset({"LP"}),
-        build_at="convexfs.methods.lmba.problem:lmba_simplex",
-        method_at="convexfs.methods.lmba.fit:lmba",
-        numbers_at="convexfs.methods.lmba.fit:lmba_problem",
-        native_at="convexfs.methods.lmba.native:lmba_simplex",
-        violation_at="convexfs.methods.lmba.native:simplex_violation",
-        gap_at="convexfs.methods.lmba.native:simplex_gap",
-    ),
-    "lmnn": Formulation(
-        name="lmnn",
-        equation="min sum d_M(i,j) + c sum xi   s.t. d_M(i,p) - d_M(i,j) >= 1 - xi, xi >= 0, M psd",
-        reference="Weinberger & Saul, Distance Metric Learning for Large Margin Nearest "
-        "Neighbor Classification (2009), Sec. 3.2",
-        symbol="M",
-        cones=frozenset({"LP", "SDP"}),
-        build_at="convexfs.methods.lmnn.problem:lmnn",
-        method_at="convexfs.methods.lmnn.fit:lmnn",
-        numbers_at="convexfs.methods.lmnn.fit:lmnn_problem",
-    ),
-    "mmc": Formulation(
-        name="mmc",
-        equation="max tr(W (Sb - Sw))   s.t. 0 <= W <= I (psd), tr(W) = q",
-        reference="Li, Jiang & Zhang, Efficient and Robust Feature Extraction by Maximum Margin "
-        "Criterion (2006)",
-        symbol="W",
-        cones=frozenset({"LP", "SDP"}),
-        build_at="convexfs.methods.mmc.problem:mmc",
-        method_at="convexfs.methods.mmc.fit:mmc",
-        numbers_at="convexfs.methods.mmc.fit:mmc_problem",
-        native_at="convexfs.methods.mmc.native:mmc",
-        violation_at="convexfs.methods.mmc.native:violation",
-        gap_at="convexfs.methods.mmc.native:gap",
-    ),
-}
+def _as_identifier(name: str) -> str:
+    return name.replace("-", "_")
 
 
-def formulation(name: str) -> Formulation:
-    """Look a formulation up, with the nearest name if there is none."""
-    if name not in FORMULATIONS:
-        raise InputError(f"unknown formulation {name!r}: {did_you_mean(name, FORMULATIONS)}")
-    return FORMULATIONS[name]
+def _file(home: str, name: str) -> ModuleType | None:
+    """Import a file of a method; None if it has no such file."""
+    module = f"{home}.{name}"
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        return None

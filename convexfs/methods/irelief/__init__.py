@@ -1,1 +1,21 @@
-"""The method irelief."""
+"""I-RELIEF: RELIEF with soft neighbours in the space it weighs, a fixed point."""
+
+from convexfs.methods.base.formulation import Formulation, Method
+
+_FORMULATIONS = (
+    Formulation(
+        name="irelief",
+        equation="max w'nu   s.t. norm2(w) <= 1, w >= 0, one step of a fixed point in nu(w)",
+        reference="Sun, Iterative RELIEF for Feature Weighting (2007)",
+        symbol="w",
+        cones=frozenset({"LP", "SOC"}),
+        same_as="relief",
+    ),
+)
+
+METHOD = Method(
+    name="irelief",
+    home=__name__,
+    estimators={"irelief": "estimator:IRelief"},
+    formulations=_FORMULATIONS,
+)

@@ -6,10 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logsumexp
 
 from convexfs.errors import ConvexfsWarning, InputError, check_number
-from convexfs.methods.base.formulation import FORMULATIONS
 from convexfs.methods.base.starts import (
     End,
     another_point,
@@ -21,11 +19,9 @@ from convexfs.methods.base.starts import (
     told,
 )
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.irelief import METHOD, numbers
 from convexfs.methods.logo.certificate import FixedPointCertificate
-from convexfs.methods.relief.fit import relief_problem
-from convexfs.neighbors.hits_misses import SignedNeighbors, margin_vector, row_blocks
-from convexfs.neighbors.kernels import distances
-from convexfs.neighbors.soft import has_hit, signed_probabilities
+from convexfs.methods.relief.numbers import relief as relief_problem
 from convexfs.records import Certificate, Solution
 
 #: Iterates compared with the newest in search of a cycle.
@@ -118,7 +114,7 @@ def irelief(
     watch : callable, optional
         Told of every iteration in a line of text.
     """
-    formulation = FORMULATIONS["irelief"]
+    formulation = METHOD.formulation("irelief")
     check_solver(formulation, solver, solver_tol, build)
     _check(sigma, damping, keep, tol, max_iter, X.shape[1])
     check_n_starts(n_starts)
@@ -176,50 +172,6 @@ def _back_selected(
     return replace(found, weights=whole, n_iter=n_iter, kept=tuple(kept))
 
 
-def irelief_problem(
-    X: np.ndarray, codes: np.ndarray, *, sigma: float = 2.0, map: Callable[..., Any] = map
-) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half of the first step: nu at equal weights of length 1."""
-    _check_sigma(sigma)
-    n_features = X.shape[1]
-    start = np.full(n_features, n_features**-0.5)
-    return {"z": soft_margin(X, codes, start, sigma, map)}, {"lam": 0.0}
-
-
-def soft_margin(
-    X: np.ndarray,
-    codes: np.ndarray,
-    weights: np.ndarray,
-    sigma: float,
-    map: Callable[..., Any] = map,
-) -> np.ndarray:
-    """The margin vector of :func:`irelief` at the given weights; no array beyond N x N is made."""
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    scaled = X * weights
-
-    def rows(block: tuple[int, int]) -> np.ndarray:
-        return distances(scaled, block[0], block[1], False)
-
-    d = np.concatenate(list(map(rows, row_blocks(len(X)))))
-    trust = inlier_probability(d, codes, sigma) / len(X)
-    signed = trust[:, None] * signed_probabilities(d, codes, sigma)
-    # |x_n - x_i| is that of i and n too: each pair is visited once.
-    coefficient = np.triu(signed + signed.T, 1)[:, None, :]
-    index = np.broadcast_to(np.arange(len(X)), coefficient.shape)
-    return margin_vector(X, SignedNeighbors(np.ascontiguousarray(index), coefficient), map=map)
-
-
-def inlier_probability(d: np.ndarray, codes: np.ndarray, sigma: float) -> np.ndarray:
-    """gamma: the share of a sample's kernel mass that its hits have; 0 without hits."""
-    same = np.equal.outer(codes, codes)
-    hits = same & ~np.eye(len(codes), dtype=bool)
-    # From logarithms: with a small sigma every kernel value of a row may underflow.
-    with np.errstate(divide="ignore"):
-        near = np.asarray(logsumexp(-d / sigma, axis=1, b=hits))
-        far = np.asarray(logsumexp(-d / sigma, axis=1, b=~same))
-    return np.where(has_hit(codes), expit(near - far), 0.0)
-
-
 def _fixed_point(
     X: np.ndarray,
     codes: np.ndarray,
@@ -236,7 +188,7 @@ def _fixed_point(
     w, past, n_iter, before = begin / np.linalg.norm(begin), [], 0, None
     while True:
         n_iter += 1
-        margin = soft_margin(X, codes, w, sigma, map)
+        margin = numbers.soft_margin(X, codes, w, sigma, map)
         target, solution, certificate = step(margin)
         before = solution = solution.after(before)
         residual = float(np.linalg.norm(target - w))
@@ -271,7 +223,7 @@ def _period(past: list[np.ndarray]) -> int:
 
 
 def _check(sigma: Any, damping: Any, keep: Any, tol: Any, max_iter: Any, n_features: int) -> None:
-    _check_sigma(sigma)
+    numbers.check_sigma(sigma)
     check_number("damping", damping, 0, 0.999)
     check_number("tol", tol, 0)
     check_number("max_iter", max_iter, 1, whole=True)
@@ -279,10 +231,6 @@ def _check(sigma: Any, damping: Any, keep: Any, tol: Any, max_iter: Any, n_featu
         check_number("keep", keep, 1, whole=True)
         if keep > n_features:
             raise InputError(f"keep={keep} must lie between 1 and the {n_features} features")
-
-
-def _check_sigma(sigma: Any) -> None:
-    check_number("sigma", sigma, 0, open_ends=True)
 
 
 def _explain(found: IReliefResult) -> None:

@@ -1,1 +1,37 @@
-"""The method lfe."""
+"""LFE: local feature extraction, RELIEF with a full matrix."""
+
+from convexfs.methods.base.formulation import Formulation, Method
+
+_FORMULATIONS = (
+    Formulation(
+        name="lfe",
+        equation="max tr(W Sigma)   s.t. normF(W) <= 1, W psd",
+        reference="Sun & Wu, Feature Extraction through Local Learning (2009), eq. 8",
+        symbol="W",
+        cones=frozenset({"LP", "SOC", "SDP"}),
+    ),
+    Formulation(
+        name="lfe-trace",
+        equation="max tr(W Sigma) - lam tr(W)   s.t. normF(W) <= 1, W psd",
+        reference="convex extension of Sun & Wu (2009), eq. 8: fewer components",
+        symbol="W",
+        cones=frozenset({"LP", "SOC", "SDP"}),
+        chosen_by="form",
+    ),
+    Formulation(
+        name="lfe-row-sparse",
+        equation="max tr(W Sigma) - lam sum_i norm2(W_i)   s.t. normF(W) <= 1, W psd",
+        reference="convex extension of Sun & Wu (2009), eq. 8: fewer features",
+        symbol="W",
+        cones=frozenset({"LP", "SOC", "SDP"}),
+        chosen_by="form",
+    ),
+)
+
+METHOD = Method(
+    name="lfe",
+    home=__name__,
+    estimators={"lfe": "estimator:LFE"},
+    formulations=_FORMULATIONS,
+    component_number=("eigenvalues_", "eigenvalue of Sigma"),
+)

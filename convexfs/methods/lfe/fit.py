@@ -9,19 +9,16 @@ import numpy as np
 from scipy.linalg import eigh
 
 from convexfs.data import varying_columns
-from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
-from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.errors import ConvexfsWarning, InputError, check_choice
 from convexfs.methods.base.step import NATIVE, check_solver, require_answer, solve_step
-from convexfs.neighbors.hits_misses import SignedNeighbors, signed_neighbors
-from convexfs.neighbors.pair_sums import signed_scatter
+from convexfs.methods.lfe import METHOD, numbers
+from convexfs.neighbors.hits_misses import signed_neighbors
 from convexfs.records import Certificate, Solution
 
 #: Name of the formulation behind each form.
 FORMS = {"closed": "lfe", "trace": "lfe-trace", "row-sparse": "lfe-row-sparse"}
 #: Eigenvalues below this share of the largest are rounding.
 _RANK_SHARE = 1e-12
-#: What a term of Sigma errs by, relative to the largest there can be.
-_ROUNDING = 1e-15
 #: A backend's W has eigenvalues this many times its accuracy where there should be none.
 _BACKEND_SLACK = 100.0
 
@@ -95,16 +92,16 @@ def lfe(
     check_choice("form", form, FORMS)
     if form == "closed" and lam_share != 0:
         raise InputError("lam is a price of form='trace' or 'row-sparse': choose one, or lam=0")
-    formulation = FORMULATIONS[FORMS[form]]
+    formulation = METHOD.formulation(FORMS[form])
     check_solver(formulation, solver, solver_tol, build)
-    _check_share(lam_share)
+    numbers.check_share(lam_share)
     neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)
     # A changed problem may name features by their place.
     kept = varying_columns(X) if build is None else np.arange(X.shape[1])
     varying = X if len(kept) == X.shape[1] else X[:, kept]
     inside = len(X) < len(kept) and form != "row-sparse" and build is None
     samples, basis = in_their_span(varying) if inside else (varying, None)
-    values, hyper = _numbers(_scatter(samples, neighbors), form, lam_share)
+    values, hyper = numbers.priced(numbers.scatter(samples, neighbors), form, lam_share)
     solution, certificate = solve_step(
         formulation, values, hyper, solver=solver, tol=solver_tol,
         solver_options=solver_options, build=build, verbose=verbose,
@@ -114,34 +111,6 @@ def lfe(
     components = np.zeros((len(result.components), X.shape[1]))
     components[:, kept] = result.components
     return replace(result, components=components)
-
-
-def lfe_problem(
-    X: np.ndarray,
-    codes: np.ndarray,
-    *,
-    n_neighbors: int = 1,
-    miss: str = "nearest",
-    map: Callable[..., Any] = map,
-) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half of eq. 8: Sigma over all features."""
-    neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)
-    return _numbers(_scatter(X, neighbors), "closed", 0.0)
-
-
-def lfe_priced_problem(
-    X: np.ndarray,
-    codes: np.ndarray,
-    *,
-    n_neighbors: int = 1,
-    miss: str = "nearest",
-    lam_share: float = 0.0,
-    map: Callable[..., Any] = map,
-) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half of both forms with a price: Sigma and lam."""
-    _check_share(lam_share)
-    Sigma = lfe_problem(X, codes, n_neighbors=n_neighbors, miss=miss, map=map)[0]["Sigma"]
-    return _numbers(Sigma, "trace", lam_share)
 
 
 def power_losses(eigenvalues: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -161,27 +130,6 @@ def power_losses(eigenvalues: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray,
     whole = kept[-1] / length[-1] if len(beta) else 0.0
     rescaled = np.divide(kept, length, out=np.zeros_like(kept), where=length > 0)
     return kept[-1] - kept, whole - rescaled
-
-
-def _check_share(lam_share: Any) -> None:
-    check_number("lam, a share of the largest eigenvalue,", lam_share, 0, 1)
-
-
-def _scatter(samples: np.ndarray, neighbors: SignedNeighbors) -> np.ndarray:
-    """Sigma, 0 where all that is left of its sums is rounding."""
-    Sigma = signed_scatter(samples, neighbors)
-    largest = len(samples) * float(np.ptp(samples, axis=0).max()) ** 2
-    return Sigma if np.abs(Sigma).max() > _ROUNDING * largest else np.zeros_like(Sigma)
-
-
-def _numbers(
-    Sigma: np.ndarray, form: str, lam_share: float
-) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    if form == "closed":
-        return {"Sigma": Sigma}, {}
-    last = len(Sigma) - 1
-    largest = eigh(Sigma, eigvals_only=True, subset_by_index=(last, last))[0]
-    return {"Sigma": Sigma}, {"lam": lam_share * max(float(largest), 0.0)}
 
 
 def in_their_span(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -97,14 +97,14 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     return float(worst)
 
 
-def separation_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
+def llfs_separation_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """``max_g grad U2(f)'(g - f)``: the concave U2 is nowhere above its tangent at f."""
     given, f = {**values, **hyper}, np.asarray(primal["f"])
     gradient = mean_utility_gradient(given["a_other"], f, given["s"], given["lam"])
     return largest_sum(gradient, given["max_features"]) - float(gradient @ f)
 
 
-def compactness_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
+def llfs_compactness_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """Distance of a step's value at f to its dual bound at the best price.
 
     Without an iterate the step is that at f itself: then 0 says that f is stationary for
@@ -118,7 +118,7 @@ def compactness_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     return abs(float(c @ f) - best.bound)
 
 
-def linear_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
+def llfs_linear_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """Distance of ``c1'f`` to the dual bound at the best price."""
     given, f = {**values, **hyper}, np.asarray(primal["f"])
     c1, c2 = given["a_same"].mean(axis=0), given["a_other"].mean(axis=0)

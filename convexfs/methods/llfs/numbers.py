@@ -77,7 +77,7 @@ def _tangents(path: LocalPath, f: np.ndarray) -> np.ndarray:
     return np.vstack([scaled, path.f[-1], f])
 
 
-def separation_problem(
+def llfs_separation(
     X: np.ndarray,
     codes: np.ndarray,
     *,
@@ -92,7 +92,7 @@ def separation_problem(
     return values | {"tangents": _tangents(path, path.f[-1])}, {"max_features": alpha}
 
 
-def compactness_problem(
+def llfs_compactness(
     X: np.ndarray,
     codes: np.ndarray,
     *,
@@ -130,7 +130,7 @@ def _last_step(
     return given, f, {"max_features": alpha}
 
 
-def linear_problem(
+def llfs_linear(
     X: np.ndarray,
     codes: np.ndarray,
     *,
@@ -146,7 +146,7 @@ def linear_problem(
     return distances, {"beta": beta, "max_features": alpha}
 
 
-def bisection_problem(
+def llfs_bisection(
     X: np.ndarray,
     codes: np.ndarray,
     *,
@@ -162,7 +162,7 @@ def bisection_problem(
     return values | {"iterate": f, "level": level}, hyper
 
 
-def ratio_problem(
+def llfs_ratio(
     X: np.ndarray,
     codes: np.ndarray,
     *,
@@ -177,7 +177,7 @@ def ratio_problem(
     return values | {"ratio": float(values["a_same"].mean(axis=0) @ f) / u2}, hyper
 
 
-def exact_problem(
+def llfs_exact(
     X: np.ndarray,
     codes: np.ndarray,
     *,

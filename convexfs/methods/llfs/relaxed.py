@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_number
-from convexfs.methods.base.formulation import FORMULATIONS, Formulation
+from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.step import AUTO, NATIVE, check_solver, runs_natively
+from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.exact import best_subset
 from convexfs.methods.llfs.linear import largest_sum, priced_minimum
 from convexfs.methods.llfs.newton import KKT_TOL
@@ -99,7 +100,7 @@ class RelaxedSettings:
 
     @property
     def formulation(self) -> Formulation:
-        return FORMULATIONS[f"llfs-{self.form.removesuffix('-only')}"]
+        return METHOD.formulation(f"llfs-{self.form.removesuffix('-only')}")
 
     @cached_property
     def native(self) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError
-from convexfs.methods.base.formulation import FORMULATIONS
 from convexfs.methods.base.step import AUTO, stated
+from convexfs.methods.llfs import METHOD
 
 LINEAR, CURVED, ASK, RATIO = "linear", "curved", "ask", "ratio"
 #: Tangents in a program: a few where it has curvature too; and where (6) has none.
@@ -142,7 +142,7 @@ def _stated(kind: str, shape: tuple[int, int], max_features: int, changed: Any) 
         return build()
     columns = {"f": np.empty((1, n_features))}
     feasible = checked_constraints(changed)
-    return stated(FORMULATIONS["llfs-compactness"], columns, lambda: build(feasible))
+    return stated(METHOD.formulation("llfs-compactness"), columns, lambda: build(feasible))
 
 
 @lru_cache(maxsize=64)

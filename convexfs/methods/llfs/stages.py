@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_number
-from convexfs.methods.base.formulation import FORMULATIONS
 from convexfs.methods.base.step import AUTO, NATIVE
+from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.relaxed import RelaxedSettings, relaxed_path, road
 from convexfs.methods.llfs.road_programs import CURVED, RANK, checked_constraints
 from convexfs.methods.llfs.road_separation import Step
@@ -60,7 +60,7 @@ def stage_problem(
         "eps": beta * eps_max, "iterate": f, "tangents": np.vstack([widest, f]),
         **_levels(values, f),
     }  # fmt: skip
-    build = FORMULATIONS[f"llfs-{stage}"].build
+    build = METHOD.formulation(f"llfs-{stage}").build
     if stage == "compactness" and settings.build is not None:
         build = settings.build
     from convexfs.methods.base.step import call_by_name

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError
-from convexfs.methods.base.formulation import FORMULATIONS
 from convexfs.methods.base.step import stated
+from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.numbers import polymatroid_cut
 from convexfs.methods.llfs.road import FAILED, TIMEOUT, Road, RoadPath
 from convexfs.methods.llfs.road_programs import INFEASIBLE, checked_constraints
@@ -140,7 +140,7 @@ class StatedPrograms:
             "a_same": point.a_same, "a_other": point.a_other, "s": point.s, "lam": point.lam,
             "max_features": point.max_features, "tangents": np.array(self.tangents), **values,
         }  # fmt: skip
-        row, feasible = FORMULATIONS[name], self.road.programs.feasible
+        row, feasible = METHOD.formulation(name), self.road.programs.feasible
         if feasible is not None:
             changed = partial(row.build, feasible=checked_constraints(feasible))
         return stated(row, offered, changed)

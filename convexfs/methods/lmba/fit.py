@@ -9,15 +9,14 @@ import numpy as np
 
 from convexfs.data import constant_columns, varying_columns
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
-from convexfs.methods.base.formulation import FORMULATIONS
 from convexfs.methods.base.step import NATIVE, check_solver, require_answer, solve_step
+from convexfs.methods.lmba import METHOD, numbers
 from convexfs.methods.lmba.gradient import descend
 from convexfs.methods.lmba.native import least_useful_c, program_of
-from convexfs.neighbors.triplets import target_neighbors
 from convexfs.records import Certificate, Solution
 
 #: Name of the formulation behind each form; the gradient's is what it descends on.
-FORMS = {"simplex": "lmba-simplex", "box": "lmba", "gradient": "lmba"}
+FORMS = {"simplex": "lmba-simplex", "box": "lmba-box", "gradient": "lmba-box"}
 #: Weights this near to each other, or to a bound, are tied.
 _TIED = 1e-6
 #: Length of a gradient step; see :func:`convexfs.methods.lmba.gradient.descend`.
@@ -84,7 +83,7 @@ def lmba(
         See :func:`convexfs.methods.base.step.solve_step`.
     """
     check_choice("form", form, FORMS)
-    formulation = FORMULATIONS[FORMS[form]]
+    formulation = METHOD.formulation(FORMS[form])
     check_solver(formulation, solver, solver_tol, build)
     check_number("n_epochs", n_epochs, 1, whole=True)
     if form == "gradient" and (build is not None or solver.lower() not in ("auto", NATIVE)):
@@ -94,7 +93,7 @@ def lmba(
         )
     # A changed problem may name features by their place.
     kept = varying_columns(X) if build is None else np.arange(X.shape[1])
-    values, hyper = lmba_problem(X[:, kept], codes, c=c, n_neighbors=n_neighbors)
+    values, hyper = numbers.lmba_simplex(X[:, kept], codes, c=c, n_neighbors=n_neighbors)
     if form == "gradient":
         solution, certificate = _descended(values, hyper, n_epochs, seed)
     else:
@@ -113,18 +112,6 @@ def lmba(
     return LmbaResult(weights, loss, solution, certificate)
 
 
-def lmba_problem(
-    X: np.ndarray, codes: np.ndarray, *, c: float = 1.0, n_neighbors: int = 3
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The numeric half: target neighbours and margins, measured with all weights 1."""
-    check_number("c", c, 0, open_ends=True)
-    check_number("c, a price,", c, 1e-30, 1e30)  # beyond, one part of the loss is rounding
-    X = np.asarray(X, dtype=np.float64)
-    found = target_neighbors(X, codes, n_neighbors)
-    values = {"X": X, "codes": codes, "targets": found.index, "theta": found.theta}
-    return values, {"c": float(c)}
-
-
 def lmba_loss(
     X: np.ndarray,
     codes: np.ndarray,
@@ -138,7 +125,7 @@ def lmba_loss(
     Targets and margins are those of all columns of `X`, whatever the weights.
     With weights 0 and 1 it scores subsets, less being better.
     """
-    values, hyper = lmba_problem(X, codes, c=c, n_neighbors=n_neighbors)
+    values, hyper = numbers.lmba_simplex(X, codes, c=c, n_neighbors=n_neighbors)
     weights = np.ones(X.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
     if weights.shape != (X.shape[1],):
         raise InputError(f"weights must be {X.shape[1]} numbers, one a feature")

@@ -23,7 +23,7 @@ _ROUNDING = 1e-13
 Numbers = Mapping[str, Any]
 
 
-def lmba(
+def lmba_box(
     X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
 ) -> Solution:
     """The box form, to a relative gap of 1e-10."""
@@ -37,24 +37,24 @@ def lmba_simplex(
     return _solve(program_of(X, codes, targets, theta, c, simplex=True))
 
 
-def box_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
+def lmba_box_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """How far u is outside ``0 <= u <= 1``."""
     u = np.asarray(primal["u"])
     return float(max(np.max(-u, initial=0.0), np.max(u - 1.0, initial=0.0)))
 
 
-def simplex_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
+def lmba_simplex_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """How far u is below 0, or its mean from 1."""
     u = np.asarray(primal["u"])
     return float(max(np.max(-u, initial=0.0), abs(u.mean() - 1.0)))
 
 
-def box_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
+def lmba_box_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """Loss at u minus a bound proven by shares made from u alone."""
     return _gap(values, hyper, primal, simplex=False)
 
 
-def simplex_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
+def lmba_simplex_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """Loss at u minus a bound proven by shares made from u alone."""
     return _gap(values, hyper, primal, simplex=True)
 

@@ -12,7 +12,7 @@ import numpy as np
 from convexfs.neighbors.triplets import join_triplets, list_triplets
 
 
-def lmba(
+def lmba_box(
     X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
 ) -> cp.Problem:
     r"""Weights in a box (Lmba paper, eq. 3-4 with :math:`u = w^2 \in [0, 1]`).

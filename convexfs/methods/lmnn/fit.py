@@ -8,11 +8,10 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
-from convexfs.errors import InputError, check_number
-from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.errors import InputError
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.lfe.fit import in_their_span
-from convexfs.neighbors.triplets import target_neighbors
+from convexfs.methods.lmnn import METHOD, numbers
 from convexfs.records import Certificate, Solution
 
 #: Nearest impostors of every target to begin with, and the most that join in a round.
@@ -89,10 +88,10 @@ def lmnn(
     solver, solver_tol, solver_options, build, verbose
         See :func:`convexfs.methods.base.step.solve_step`.
     """
-    formulation = FORMULATIONS["lmnn"]
+    formulation = METHOD.formulation("lmnn")
     check_solver(formulation, solver, solver_tol, build)
-    values, hyper = _numbers(X, codes, c, n_neighbors)
-    pairs = _target_pairs(values["targets"])
+    values, hyper = numbers.targets_and_price(X, codes, c, n_neighbors)
+    pairs = numbers.target_pairs(values["targets"])
     loss = _losses(X, codes, pairs, np.eye(X.shape[1]))
     listed = loss > -np.inf
     if build is None:
@@ -103,7 +102,7 @@ def lmnn(
     values["X"] = X @ frame
     rounds, before = [], None
     while True:
-        values["triplets"] = _triplets(pairs, listed)
+        values["triplets"] = numbers.triplets(pairs, listed)
         rounds.append(len(values["triplets"]))
         _check_size(rounds[-1], frame.shape[1])
         solution, certificate = solve_step(
@@ -123,24 +122,6 @@ def lmnn(
     return LmnnResult(frame @ M @ frame.T, tuple(rounds), solution, proof)
 
 
-def lmnn_problem(
-    X: np.ndarray, codes: np.ndarray, *, c: float = 1.0, n_neighbors: int = 3
-) -> tuple[dict[str, Any], dict[str, float]]:
-    """The numeric half: target neighbours, and all triplets."""
-    values, hyper = _numbers(X, codes, c, n_neighbors)
-    pairs = _target_pairs(values["targets"])
-    return values | {"triplets": _triplets(pairs, codes[pairs[:, :1]] != codes)}, hyper
-
-
-def _numbers(
-    X: np.ndarray, codes: np.ndarray, c: float, n_neighbors: int
-) -> tuple[dict[str, Any], dict[str, float]]:
-    check_number("c", c, 0, open_ends=True)
-    X = np.asarray(X, dtype=np.float64)
-    targets = target_neighbors(X, codes, n_neighbors).index
-    return {"X": X, "targets": targets}, {"c": float(c)}
-
-
 def _check_size(n_triplets: int, n_features: int) -> None:
     numbers = n_triplets * n_features**2
     if numbers > _MOST_NUMBERS:
@@ -149,12 +130,6 @@ def _check_size(n_triplets: int, n_features: int) -> None:
             f"{numbers:.0e} numbers, too large for a solver: project on fewer components first, "
             "or take fewer samples"
         )
-
-
-def _target_pairs(targets: np.ndarray) -> np.ndarray:
-    """Rows (i, j): a sample and one of its targets."""
-    i, place = np.nonzero(targets >= 0)
-    return np.column_stack([i, targets[i, place]])
 
 
 def _frame(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -171,12 +146,6 @@ def _frame(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     # Along directions in which no target differs M has no price, hence no scale.
     least = _FLAT * squared[-1] if squared[-1] > 0 else 1.0
     return basis @ (vectors / np.sqrt(np.maximum(squared, least)))
-
-
-def _triplets(pairs: np.ndarray, listed: np.ndarray) -> np.ndarray:
-    """Rows (i, j, p) of the entries listed in a matrix of pairs x samples."""
-    pair, p = np.nonzero(listed)
-    return np.column_stack([pairs[pair], p])
 
 
 def _losses(X: np.ndarray, codes: np.ndarray, pairs: np.ndarray, M: np.ndarray) -> np.ndarray:

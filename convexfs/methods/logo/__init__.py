@@ -1,1 +1,30 @@
-"""The method logo."""
+"""Logo: local-learning feature selection as a fixed point of convex problems."""
+
+from convexfs.methods.base.formulation import Formulation, Method
+
+_PAPER = "Sun, Todorovic & Goodison, Local-Learning-Based Feature Selection (2010)"
+
+_FORMULATIONS = (
+    Formulation(
+        name="logo-penalised",
+        equation="min sum_n log(1 + exp(-w'z_n)) + lam 1'w   s.t. w >= 0",
+        reference=f"{_PAPER}, eq. 7",
+        symbol="w",
+        cones=frozenset({"LP", "EXP"}),
+    ),
+    Formulation(
+        name="logo-constrained",
+        equation="min sum_n log(1 + exp(-w'z_n))   s.t. 1'w <= beta, w >= 0",
+        reference=f"{_PAPER}, eq. 8",
+        symbol="w",
+        cones=frozenset({"LP", "EXP"}),
+        chosen_by="beta",
+    ),
+)
+
+METHOD = Method(
+    name="logo",
+    home=__name__,
+    estimators={"logo": "estimator:Logo", "logo-cv": "estimator_cv:LogoCV"},
+    formulations=_FORMULATIONS,
+)

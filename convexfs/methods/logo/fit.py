@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
-from convexfs.methods.base.formulation import FORMULATIONS, Formulation
+from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.starts import (
     End,
     another_point,
@@ -21,6 +21,7 @@ from convexfs.methods.base.starts import (
     told,
 )
 from convexfs.methods.base.step import NATIVE, NATIVE_TOL, check_solver, runs_natively
+from convexfs.methods.logo import METHOD, numbers
 from convexfs.methods.logo.certificate import FixedPointCertificate
 from convexfs.methods.logo.certified import FixedPoint, certified_fixed_point
 from convexfs.methods.logo.fixed_point import History
@@ -29,8 +30,6 @@ from convexfs.methods.logo.native import INACCURATE
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised
 from convexfs.methods.logo.paper import paper_fixed_point
 from convexfs.methods.logo.solvers import changed_fixed_point, restricted_solver
-from convexfs.neighbors.feature_passes import margin_columns, weighted_distances
-from convexfs.neighbors.soft import has_hit, signed_probabilities
 from convexfs.records import OPTIMAL, Solution
 
 ALGORITHMS = ("certified", "paper")
@@ -61,7 +60,7 @@ class LogoSettings:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        check_sigma(self.sigma)
+        numbers.check_sigma(self.sigma)
         check_choice("algorithm", self.algorithm, ALGORITHMS)
         check_number("damping", self.damping, 0, 0.999)
         check_number("tol", self.tol, 0)
@@ -93,7 +92,7 @@ class LogoSettings:
 
     @property
     def formulation(self) -> Formulation:
-        return FORMULATIONS["logo-penalised" if self.beta is None else "logo-constrained"]
+        return METHOD.formulation("logo-penalised" if self.beta is None else "logo-constrained")
 
     @property
     def native(self) -> bool:
@@ -323,51 +322,6 @@ def _find(
         gap_tol=_NATIVE_GAP if settings.native else settings.solver_tol,
         **limits,
     )  # fmt: skip
-
-
-def logo_penalised_problem(
-    X: np.ndarray,
-    codes: np.ndarray,
-    *,
-    sigma: float = 2.0,
-    lam: float = 1.0,
-    weights: np.ndarray | None = None,
-) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half of eq. 7: the margin matrix at the given weights, all 1 by default."""
-    check_number("lam", lam, 0)
-    return {"Z": margin_matrix(X, codes, sigma, weights)}, {"lam": lam}
-
-
-def logo_constrained_problem(
-    X: np.ndarray,
-    codes: np.ndarray,
-    *,
-    sigma: float = 2.0,
-    beta: float = 1.0,
-    weights: np.ndarray | None = None,
-) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half of eq. 8: the margin matrix at the given weights, all 1 by default."""
-    check_number("beta", beta, 0, open_ends=True)
-    return {"Z": margin_matrix(X, codes, sigma, weights)}, {"beta": beta}
-
-
-def margin_matrix(
-    X: np.ndarray, codes: np.ndarray, sigma: float = 2.0, weights: np.ndarray | None = None
-) -> np.ndarray:
-    """Rows ``zbar_n`` of eq. 3, for the samples that have a hit, in memory."""
-    check_sigma(sigma)
-    X = np.asarray(X, dtype=np.float64)
-    weights = np.ones(X.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
-    if weights.shape != (X.shape[1],) or not np.all(weights >= 0):
-        raise InputError(f"weights must be {X.shape[1]} numbers of at least 0, one a feature")
-    signed = signed_probabilities(weighted_distances(X, weights), codes, sigma)
-    return margin_columns(X, signed)[has_hit(codes)]
-
-
-def check_sigma(sigma: Any) -> None:
-    """Raise unless `sigma` is a positive number; infinity makes all neighbours equal."""
-    if sigma != np.inf:
-        check_number("sigma", sigma, 0, open_ends=True)
 
 
 def _explain(result: LogoResult, settings: LogoSettings, place: Locality) -> None:

@@ -27,7 +27,7 @@ def logo_constrained(Z: np.ndarray, beta: float = 1.0, tol: float = TOL) -> Solu
     return _solve(Z, Constrained(beta), tol)
 
 
-def penalised_gap(
+def logo_penalised_gap(
     values: Mapping[str, Any], hyper: Mapping[str, Any], primal: Mapping[str, Any]
 ) -> float:
     """``P(w) - sum H(s p)``, p scaled by s into ``Z'p <= lam``.
@@ -38,21 +38,21 @@ def penalised_gap(
     return _gap(Penalised(hyper["lam"]), values, primal)
 
 
-def constrained_gap(
+def logo_constrained_gap(
     values: Mapping[str, Any], hyper: Mapping[str, Any], primal: Mapping[str, Any]
 ) -> float:
     """``P(w) - sum H(p) + beta max(0, max Z'p)``."""
     return _gap(Constrained(hyper["beta"]), values, primal)
 
 
-def penalised_violation(
+def logo_penalised_violation(
     values: Mapping[str, Any], hyper: Mapping[str, Any], primal: Mapping[str, Any]
 ) -> float:
     """How far w is below 0."""
     return Penalised(hyper["lam"]).violation(np.asarray(primal["w"]))
 
 
-def constrained_violation(
+def logo_constrained_violation(
     values: Mapping[str, Any], hyper: Mapping[str, Any], primal: Mapping[str, Any]
 ) -> float:
     """How far w is below 0, or 1'w above beta, relative to it."""

@@ -1,1 +1,22 @@
-"""The method mmc."""
+"""MMC: directions along which classes are far apart and narrow."""
+
+from convexfs.methods.base.formulation import Formulation, Method
+
+_FORMULATIONS = (
+    Formulation(
+        name="mmc",
+        equation="max tr(W (Sb - Sw))   s.t. 0 <= W <= I (psd), tr(W) = q",
+        reference="Li, Jiang & Zhang, Efficient and Robust Feature Extraction by Maximum Margin "
+        "Criterion (2006)",
+        symbol="W",
+        cones=frozenset({"LP", "SDP"}),
+    ),
+)
+
+METHOD = Method(
+    name="mmc",
+    home=__name__,
+    estimators={"mmc": "estimator:MMC"},
+    formulations=_FORMULATIONS,
+    component_number=("eigenvalues_", "eigenvalue of Sb - Sw"),
+)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from convexfs.errors import check_number
-from convexfs.methods.base.formulation import FORMULATIONS
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.mmc import METHOD, numbers
 from convexfs.records import Certificate, Solution
 
 
@@ -57,9 +56,9 @@ def mmc(
     solver, solver_tol, solver_options, build, verbose
         See :func:`convexfs.methods.base.step.solve_step`.
     """
-    formulation = FORMULATIONS["mmc"]
+    formulation = METHOD.formulation("mmc")
     check_solver(formulation, solver, solver_tol, build)
-    values, hyper = mmc_problem(X, codes, q=q)
+    values, hyper = numbers.mmc(X, codes, q=q)
     solution, certificate = solve_step(
         formulation, values, hyper, solver=solver, tol=solver_tol,
         solver_options=solver_options, build=build, verbose=verbose,
@@ -69,15 +68,3 @@ def mmc(
     # Within the span of W, where all directions weigh the same, those of Sb - Sw.
     eigenvalues, turn = eigh(V.T @ (values["Sb"] - values["Sw"]) @ V)
     return MmcResult((V @ turn).T[::-1], eigenvalues[::-1], solution, certificate)
-
-
-def mmc_problem(
-    X: np.ndarray, codes: np.ndarray, *, q: int = 1
-) -> tuple[dict[str, np.ndarray], dict[str, int]]:
-    """The numeric half: scatter between and within classes."""
-    check_number("q, the number of directions,", q, 1, X.shape[1], whole=True)
-    shares = np.bincount(codes) / len(codes)
-    means = np.array([X[codes == c].mean(axis=0) for c in range(len(shares))])
-    between, within = means - X.mean(axis=0), X - means[codes]
-    Sb = (shares * between.T) @ between
-    return {"Sb": Sb, "Sw": within.T @ within / len(X)}, {"q": q}

@@ -1,1 +1,20 @@
-"""The method relief."""
+"""RELIEF and RELIEF-F: how much farther misses are than hits, feature by feature."""
+
+from convexfs.methods.base.formulation import Formulation, Method
+
+_FORMULATIONS = (
+    Formulation(
+        name="relief",
+        equation="max w'z - lam 1'w   s.t. norm2(w) <= 1, w >= 0",
+        reference="Sun & Wu, Feature Extraction through Local Learning (2009), eq. 3-7",
+        symbol="w",
+        cones=frozenset({"LP", "SOC"}),
+    ),
+)
+
+METHOD = Method(
+    name="relief",
+    home=__name__,
+    estimators={"relief": "estimator:Relief"},
+    formulations=_FORMULATIONS,
+)

@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import ConvexfsWarning, InputError, check_number
-from convexfs.methods.base.formulation import FORMULATIONS
+from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
-from convexfs.neighbors.hits_misses import SignedNeighbors, margin_vector, signed_neighbors
+from convexfs.methods.relief import METHOD, numbers
 from convexfs.records import Certificate, Solution
 
-#: What a term of z errs by, relative to the largest there can be.
-_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True)
@@ -76,11 +73,11 @@ def relief(
     map : callable
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
     """
-    formulation = FORMULATIONS["relief"]
+    formulation = METHOD.formulation("relief")
     check_solver(formulation, solver, solver_tol, build)
     if l1 and build is not None and "lam" not in inspect.signature(build).parameters:
         raise InputError("l1 has no effect on a changed problem that takes no lam: leave it out")
-    values, hyper = relief_problem(
+    values, hyper = numbers.relief(
         X, codes, n_neighbors=n_neighbors, miss=miss, metric=metric,
         online=online, n_epochs=n_epochs, l1=l1, seed=seed, map=map,
     )  # fmt: skip
@@ -97,46 +94,3 @@ def relief(
             stacklevel=2,
         )
     return ReliefResult(weights, values["z"], solution, certificate)
-
-
-def relief_problem(
-    X: np.ndarray,
-    codes: np.ndarray,
-    *,
-    n_neighbors: int = 1,
-    miss: str = "nearest",
-    metric: str = "manhattan",
-    online: bool = False,
-    n_epochs: int = 1,
-    l1: float = 0.0,
-    seed: Any = None,
-    map: Callable[..., Any] = map,
-) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half: what the formulation's ``build`` takes, as arrays and numbers."""
-    check_number("l1, a share of the largest margin,", l1, 0, 1)
-    check_number("n_epochs", n_epochs, 1, 1_000_000, whole=True)
-    if not isinstance(online, bool | np.bool_):
-        raise InputError(f"online must be True or False, not {online!r}")
-    neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
-    fewest = min(count for count in np.bincount(codes) if count > 1) - 1
-    if fewest < n_neighbors:
-        warnings.warn(
-            f"n_neighbors={n_neighbors}, but a class has only {fewest} other members: "
-            "those there are count for it",
-            ConvexfsWarning,
-            stacklevel=3,
-        )
-    if online:
-        neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
-    z = margin_vector(X, neighbors, metric, map)
-    # What is left of a sum that cancels must not become all the weight there is.
-    spread = np.ptp(X, axis=0) ** (2 if metric == "sqeuclidean" else 1)
-    z[np.abs(z) <= _ROUNDING * len(X) * spread] = 0.0
-    return {"z": z}, {"lam": l1 * float(max(z.max(initial=0.0), 0.0))}
-
-
-def _drawn(neighbors: SignedNeighbors, n_epochs: int, rng: np.random.Generator) -> SignedNeighbors:
-    """Count every sample as often as it is drawn, over the number of epochs."""
-    n = len(neighbors.index)
-    times = np.bincount(rng.integers(n, size=n_epochs * n), minlength=n) / n_epochs
-    return SignedNeighbors(neighbors.index, neighbors.coefficient * times[:, None, None])

@@ -1,1 +1,9 @@
-"""The method simba."""
+"""Simba: the margin ascended by steps, one sample after the other; not a convex problem."""
+
+from convexfs.methods.base.formulation import Method
+
+METHOD = Method(
+    name="simba",
+    home=__name__,
+    estimators={"simba": "estimator:Simba"},
+)

@@ -5,10 +5,11 @@ from convexfs import load
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.methods.base.starts import End, n_distinct, relief_weights, starting_points, told
 from convexfs.methods.irelief.fit import irelief
-from convexfs.methods.logo.fit import logo, margin_matrix
+from convexfs.methods.logo.fit import logo
 from convexfs.methods.logo.locality import Locality, relief_margin
 from convexfs.methods.logo.native import logo_penalised
-from convexfs.methods.relief.fit import relief_problem
+from convexfs.methods.logo.numbers import margin_matrix
+from convexfs.methods.relief.numbers import relief as relief_problem
 
 
 def end(weights, objective=1.0, certified=True):

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from convexfs import load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
 from convexfs.methods.irelief import fit as module
-from convexfs.methods.irelief.fit import inlier_probability, irelief, soft_margin
-from convexfs.methods.relief.fit import relief_problem
+from convexfs.methods.irelief.fit import irelief
+from convexfs.methods.irelief.numbers import inlier_probability, soft_margin
+from convexfs.methods.relief.numbers import relief as relief_problem
 
 
 @pytest.fixture(scope="module")

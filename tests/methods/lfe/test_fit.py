@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from convexfs import load
 from convexfs.errors import SolverUnsuitable
 from convexfs.methods.lfe import fit as module
-from convexfs.methods.lfe.fit import lfe, lfe_problem, power_losses
+from convexfs.methods.lfe.fit import lfe, power_losses
 from convexfs.methods.lfe.native import lfe as closed_form
+from convexfs.methods.lfe.numbers import lfe as lfe_problem
 from convexfs.methods.relief.fit import relief
 
 

@@ -3,7 +3,8 @@ import pytest
 
 from convexfs import certify, load, solve
 from convexfs.methods.lfe import native as native
-from convexfs.methods.lfe.fit import lfe_priced_problem, lfe_problem
+from convexfs.methods.lfe.numbers import lfe as lfe_problem
+from convexfs.methods.lfe.numbers import lfe_trace as lfe_priced_problem
 from convexfs.methods.lfe.problem import lfe, lfe_row_sparse, lfe_trace
 
 SIZES = {"twonorm": 20, "wdbc": 30, "wine": 13, "waveform:noise=9": 30}

@@ -8,7 +8,12 @@ from scipy.optimize import minimize
 
 from convexfs.methods.llfs.exact import best_subset
 from convexfs.methods.llfs.linear import dual_value, priced_minimum
-from convexfs.methods.llfs.native import compactness_gap, llfs_linear, separation_gap, violation
+from convexfs.methods.llfs.native import (
+    llfs_compactness_gap,
+    llfs_linear,
+    llfs_separation_gap,
+    violation,
+)
 from convexfs.methods.llfs.numbers import local_values, secant_bound
 from convexfs.methods.llfs.path import local_path, local_point
 from convexfs.methods.llfs.utility import mean_utility, mean_utility_gradient
@@ -49,7 +54,7 @@ def assert_local_optima(values, alpha, path):
         assert u2 == pytest.approx(mean_utility(values["a_other"], f, s, lam), abs=1e-12)
         if 0 < beta < 1:
             assert kkt_residual(values, alpha, f, mu) <= 1e-6
-            assert compactness_gap(given, {"max_features": alpha}, {"f": f}) <= 1e-6 * u1
+            assert llfs_compactness_gap(given, {"max_features": alpha}, {"f": f}) <= 1e-6 * u1
     assert (path.residual <= 1e-6).all()
     assert (np.diff(path.u1) >= -1e-9).all()
 
@@ -98,7 +103,7 @@ def test_awkward_columns_converge_at_every_beta(kind):
 def test_separation_is_the_maximum_by_its_tangent(seed):
     values = point_values(seed, alpha=3)
     path = solved(values, 3, np.array([1.0]))
-    gap = separation_gap(values, {"max_features": 3}, {"f": path.f[0]})
+    gap = llfs_separation_gap(values, {"max_features": 3}, {"f": path.f[0]})
     assert gap <= 1e-7 * path.eps_max
     f = np.random.default_rng(seed).dirichlet(np.ones(12), 200) * 3
     f = f[f.max(axis=1) <= 1]

@@ -6,19 +6,19 @@ from scipy.optimize import linprog
 
 from convexfs import FORMULATIONS, load
 from convexfs.methods.base.step import solve_step
-from convexfs.methods.lmba.fit import lmba_problem
 from convexfs.methods.lmba.kinks import polish
 from convexfs.methods.lmba.native import (
-    box_gap,
     least_useful_c,
-    lmba,
+    lmba_box_gap,
     lmba_simplex,
+    lmba_simplex_gap,
     program_of,
-    simplex_gap,
 )
+from convexfs.methods.lmba.native import lmba_box as lmba
 from convexfs.methods.lmba.newton import minimise
+from convexfs.methods.lmba.numbers import lmba_simplex as lmba_problem
 
-FORMS = {"box": (lmba, box_gap), "simplex": (lmba_simplex, simplex_gap)}
+FORMS = {"box": (lmba, lmba_box_gap), "simplex": (lmba_simplex, lmba_simplex_gap)}
 forms = pytest.mark.parametrize("form", FORMS)
 
 
@@ -153,6 +153,6 @@ def test_integer_data_with_many_ties_are_solved_too():
 def test_more_hinges_at_0_than_usual_are_certified_at_any_scale(scale):
     flags = np.random.default_rng(0).integers(0, 2, size=(30, 3)) * scale
     values, hyper = lmba_problem(flags, np.arange(30) % 2, c=1e6)
-    solution, certificate = solve_step(FORMULATIONS["lmba"], values, hyper)
+    solution, certificate = solve_step(FORMULATIONS["lmba-box"], values, hyper)
     assert solution.status == "optimal"
     assert certificate.ok

@@ -3,8 +3,9 @@ import pytest
 
 from convexfs import certify, load, solve
 from convexfs.methods.lmba import native as native
-from convexfs.methods.lmba.fit import lmba_problem
-from convexfs.methods.lmba.problem import lmba, lmba_simplex
+from convexfs.methods.lmba.numbers import lmba_simplex as lmba_problem
+from convexfs.methods.lmba.problem import lmba_box as lmba
+from convexfs.methods.lmba.problem import lmba_simplex
 
 FORMS = {"lmba": (lmba, native.lmba), "lmba_simplex": (lmba_simplex, native.lmba_simplex)}
 

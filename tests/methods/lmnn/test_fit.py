@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from convexfs import certify, load, solve
 from convexfs.errors import InputError
-from convexfs.methods.lmnn.fit import lmnn, lmnn_problem
+from convexfs.methods.lmnn.fit import lmnn
+from convexfs.methods.lmnn.numbers import lmnn as lmnn_problem
 from convexfs.methods.lmnn.problem import lmnn as build
 
 

@@ -11,15 +11,11 @@ from scipy.spatial.distance import cdist
 from convexfs import load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
 from convexfs.methods.logo import certified as logo_certified
-from convexfs.methods.logo.fit import (
-    LogoSettings,
-    fit_logo,
-    logo,
-    logo_penalised_problem,
-    margin_matrix,
-)
+from convexfs.methods.logo.fit import LogoSettings, fit_logo, logo
 from convexfs.methods.logo.locality import Locality, lam_max
 from convexfs.methods.logo.native import logo_constrained, logo_penalised
+from convexfs.methods.logo.numbers import logo_penalised as logo_penalised_problem
+from convexfs.methods.logo.numbers import margin_matrix
 from convexfs.methods.logo.objective import Penalised
 from convexfs.methods.logo.paper import descend
 

@@ -3,7 +3,8 @@ import pytest
 
 from convexfs import certify, load, solve
 from convexfs.errors import InputError
-from convexfs.methods.mmc.fit import mmc, mmc_problem
+from convexfs.methods.mmc.fit import mmc
+from convexfs.methods.mmc.numbers import mmc as mmc_problem
 from convexfs.methods.mmc.problem import mmc as build
 
 

@@ -5,7 +5,8 @@ import pytest
 from convexfs import load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
 from convexfs.methods.relief import fit as module
-from convexfs.methods.relief.fit import relief, relief_problem
+from convexfs.methods.relief.fit import relief
+from convexfs.methods.relief.numbers import relief as relief_problem
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from convexfs import certify, load, solve
-from convexfs.methods.relief.fit import relief_problem
 from convexfs.methods.relief.native import relief as closed_form
+from convexfs.methods.relief.numbers import relief as relief_problem
 from convexfs.methods.relief.problem import relief
 from tests.kkt import assert_kkt
 from tests.solvers import installed

@@ -1,0 +1,38 @@
+"""What LMNN's problem is made of, computed from samples."""
+
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import check_number
+from convexfs.neighbors.triplets import target_neighbors
+
+
+def lmnn(
+    X: np.ndarray, codes: np.ndarray, *, c: float = 1.0, n_neighbors: int = 3
+) -> tuple[dict[str, Any], dict[str, float]]:
+    """The numeric half: target neighbours, and all triplets."""
+    values, hyper = targets_and_price(X, codes, c, n_neighbors)
+    pairs = target_pairs(values["targets"])
+    return values | {"triplets": triplets(pairs, codes[pairs[:, :1]] != codes)}, hyper
+
+
+def targets_and_price(
+    X: np.ndarray, codes: np.ndarray, c: float, n_neighbors: int
+) -> tuple[dict[str, Any], dict[str, float]]:
+    check_number("c", c, 0, open_ends=True)
+    X = np.asarray(X, dtype=np.float64)
+    targets = target_neighbors(X, codes, n_neighbors).index
+    return {"X": X, "targets": targets}, {"c": float(c)}
+
+
+def target_pairs(targets: np.ndarray) -> np.ndarray:
+    """Rows (i, j): a sample and one of its targets."""
+    i, place = np.nonzero(targets >= 0)
+    return np.column_stack([i, targets[i, place]])
+
+
+def triplets(pairs: np.ndarray, listed: np.ndarray) -> np.ndarray:
+    """Rows (i, j, p) of the entries listed in a matrix of pairs x samples."""
+    pair, p = np.nonzero(listed)
+    return np.column_stack([pairs[pair], p])

@@ -1,0 +1,54 @@
+"""What a step of Logo is made of, computed from samples."""
+
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError, check_number
+from convexfs.neighbors.feature_passes import margin_columns, weighted_distances
+from convexfs.neighbors.soft import has_hit, signed_probabilities
+
+
+def logo_penalised(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    sigma: float = 2.0,
+    lam: float = 1.0,
+    weights: np.ndarray | None = None,
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """The numeric half of eq. 7: the margin matrix at the given weights, all 1 by default."""
+    check_number("lam", lam, 0)
+    return {"Z": margin_matrix(X, codes, sigma, weights)}, {"lam": lam}
+
+
+def logo_constrained(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    sigma: float = 2.0,
+    beta: float = 1.0,
+    weights: np.ndarray | None = None,
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """The numeric half of eq. 8: the margin matrix at the given weights, all 1 by default."""
+    check_number("beta", beta, 0, open_ends=True)
+    return {"Z": margin_matrix(X, codes, sigma, weights)}, {"beta": beta}
+
+
+def margin_matrix(
+    X: np.ndarray, codes: np.ndarray, sigma: float = 2.0, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Rows ``zbar_n`` of eq. 3, for the samples that have a hit, in memory."""
+    check_sigma(sigma)
+    X = np.asarray(X, dtype=np.float64)
+    weights = np.ones(X.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
+    if weights.shape != (X.shape[1],) or not np.all(weights >= 0):
+        raise InputError(f"weights must be {X.shape[1]} numbers of at least 0, one a feature")
+    signed = signed_probabilities(weighted_distances(X, weights), codes, sigma)
+    return margin_columns(X, signed)[has_hit(codes)]
+
+
+def check_sigma(sigma: Any) -> None:
+    """Raise unless `sigma` is a positive number; infinity makes all neighbours equal."""
+    if sigma != np.inf:
+        check_number("sigma", sigma, 0, open_ends=True)

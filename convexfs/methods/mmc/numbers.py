@@ -1,0 +1,17 @@
+"""What MMC's problem is made of, computed from samples."""
+
+import numpy as np
+
+from convexfs.errors import check_number
+
+
+def mmc(
+    X: np.ndarray, codes: np.ndarray, *, q: int = 1
+) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+    """The numeric half: scatter between and within classes."""
+    check_number("q, the number of directions,", q, 1, X.shape[1], whole=True)
+    shares = np.bincount(codes) / len(codes)
+    means = np.array([X[codes == c].mean(axis=0) for c in range(len(shares))])
+    between, within = means - X.mean(axis=0), X - means[codes]
+    Sb = (shares * between.T) @ between
+    return {"Sb": Sb, "Sw": within.T @ within / len(X)}, {"q": q}

@@ -9,6 +9,12 @@ import numpy as np
 OPTIMAL, INFEASIBLE = "optimal", "infeasible"
 #: Statuses convexfs adds to cvxpy's own.
 ERROR, TIMEOUT, SKIPPED = "error", "timeout", "skipped"
+#: cvxpy's word for a point short of the accuracy asked for.
+INACCURATE = "optimal_inaccurate"
+#: The name that specialised solvers without cvxpy go by.
+NATIVE = "native"
+#: Of a ranking, weights above this share of the largest count as selected.
+RELEVANT_SHARE = 0.01
 
 
 def symbols(problem: Any) -> dict[str, Any]:

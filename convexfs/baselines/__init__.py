@@ -28,10 +28,15 @@ SELECTORS = {
 PROJECTIONS = {
     "dann": "convexfs.baselines.projections:DANN",
     "kernel-pls": "convexfs.baselines.kernel_pls:KernelPLS",
-    "lmnn": "convexfs.baselines.projections:LMNN",
-    "mmc": "convexfs.baselines.projections:MMC",
     "nca": "convexfs.baselines.projections:NCA",
     "pca": "convexfs.baselines.projections:PCA",
+}
+#: The attribute with a number a component, and what it is; without one, its squared length.
+COMPONENT_NUMBERS = {
+    "dann": ("eigenvalues_", "eigenvalue of the local scatter"),
+    "kernel-pls": ("explained_", "share of the classes' scatter"),
+    "nca": ("", "squared length"),
+    "pca": ("explained_variance_ratio_", "share of the variance"),
 }
 
 

@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from convexfs.baselines.checks import checked, standardised
-from convexfs.methods.relief.fit import relief
+from convexfs.methods.relief.fit import Settings, relief
 
 
 def relieff(X: Any, y: Any, n_neighbors: int = 10) -> np.ndarray:
@@ -21,7 +21,7 @@ def relieff(X: Any, y: Any, n_neighbors: int = 10) -> np.ndarray:
             - \overline{|x_n - NH|}\Big)
     """
     X, codes = checked(X, y)
-    return relief(X, codes, n_neighbors=n_neighbors, miss="prior").margin
+    return relief(X, codes, Settings(n_neighbors=n_neighbors, miss="prior")).margin
 
 
 def elastic_net(X: Any, y: Any, l1_ratio: float = 0.5) -> np.ndarray:

@@ -30,8 +30,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from convexfs.errors import ProblemFileError, RunError, did_you_mean
-from convexfs.methods import FORMULATIONS
+from convexfs.errors import InputError, ProblemFileError, RunError, did_you_mean
+from convexfs.methods import named_formulation
 from convexfs.methods.base.formulation import Formulation
 
 FOLDER = Path("problems")
@@ -51,16 +51,6 @@ _AGAIN = (
 _PLUMBING = {"X", "codes", "seed", "map", "build", "verbose"} | {
     f"solver{part}" for part in ("", "_tol", "_options")
 }
-
-
-#: The argument by which a whole method is asked for a formulation that is not its default.
-_CHOSEN_BY = {"logo-constrained": "beta"} | dict.fromkeys(
-    (
-        "lfe-trace", "lfe-row-sparse", "llfs-linear", "llfs-bisection", "llfs-ratio", "llfs-exact",
-        "lmba",
-    ),
-    "form",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -181,7 +171,7 @@ class _Reader:
         self._check_build(build, formulation, grid)
         self._check_grid(grid, build or formulation.build, formulation, said.get("FIT", False))
         if said.get("FIT", False):
-            self._check_fit(formulation.name, grid)
+            self._check_fit(formulation, grid)
         return ProblemFile(
             path=self.path,
             sha256=digest,
@@ -235,12 +225,10 @@ class _Reader:
         return bool(value) and all(isinstance(entry, str) for entry in value)
 
     def _formulation(self, method: str) -> Formulation:
-        """The formulation of this name, or the first one of the method of this name."""
-        for name, row in FORMULATIONS.items():
-            if name == method or name.startswith(f"{method}-"):
-                return row
-        known = {*FORMULATIONS, *(name.partition("-")[0] for name in FORMULATIONS)}
-        self._fail(f"unknown method {method!r}: {did_you_mean(method, known)}", "METHOD")
+        try:
+            return named_formulation(method)
+        except InputError as error:
+            self._fail(str(error), "METHOD")
 
     def _feasible(self, formulation: Formulation) -> Any:
         feasible = self.names.get("feasible")
@@ -273,8 +261,8 @@ class _Reader:
     def _check_grid(
         self, grid: Any, build: Callable[..., Any], formulation: Formulation, fit: bool
     ) -> None:
-        numeric = formulation.method if fit else formulation.numbers
-        takes = set(inspect.signature(numeric).parameters) - _PLUMBING
+        source = formulation.settings if fit else formulation.numbers
+        takes = set(inspect.signature(source).parameters) - _PLUMBING
         # The whole method fills the arguments of the formulation as printed by itself.
         if not fit or build is not formulation.build:
             # A seed of its own that build takes stands for the run's.
@@ -297,11 +285,11 @@ class _Reader:
                     "GRID",
                 )
 
-    def _check_fit(self, formulation: str, grid: Mapping[str, list[Any]]) -> None:
-        chosen_by = _CHOSEN_BY.get(formulation)
-        if chosen_by is not None and None in grid.get(chosen_by, [None]):
+    def _check_fit(self, formulation: Formulation, grid: Mapping[str, list[Any]]) -> None:
+        chosen_by = formulation.chosen_by
+        if chosen_by and None in grid.get(chosen_by, [None]):
             self._fail(
-                f"{formulation} needs {chosen_by} in GRID, for without it FIT = True fits another "
+                f"{formulation.name} needs {chosen_by} in GRID, for without it FIT = True fits another "
                 "formulation of the method",
                 "METHOD",
             )

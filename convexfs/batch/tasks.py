@@ -29,6 +29,7 @@ from convexfs.errors import (
     SolverUnsuitable,
 )
 from convexfs.methods import FORMULATIONS
+from convexfs.methods.base.parameters import Solving
 from convexfs.methods.base.step import solve_step
 from convexfs.records import INFEASIBLE, OPTIMAL, SKIPPED, TIMEOUT, Certificate, Solution
 
@@ -294,10 +295,17 @@ def _solve_first(task: Task, problem: ProblemFile) -> tuple[Solution, Certificat
         problem.formulation,
         values,
         hyper,
+        solving_of(task, problem.build),
+    )
+
+
+def solving_of(task: Task, build: Callable[..., Any] | None) -> Solving:
+    """How a task is solved, by its problem as printed or as changed by `build`."""
+    return Solving(
         solver=task.solver,
         tol=task.tol or DEFAULT_ACCURACY,
         time_limit=task.time_limit,
-        build=problem.build,
+        build=build,
     )
 
 
@@ -316,20 +324,17 @@ def first_numbers(task: Task, problem: ProblemFile) -> tuple[dict[str, Any], dic
 def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
     """The whole method, with the file's problem as its step: answer, proof and iterations."""
     data, chosen = dataset_of(task), json.loads(task.hyper)
-    method = problem.formulation.method
-    more = {"seed": _seed(task, method), "time_limit": task.time_limit}
-    for_method = _named_in(method, more | chosen)
-    if problem.feasible is None:
-        changed = {"build": with_fixed(problem.build, chosen)}
-    else:
-        changed = {"feasible": problem.feasible}
+    method, settings = problem.formulation.method, problem.formulation.settings
+    more = {"seed": _seed(task, settings)}
+    build = with_fixed(problem.build, chosen)
+    if problem.feasible is not None:
+        build, more["feasible"] = None, problem.feasible
     result = method(
         data.X,
         data.y,
-        solver=task.solver,
-        solver_tol=task.tol or DEFAULT_ACCURACY,
-        **changed,
-        **for_method,
+        settings(**_named_in(settings, chosen)),
+        solving_of(task, build),
+        **_named_in(method, more),
     )
     return result.solution, result.certificate, *getattr(result, "history", ())
 

@@ -110,13 +110,13 @@ def list_all(_: argparse.Namespace) -> int:
     from convexfs.baselines import PROJECTIONS, SELECTORS
     from convexfs.cli.console import Console
     from convexfs.data import BUNDLED, GENERATORS
-    from convexfs.methods import ESTIMATORS, FORMULATIONS
+    from convexfs.methods import FORMULATIONS, estimator_homes
 
     console = Console()
-    methods = _table("Methods", "method", "estimator")
-    for name, home in ESTIMATORS.items():
-        methods.add_row(name, "convexfs." + home.partition(":")[2])
-    methods.add_row("lfe", "convexfs.LFE, a projection")
+    methods = _table("Methods", "method", "estimator", "kind")
+    for name, method in estimator_homes().items():
+        kind = "selector" if method.component_number is None else "projection"
+        methods.add_row(name, method.class_name(name), kind)
     console.print(methods)
     comparators = _table("Comparators", "method", "kind", "what")
     for name in SELECTORS:

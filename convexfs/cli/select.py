@@ -8,7 +8,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from convexfs.data import Dataset, load
 from convexfs.data.dataset import SCALES
 from convexfs.data.writers import WRITERS, check_target, write_file
 from convexfs.errors import InputError, check_number
+from convexfs.methods import estimator_homes
 from convexfs.pictures import PICTURE_FORMATS, save
 
 #: Rows of a table before the rest is only counted.
@@ -37,8 +38,10 @@ def select(arguments: argparse.Namespace) -> int:
     settings = dict(_assignment(text) for text in arguments.set)
     if arguments.solver != "auto":
         settings["solver"] = arguments.solver
-    if arguments.method == "llfs":
-        settings.setdefault("verbose", 1)  # it draws a bar of its own
+    home = estimator_homes().get(arguments.method)
+    shows_progress = home is not None and home.shows_progress
+    if shows_progress:
+        settings.setdefault("verbose", 1)
     fit = prepared(arguments.method, settings, arguments.top, arguments.seed)
     data = load(
         arguments.source,
@@ -50,7 +53,7 @@ def select(arguments: argparse.Namespace) -> int:
     scaled = data.scaled(arguments.scale)
     training = scaled.training
     start = time.perf_counter()
-    with _shown_on_stderr(arguments.method, training):
+    with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, training):
         outcome = fit(training)
     seconds = time.perf_counter() - start
     if arguments.out is not None:
@@ -72,9 +75,6 @@ def _shown_on_stderr(method: str, data: Dataset) -> Iterator[None]:
     from convexfs.compiling import announced
 
     console = Console(stderr=True)
-    if method == "llfs":
-        yield
-        return
     what = f"{method} on {data.n_samples} samples x {data.n_features} features"
     with announced(console.print), console.status(what, spinner="line"):
         yield

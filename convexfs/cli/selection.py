@@ -11,26 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.baselines import PROJECTIONS, SELECTORS, projection, selector
+from convexfs.baselines import COMPONENT_NUMBERS, PROJECTIONS, SELECTORS, projection, selector
 from convexfs.data import Dataset, constant_columns
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
-from convexfs.methods import ESTIMATORS, estimator
+from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
 from convexfs.pictures import weight_bars
-from convexfs.records import Certificate, Solution
-
-#: If no number is asked for, scores above this share of the largest are kept.
-RELEVANT_SHARE = 0.01
-#: What a projection says of each component: the attribute, and what it is.
-EXPLAINED = {
-    "lfe": ("eigenvalues_", "eigenvalue of Sigma"),
-    "dann": ("eigenvalues_", "eigenvalue of the local scatter"),
-    "kernel-pls": ("explained_", "share of the classes' scatter"),
-    "lmnn": ("eigenvalues_", "eigenvalue of M"),
-    "mmc": ("eigenvalues_", "eigenvalue of Sb - Sw"),
-    "nca": ("", "squared length"),
-    "pca": ("explained_variance_ratio_", "share of the variance"),
-}
+from convexfs.records import RELEVANT_SHARE, Certificate, Solution
 
 
 @dataclass(frozen=True)
@@ -77,17 +64,34 @@ def prepared(
     seed : int
         For whatever is random.
     """
-    for names, kind in ((ESTIMATORS, _method), (SELECTORS, _comparator), (EXPLAINED, _projection)):
-        if method in names:
-            return kind(method, settings, top, seed)
-    known = [*ESTIMATORS, *SELECTORS, *EXPLAINED]
-    raise InputError(f"unknown method {method!r}: {did_you_mean(method, known)}")
+    if method in SELECTORS:
+        return _comparator(method, settings, top, seed)
+    if method in PROJECTIONS:
+        made = _Projecting(method, projection(method)(), *COMPONENT_NUMBERS[method])
+        return _projection(made, settings, top, seed)
+    homes = estimator_homes()
+    if method not in homes:
+        known = [*homes, *SELECTORS, *PROJECTIONS]
+        raise InputError(f"unknown method {method!r}: {did_you_mean(method, known)}")
+    model, number = homes[method].estimator(method)(), homes[method].component_number
+    if number is None:
+        return _method(method, model, settings, top, seed)
+    return _projection(_Projecting(method, model, *number), settings, top, seed)
+
+
+@dataclass(frozen=True)
+class _Projecting:
+    """A projection by name, and what it says of each component: an attribute, and its meaning."""
+
+    name: str
+    model: Any
+    attribute: str
+    meaning: str
 
 
 def _method(
-    name: str, settings: Mapping[str, Any], top: int | None, seed: int
+    name: str, model: Any, settings: Mapping[str, Any], top: int | None, seed: int
 ) -> Callable[[Dataset], Outcome]:
-    model = estimator(name)()
     wanted = {} if top is None else {"n_features_to_select": top}
     model.set_params(**_checked(name, model.get_params(), {**settings, **wanted}, seed))
 
@@ -133,11 +137,10 @@ def _comparator(
 
 
 def _projection(
-    name: str, settings: Mapping[str, Any], top: int | None, seed: int
+    made: _Projecting, settings: Mapping[str, Any], top: int | None, seed: int
 ) -> Callable[[Dataset], Outcome]:
-    model = _projecting(name)()
-    wanted = {} if top is None else {"n_components": top}
-    model.set_params(**_checked(name, model.get_params(), {**settings, **wanted}, seed))
+    model, wanted = made.model, {} if top is None else {"n_components": top}
+    model.set_params(**_checked(made.name, model.get_params(), {**settings, **wanted}, seed))
 
     def fit(data: Dataset) -> Outcome:
         _check_top(top, data)
@@ -146,37 +149,29 @@ def _projection(
         except ConvexfsError:
             raise
         except ValueError as error:  # scikit-learn's own settings
-            raise InputError(f"{name}: {error}") from error
-        return _projected(name, model, data)
+            raise InputError(f"{made.name}: {error}") from error
+        return _projected(made, data)
 
     return fit
 
 
-def _projecting(method: str) -> type[Any]:
-    if method in PROJECTIONS:
-        return projection(method)
-    from convexfs.methods.lfe.estimator import LFE
-
-    return LFE
-
-
-def _projected(method: str, model: Any, data: Dataset) -> Outcome:
+def _projected(made: _Projecting, data: Dataset) -> Outcome:
     """Weights are the metric's diagonal; kernel components have none in the features."""
-    attribute, explained_as = EXPLAINED[method]
+    model = made.model
     components = getattr(model, "components_", None)
     if components is None:
         weights, weights_are = model.weights_, "correlation with components"
-        explained = getattr(model, attribute)
+        explained = getattr(model, made.attribute)
     else:
         squares = components**2
         weights, weights_are = squares.sum(axis=0), "diagonal of the metric"
-        explained = getattr(model, attribute) if attribute else squares.sum(axis=1)
+        explained = getattr(model, made.attribute) if made.attribute else squares.sum(axis=1)
         explained = explained[: len(components)]
 
     def reduced(data: Dataset) -> Dataset:
         X = np.ascontiguousarray(model.transform(data.X))
         if not X.shape[1]:
-            raise InputError(f"{method} found no component, so there is nothing to write")
+            raise InputError(f"{made.name} found no component, so there is nothing to write")
         names = tuple(f"component_{t}" for t in range(1, X.shape[1] + 1))
         return replace(data, X=X, feature_names=names, scale="none", relevant=None)
 
@@ -192,7 +187,7 @@ def _projected(method: str, model: Any, data: Dataset) -> Outcome:
         reduced=reduced,
         picture=picture,
         explained=explained,
-        explained_as=explained_as,
+        explained_as=made.meaning,
         solution=getattr(model, "solution_", None),
         certificate=getattr(model, "certificate_", None),
     )

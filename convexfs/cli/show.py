@@ -13,7 +13,7 @@ from convexfs.batch.problem_file import FOLDER, ProblemFile, load_problem_file
 from convexfs.cli.terminal import write
 from convexfs.data import Dataset, load
 from convexfs.errors import InputError
-from convexfs.methods import FORMULATIONS, formulation
+from convexfs.methods import FORMULATIONS, named_formulation
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.step import stated
 
@@ -92,7 +92,7 @@ def _source(name: str) -> Source:
     if is_path or os.path.isfile(FOLDER / f"{name}.py"):
         file = load_problem_file(name)
         return Source(str(file.path.name), file.equation, file.formulation, file)
-    row = formulation(name)
+    row = named_formulation(name)
     return Source(name, row.equation, row)
 
 

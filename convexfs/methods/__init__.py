@@ -58,5 +58,15 @@ def named_formulation(name: str) -> Formulation:
 
 def stored_formulation(name: str) -> Formulation:
     """The formulation that a store knows by this name, which may be one of an earlier version."""
+    return _stored()[name]
+
+
+def stored_names() -> set[str]:
+    """Names by which stores may know formulations."""
+    return set(_stored())
+
+
+@cache
+def _stored() -> dict[str, Formulation]:
     former = {row.formerly: row for row in _formulations().values() if row.formerly}
-    return (former | _formulations())[name]
+    return former | _formulations()

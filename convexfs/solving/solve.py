@@ -204,3 +204,9 @@ def _in_row_order(constraint: Any, multipliers: Any) -> np.ndarray:
     if isinstance(constraint, ExpCone | PowCone3D):
         return flat.reshape(-1, 3).T.ravel()
     return flat
+
+
+def solve_tiny_program(solver: str) -> None:
+    """Solve a linear program of one variable: what the solver loads at first use is then there."""
+    x = cp.Variable()
+    solve(cp.Problem(cp.Minimize(x), [x >= 1]), solver)

@@ -25,22 +25,21 @@ from pathlib import Path
 import numpy as np
 
 from convexfs.batch.problem_file import ProblemFile, load_problem_file
-from convexfs.batch.rehearsal import rehearse
 from convexfs.batch.run import GRACE_SECONDS, Progress, run_tasks
 from convexfs.batch.tasks import (
-    DEFAULT_ACCURACY,
     Result,
     Task,
     do,
     expand,
     skipped,
+    solving_of,
 )
 from convexfs.errors import InputError, SolverUnsuitable, check_number
-from convexfs.methods.base.step import NATIVE, check_solver
+from convexfs.methods.base.step import check_solver
+from convexfs.records import NATIVE
+from convexfs.solving.solve import solve_tiny_program
 
 ALL = "all"
-#: A linear program, which every backend takes.
-WARM_UP = "lmba"
 #: Forked workers have another one.
 MAIN_PROCESS = os.getpid()
 
@@ -169,7 +168,7 @@ def measure(task: Task) -> Result:
         return skipped(f"there is no native twin of {problem.name}")
     try:
         # Told by the table where it can be, before any numbers are computed.
-        check_solver(formulation, task.solver, task.tol or DEFAULT_ACCURACY, problem.build)
+        check_solver(formulation, solving_of(task, problem.build))
     except SolverUnsuitable as reason:
         return skipped(reason)
     _warm_up(task.solver)
@@ -185,4 +184,5 @@ def _hush(process: int) -> None:
 
 @cache
 def _warm_up(solver: str) -> None:
-    rehearse([WARM_UP], solver)
+    if solver != NATIVE:
+        solve_tiny_program(solver)

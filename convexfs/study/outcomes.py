@@ -36,8 +36,8 @@ import pandas as pd
 from convexfs.batch.store import Store, unpack
 from convexfs.batch.tasks import DEFAULT_ACCURACY
 from convexfs.errors import InputError
-from convexfs.methods import FORMULATIONS
-from convexfs.records import INFEASIBLE, OPTIMAL, SKIPPED, TIMEOUT
+from convexfs.methods import stored_formulation, stored_names
+from convexfs.records import INFEASIBLE, OPTIMAL, RELEVANT_SHARE, SKIPPED, TIMEOUT
 
 #: A DataFrame or Series inside: pandas' own hints mislead a type checker.
 Frame = Any
@@ -54,10 +54,6 @@ RESIDUALS = ["primal_residual", "dual_residual", "complementarity", "gap"]
 BY_PROOF, BY_BEST = "objective of a proven answer", "best objective known"
 #: Objectives are compared relative to themselves, or to this: an optimum may be zero.
 SMALL_OBJECTIVE = 0.01
-#: A feature counts as selected above this share of the largest weight ...
-RELEVANT_SHARE = 0.01
-#: ... and an LLFS indicator above this value.
-INDICATED = 0.5
 _CLASSES = {"SDP": "SDP", "POW": "POW", "EXP": "EXP", "SOC": "SOCP", "QP": "QP"}
 #: Tasks equal in these are the same task; done again after a change of code, the last counts.
 _SAME = ["instance", "solver", "settings", "repeat"]
@@ -101,7 +97,7 @@ def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
     tasks = tasks[~samples]
     if samples.any() and tasks.empty:
         raise InputError(f"{folder}: holds samples of an LLFS fit; convexfs report shows them")
-    unknown = sorted(set(tasks["formulation"]) - set(FORMULATIONS))
+    unknown = sorted(set(tasks["formulation"]) - stored_names())
     if unknown:
         raise InputError(
             f"{folder}: holds results of {unknown[0]!r}, a formulation that this version of "
@@ -192,12 +188,14 @@ def _json_lines(frame: pd.DataFrame) -> str:
 
 
 def _features(primal: dict[str, np.ndarray], formulation: str) -> tuple[int, ...] | None:
-    symbol = FORMULATIONS[formulation].symbol
-    if symbol not in primal:
+    row = stored_formulation(formulation)
+    if row.symbol not in primal:
         return None
-    weights = np.asarray(primal[symbol], dtype=float)
+    weights = np.asarray(primal[row.symbol], dtype=float)
     weights = np.diag(weights) if weights.ndim == 2 else np.ravel(weights)
-    bound = INDICATED if formulation.startswith("llfs") else RELEVANT_SHARE * np.max(weights)
+    bound = row.selected_above
+    if bound is None:
+        bound = RELEVANT_SHARE * np.max(weights)
     return tuple(np.flatnonzero(weights > bound).tolist())
 
 
@@ -238,8 +236,8 @@ def _class(formulation: str | None, needs: str) -> str:
         parts = set(needs.split(" + "))
         integer = "integer" in parts
     else:
-        parts = FORMULATIONS[formulation].cones
-        integer = FORMULATIONS[formulation].integer
+        row = stored_formulation(formulation)
+        parts, integer = row.cones, row.integer
     largest = next((name for cone, name in _CLASSES.items() if cone in parts), "LP")
     return f"MI{largest}" if integer else largest
 
@@ -346,7 +344,7 @@ def _references(frame: Frame) -> Frame:
 
 def _senses(frame: Frame) -> Frame:
     """Whether to min or max; of tables that do not tell, as the formulation is printed."""
-    printed = frame["formulation"].map(lambda name: FORMULATIONS[name].equation[:3])
+    printed = frame["formulation"].map(lambda name: stored_formulation(name).equation[:3])
     return frame["sense"].fillna(printed)
 
 

@@ -33,8 +33,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from convexfs.methods.base.step import NATIVE
-from convexfs.records import OPTIMAL, SKIPPED, TIMEOUT
+from convexfs.records import NATIVE, OPTIMAL, SKIPPED, TIMEOUT
 from convexfs.study.outcomes import FAILED, OUTCOMES, RESIDUALS, SOLVED, WRONG, Frame, allowed
 
 #: Seconds added before the logarithm.

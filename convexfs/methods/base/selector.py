@@ -1,9 +1,11 @@
-"""What all feature-weighting estimators share: checked input, support, threads."""
+"""What all estimators share: parameters, checked input, one way to fit, support."""
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -23,9 +25,10 @@ from convexfs.data import (
     warn_constant_columns,
 )
 from convexfs.errors import InputError, check_number
+from convexfs.methods.base.changed import build_of
+from convexfs.methods.base.parameters import Solving, parameters
+from convexfs.records import RELEVANT_SHARE, Certificate, Solution
 
-#: Without n_features_to_select, weights above this share of the largest are kept.
-RELEVANT_SHARE = 0.01
 #: More threads or processes than any machine runs at once.
 _MOST_JOBS = 10_000
 
@@ -34,29 +37,96 @@ class NotNumbers(InputError, TypeError):
     """Samples that cannot be converted to numbers; scikit-learn asks for a TypeError."""
 
 
-class CheckedEstimator(BaseEstimator):
-    """Base of all estimators: samples, classes and common parameters are checked in one way.
+class Learned:
+    """Attributes that ``fit`` sets."""
 
-    A subclass has ``solver``, ``solver_options``, ``n_jobs``, ``random_state`` and ``verbose``
-    among its parameters.
+    n_features_in_: int
+    classes_: np.ndarray
+    weights_: np.ndarray
+    solution_: Solution
+    certificate_: Certificate
+    #: Columns that had a single value in `fit`.
+    _constant: np.ndarray
+
+
+@parameters
+class MethodEstimator(Learned, BaseEstimator):
+    """Parameters and ``fit`` that the estimators of all methods have in common.
+
+    A subclass names its method's function as ``_method``, inherits the parameters of that
+    function's settings, and adds what it learns: each field of the method's result becomes
+    an attribute, with the underscore that scikit-learn gives what was learned.
+
+    Parameters
+    ----------
+    solver : str, default="auto"
+        "auto" takes the built-in solver where there is one; a cvxpy name, such as
+        "CLARABEL", has that backend solve the convex problems.
+    solver_tol : float, default=1e-6
+        Accuracy that cvxpy backends are asked for.
+    solver_options : dict, optional
+        More options of the backend, in its own words.
+    time_limit : float, optional
+        Seconds a backend may take for a convex problem.
+    formulation : callable or path, optional
+        A changed problem: a function that builds it, or a problem file.
+    n_jobs : int, optional
+        Threads; the result does not depend on their number.
+    random_state : int, RandomState or None
+        For whatever is random.
+    verbose : int, default=0
+        Above 0 the backend prints, and long work shows its progress.
     """
 
     #: What `fit` wants samples to be, as scikit-learn's validation takes it.
     _layout: ClassVar[dict[str, Any]] = {"dtype": np.float64, "order": "C"}
+    #: ``method(X, codes, settings, solving, ...) -> result``.
+    _method: ClassVar[Callable[..., Any]]
 
-    solver: str
-    solver_options: Mapping[str, Any] | None
-    n_jobs: int | None
-    verbose: int
-    n_features_in_: int
-    random_state: Any
-    #: Columns that had a single value in `fit`.
-    _constant: np.ndarray
+    solver: str = "auto"
+    solver_tol: float = 1e-6
+    solver_options: Mapping[str, Any] | None = None
+    time_limit: float | None = None
+    formulation: Callable[..., Any] | str | Path | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from the samples `X` of classes `y`."""
+        X, codes = self._checked(X, y)
+        with thread_map(self.n_jobs) as map:
+            result = self._result(X, codes, map)
+        for name, value in vars(result).items():
+            setattr(self, f"{name}_", value)
+        self._remember(X, codes)
+        return self
+
+    def _result(self, X: np.ndarray, codes: np.ndarray, map: Callable[..., Any]) -> Any:
+        method = type(self)._method
+        offered = {"seed": self._seed(), "map": map, "watch": narrator(self._title, self.verbose)}
+        taken = inspect.signature(method).parameters
+        more = {name: value for name, value in offered.items() if name in taken}
+        with heard(self._title, method.__module__.rpartition(".")[0], self.verbose):
+            return method(X, codes, self, self._solving(), **more)
+
+    @property
+    def _title(self) -> str:
+        """What lines about the progress of a fit begin with."""
+        return type(self)._method.__name__
+
+    def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
+        """Keep what later calls need beside the result: nothing, in most."""
+
+    def _solving(self) -> Solving:
+        return Solving(
+            solver=self.solver,
+            tol=self.solver_tol,
+            options=self.solver_options,
+            time_limit=self.time_limit,
+            build=build_of(self.formulation, type(self)._method.__name__),
+            verbose=self.verbose > 0,
+        )
 
     def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Samples and class codes, or an error that names the bad cell or class."""
@@ -108,16 +178,25 @@ class CheckedEstimator(BaseEstimator):
         except ValueError as error:
             raise InputError(f"random_state: {error}") from error
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
 
-class WeightSelector(SelectorMixin, CheckedEstimator):
+
+@parameters
+class WeightSelector(SelectorMixin, MethodEstimator):
     """Base of the estimators that give every feature a nonnegative weight.
 
-    A subclass has ``n_features_to_select`` among its parameters and sets ``weights_`` in
-    ``fit``. A constant column is never selected, however many features are asked for.
+    A constant column is never selected, however many features are asked for.
+
+    Parameters
+    ----------
+    n_features_to_select : int, optional
+        Keep this many; by default those above 1 % of the largest weight.
     """
 
-    n_features_to_select: int | None
-    weights_: np.ndarray
+    n_features_to_select: int | None = None
 
     @property
     def feature_importances_(self) -> np.ndarray:

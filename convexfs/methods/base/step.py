@@ -16,9 +16,9 @@ from convexfs.errors import (
     did_you_mean,
 )
 from convexfs.methods.base.formulation import Formulation
-from convexfs.records import Certificate, Solution
+from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving
+from convexfs.records import NATIVE, Certificate, Solution
 
-NATIVE, AUTO = "native", "auto"
 #: A native answer must satisfy its formula this much better than a solver's.
 NATIVE_TOL = 1e-9
 
@@ -27,30 +27,21 @@ def solve_step(
     formulation: Formulation,
     values: Mapping[str, Any],
     hyper: Mapping[str, Any],
-    *,
-    solver: str = AUTO,
-    tol: float = 1e-6,
-    solver_options: Mapping[str, Any] | None = None,
-    time_limit: float | None = None,
-    build: Callable[..., Any] | None = None,
-    verbose: bool = False,
+    solving: Solving = AS_USUAL,
 ) -> tuple[Solution, Certificate]:
-    """Answer and certificate of ``formulation`` at the given values.
-
-    ``solver="auto"`` takes the native twin where there is one; a cvxpy name
-    forces that backend. A changed `build` replaces the formulation's own and
-    has no native twin.
-    """
-    if runs_natively(formulation, solver, build):
+    """Answer and certificate of ``formulation`` at the given values."""
+    if runs_natively(formulation, solving):
         solution = formulation.native(**values, **hyper)  # type: ignore[misc]
         return solution, certify_by_formula(formulation, values, hyper, solution)
     from convexfs.solving.certify import certify
     from convexfs.solving.solve import solve
 
     start = time.perf_counter()
-    problem = stated(formulation, {**values, **hyper}, build)
+    problem = stated(formulation, {**values, **hyper}, solving.build)
     built = time.perf_counter() - start
-    solution = solve(problem, solver, tol, time_limit, solver_options, verbose)
+    solution = solve(
+        problem, solving.solver, solving.tol, solving.time_limit, solving.options, solving.verbose
+    )
     certificate = certify(problem, solution)
     if solution.primal and certificate.ok is False:
         warnings.warn(
@@ -62,32 +53,31 @@ def solve_step(
     return replace(solution, build_seconds=built), certificate
 
 
-def check_solver(
-    formulation: Formulation, solver: Any, tol: Any, build: Callable[..., Any] | None = None
-) -> None:
-    """Raise before any work if `solver` is unknown, missing or cannot take the problem.
+def check_solver(formulation: Formulation, solving: Solving) -> None:
+    """Raise before any work if the solver is unknown, missing or cannot take the problem.
 
-    What a changed `build` needs is known only once it is built.
+    What a changed problem needs is known only once it is built.
     """
-    if not isinstance(solver, str):
-        raise InputError(f"solver must be a name such as 'CLARABEL', not {solver!r}")
-    check_number("solver_tol", tol, 0, 1, open_ends=True)
-    if solver.lower() == AUTO or runs_natively(formulation, solver, build):
+    if not isinstance(solving.solver, str):
+        raise InputError(f"solver must be a name such as 'CLARABEL', not {solving.solver!r}")
+    check_number("solver_tol", solving.tol, 0, 1, open_ends=True)
+    if solving.solver.lower() == AUTO or runs_natively(formulation, solving):
         return
     from convexfs.solving.backends import Needs, backend, check_takes
 
-    row = backend(solver)
-    if build is None:
+    row = backend(solving.solver)
+    if solving.build is None:
         check_takes(row, Needs(formulation.cones, formulation.integer))
 
 
-def runs_natively(formulation: Formulation, solver: str, build: Callable[..., Any] | None) -> bool:
+def runs_natively(formulation: Formulation, solving: Solving) -> bool:
     """Whether this solver choice means the native twin; an error if there is none."""
-    if solver.lower() == AUTO:
-        return build is None and formulation.native is not None
-    if solver.lower() != NATIVE:
+    solver, printed = solving.solver.lower(), solving.build is None
+    if solver == AUTO:
+        return printed and formulation.native is not None
+    if solver != NATIVE:
         return False
-    if build is not None or formulation.native is None:
+    if not printed or formulation.native is None:
         raise InputError(
             f"solver='native' solves {formulation.name} as printed, not a changed formulation: "
             "use solver='auto' or name a cvxpy solver"

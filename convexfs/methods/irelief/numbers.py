@@ -57,4 +57,5 @@ def inlier_probability(d: np.ndarray, codes: np.ndarray, sigma: float) -> np.nda
 
 
 def check_sigma(sigma: Any) -> None:
+    """Raise unless the kernel width is a positive number."""
     check_number("sigma", sigma, 0, open_ends=True)

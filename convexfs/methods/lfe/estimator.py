@@ -1,26 +1,25 @@
 """LFE, local feature extraction, as a scikit-learn transformer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from convexfs.errors import InputError, check_number
-from convexfs.methods.base.changed import build_of
-from convexfs.methods.base.selector import CheckedEstimator, thread_map
-from convexfs.methods.lfe.fit import lfe
+from convexfs.errors import InputError
+from convexfs.methods.base.parameters import parameters
+from convexfs.methods.base.projection import BY_CROSS_VALIDATION, Projection
+from convexfs.methods.lfe.fit import Settings, lfe
 
 #: Numbers of neighbours cross-validation tries, and its folds.
 ODD_NEIGHBORS = tuple(range(1, 32, 2))
 FOLDS = 10
 
 
-class LFE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator):
+@parameters
+class LFE(Settings, Projection):
     r"""Project samples so that misses are far and hits near: RELIEF with a full matrix.
 
     Solves :math:`\max_W \mathrm{tr}(W \Sigma)` over :math:`\|W\|_F \le 1, W \succeq 0`,
@@ -45,20 +44,11 @@ class LFE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator):
         components; with a price on its rows, for fewer features.
     lam : float in [0, 1], default=0
         That price, as a share of Sigma's largest eigenvalue.
-    solver : str, default="auto"
-        "auto" uses the closed form, except for "row-sparse", which has none; a
-        cvxpy name uses that backend.
-    solver_tol : float, default=1e-6
-    solver_options : dict, optional
     formulation : callable or path, optional
-        A changed problem: ``build(Sigma, lam) -> cvxpy.Problem`` with a variable
-        ``W``, or a problem file.
-    n_jobs : int, optional
-        Threads; the result does not depend on their number.
-    random_state : any
-        Not used: nothing here is random.
-    verbose : int, default=0
-        Above 0 the backend prints.
+        A changed problem: ``build(Sigma, lam) -> cvxpy.Problem`` with a variable ``W``, or a
+        problem file.
+    solver, solver_tol, solver_options, time_limit, n_jobs, random_state, verbose
+        As for every estimator: :class:`convexfs.methods.base.selector.MethodEstimator`.
 
     Attributes
     ----------
@@ -100,88 +90,25 @@ class LFE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int | str | None = None,
-        n_neighbors: int = 1,
-        miss: str = "nearest",
-        form: str = "closed",
-        lam: float = 0.0,
-        solver: str = "auto",
-        solver_tol: float = 1e-6,
-        solver_options: Mapping[str, Any] | None = None,
-        formulation: Callable[..., Any] | str | Path | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.miss = miss
-        self.form = form
-        self.lam = lam
-        self.solver = solver
-        self.solver_tol = solver_tol
-        self.solver_options = solver_options
-        self.formulation = formulation
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _method: ClassVar = staticmethod(lfe)
 
-    def fit(self, X: Any, y: Any) -> "LFE":
-        """Learn the projection from samples `X` of classes `y`."""
-        X, codes = self._checked(X, y)
-        if self.n_components == "cv":
+    n_components: int | str | None = None
+
+    def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
+        kept = self.n_components
+        if kept == BY_CROSS_VALIDATION:
             self.choice_ = choose_components(X, codes, self)
-        with thread_map(self.n_jobs) as map:
-            result = lfe(
-                X,
-                codes,
-                n_neighbors=self.n_neighbors,
-                miss=self.miss,
-                form=self.form,
-                lam_share=self.lam,
-                solver=self.solver,
-                solver_tol=self.solver_tol,
-                solver_options=self.solver_options,
-                build=build_of(self.formulation, "lfe"),
-                map=map,
-                verbose=self.verbose > 0,
-            )
-        kept = self.choice_.n_components if self.n_components == "cv" else self.n_components
-        self.components_ = result.components[:kept]
-        self.eigenvalues_ = result.eigenvalues
-        self.power_loss_ = result.power_loss
-        self.renormalised_loss_ = result.renormalised_loss
-        self.solution_ = result.solution
-        self.certificate_ = result.certificate
-        return self
+            kept = self.choice_.n_components
+        self.components_ = self.components_[:kept]
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Coordinates of samples along the components."""
-        return self._queries(X) @ self.components_.T
+    def _check_parameters(self, n_features: int) -> None:
+        if self.n_components != BY_CROSS_VALIDATION:
+            super()._check_parameters(n_features)
 
     @property
     def metric_(self) -> np.ndarray:
         check_is_fitted(self)
         return self.components_.T @ self.components_
-
-    @property
-    def n_components_(self) -> int:
-        return len(self.components_)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    def _check_parameters(self, n_features: int) -> None:
-        super()._check_parameters(n_features)
-        if self.n_components is not None and self.n_components != "cv":
-            if isinstance(self.n_components, str):
-                raise InputError(
-                    f"n_components must be a number, None or 'cv', not {self.n_components!r}"
-                )
-            check_number("n_components", self.n_components, 1, n_features, whole=True)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """LFE, local feature extraction: one convex problem, no outer loop."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,10 +10,11 @@ from scipy.linalg import eigh
 
 from convexfs.data import varying_columns
 from convexfs.errors import ConvexfsWarning, InputError, check_choice
-from convexfs.methods.base.step import NATIVE, check_solver, require_answer, solve_step
+from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
+from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.lfe import METHOD, numbers
 from convexfs.neighbors.hits_misses import signed_neighbors
-from convexfs.records import Certificate, Solution
+from convexfs.records import NATIVE, Certificate, Solution
 
 #: Name of the formulation behind each form.
 FORMS = {"closed": "lfe", "trace": "lfe-trace", "row-sparse": "lfe-row-sparse"}
@@ -21,6 +22,16 @@ FORMS = {"closed": "lfe", "trace": "lfe-trace", "row-sparse": "lfe-row-sparse"}
 _RANK_SHARE = 1e-12
 #: A backend's W has eigenvalues this many times its accuracy where there should be none.
 _BACKEND_SLACK = 100.0
+
+
+@parameters
+class Settings:
+    """Parameters of LFE; :class:`convexfs.LFE` says what they mean."""
+
+    n_neighbors: int = 1
+    miss: str = "nearest"
+    form: str = "closed"
+    lam: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -49,17 +60,10 @@ class LfeResult:
 def lfe(
     X: np.ndarray,
     codes: np.ndarray,
+    settings: Settings | None = None,
+    solving: Solving = AS_USUAL,
     *,
-    n_neighbors: int = 1,
-    miss: str = "nearest",
-    form: str = "closed",
-    lam_share: float = 0.0,
-    solver: str = "auto",
-    solver_tol: float = 1e-6,
-    solver_options: Mapping[str, Any] | None = None,
-    build: Callable[..., Any] | None = None,
     map: Callable[..., Any] = map,
-    verbose: bool = False,
 ) -> LfeResult:
     r"""The distance matrix of LFE (Sun & Wu 2009, Sec. 3).
 
@@ -80,32 +84,31 @@ def lfe(
     X : array (N, J)
     codes : int array (N,)
         Classes, 0 to K - 1.
-    n_neighbors, miss, map
-        See :func:`convexfs.neighbors.hits_misses.signed_neighbors`.
-    form : {"closed", "trace", "row-sparse"}
-        The problem as printed, with a price on the trace of W, or on its rows.
-    lam_share : float in [0, 1]
-        That price as a share of Sigma's largest eigenvalue, since Sigma grows with N.
-    solver, solver_tol, solver_options, build, verbose
-        See :func:`convexfs.methods.base.step.solve_step`.
+    settings : Settings
+        ``form`` is "closed", the problem as printed, "trace", with a price on the trace of
+        W, or "row-sparse", with a price on its rows; ``lam`` is that price as a share of
+        Sigma's largest eigenvalue, since Sigma grows with N.
+    solving : Solving
+        How the problem is solved.
+    map : callable
+        Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
     """
+    settings = settings or Settings()
+    form, lam = settings.form, settings.lam
     check_choice("form", form, FORMS)
-    if form == "closed" and lam_share != 0:
+    if form == "closed" and lam != 0:
         raise InputError("lam is a price of form='trace' or 'row-sparse': choose one, or lam=0")
     formulation = METHOD.formulation(FORMS[form])
-    check_solver(formulation, solver, solver_tol, build)
-    numbers.check_share(lam_share)
-    neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)
+    check_solver(formulation, solving)
+    numbers.check_share(lam)
+    neighbors = signed_neighbors(X, codes, settings.n_neighbors, "sqeuclidean", settings.miss, map)
     # A changed problem may name features by their place.
-    kept = varying_columns(X) if build is None else np.arange(X.shape[1])
+    kept = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
     varying = X if len(kept) == X.shape[1] else X[:, kept]
-    inside = len(X) < len(kept) and form != "row-sparse" and build is None
+    inside = len(X) < len(kept) and form != "row-sparse" and solving.build is None
     samples, basis = in_their_span(varying) if inside else (varying, None)
-    values, hyper = numbers.priced(numbers.scatter(samples, neighbors), form, lam_share)
-    solution, certificate = solve_step(
-        formulation, values, hyper, solver=solver, tol=solver_tol,
-        solver_options=solver_options, build=build, verbose=verbose,
-    )  # fmt: skip
+    values, hyper = numbers.priced(numbers.scatter(samples, neighbors), form, lam)
+    solution, certificate = solve_step(formulation, values, hyper, solving)
     W = require_answer(solution, formulation.symbol)
     result = _result(W, values["Sigma"], basis, solution, certificate)
     components = np.zeros((len(result.components), X.shape[1]))

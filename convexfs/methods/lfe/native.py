@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from convexfs.records import OPTIMAL, Solution
+from convexfs.records import NATIVE, OPTIMAL, Solution
 
-NATIVE = "native"
 #: What an eigenvalue errs by, relative to the largest.
 _ROUNDING = 1e-14
 Numbers = Mapping[str, Any]

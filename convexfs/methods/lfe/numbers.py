@@ -18,8 +18,8 @@ def lfe(
     X: np.ndarray,
     codes: np.ndarray,
     *,
-    n_neighbors: int = 1,
-    miss: str = "nearest",
+    n_neighbors: int,
+    miss: str,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """The numeric half of eq. 8: Sigma over all features."""
@@ -31,8 +31,8 @@ def lfe_trace(
     X: np.ndarray,
     codes: np.ndarray,
     *,
-    n_neighbors: int = 1,
-    miss: str = "nearest",
+    n_neighbors: int,
+    miss: str,
     lam_share: float = 0.0,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
@@ -43,6 +43,7 @@ def lfe_trace(
 
 
 def check_share(lam_share: Any) -> None:
+    """Raise unless the price of W is a share, between 0 and 1."""
     check_number("lam, a share of the largest eigenvalue,", lam_share, 0, 1)
 
 
@@ -56,6 +57,7 @@ def scatter(samples: np.ndarray, neighbors: SignedNeighbors) -> np.ndarray:
 def priced(
     Sigma: np.ndarray, form: str, lam_share: float
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """Sigma and, but for the form as printed, lam as this share of its largest eigenvalue."""
     if form == "closed":
         return {"Sigma": Sigma}, {}
     last = len(Sigma) - 1

@@ -10,15 +10,13 @@ import numpy as np
 
 from convexfs.data import constant_columns, varying_columns
 from convexfs.errors import ConvexfsError, InputError, check_choice, check_number
-from convexfs.methods.base.step import NATIVE
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.relaxed import UNCONVERGED, RelaxedSettings, candidates
 from convexfs.methods.llfs.spheres import sphere_and_score
 from convexfs.methods.llfs.utility import utility
-from convexfs.records import OPTIMAL, Certificate, Solution
+from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Certificate, Solution
 
 IMPURITIES = ("normalised", "raw")
-INACCURATE = "optimal_inaccurate"
 #: A sphere whose score is higher by less than this is no better: the lowest beta has it.
 SCORE_TIE = 1e-12
 #: Finer steps than these between 0 and 1 change nothing.

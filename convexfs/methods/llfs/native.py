@@ -10,10 +10,8 @@ from convexfs.methods.llfs.linear import dual_value, largest_sum, priced_minimum
 from convexfs.methods.llfs.newton import KKT_TOL
 from convexfs.methods.llfs.path import local_point, maximiser
 from convexfs.methods.llfs.utility import mean_utility_gradient, tangent
-from convexfs.records import OPTIMAL, Solution
+from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
-NATIVE = "native"
-INACCURATE = "optimal_inaccurate"
 Numbers = Mapping[str, Any]
 
 

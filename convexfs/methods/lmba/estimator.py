@@ -1,20 +1,18 @@
 """Lmba as a scikit-learn selector, and its loss as a score for subset search."""
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_X_y
 
-from convexfs.methods.base.changed import build_of
-from convexfs.methods.base.progress import heard
+from convexfs.methods.base.parameters import parameters
 from convexfs.methods.base.selector import WeightSelector
-from convexfs.methods.lmba.fit import lmba, lmba_loss
+from convexfs.methods.lmba.fit import Settings, lmba, lmba_loss
 
 
-class Lmba(WeightSelector):
+@parameters
+class Lmba(Settings, WeightSelector):
     r"""Weight features so that nearest neighbours of other classes stay out, by a margin.
 
     With :math:`u = w^2`, minimises
@@ -38,24 +36,12 @@ class Lmba(WeightSelector):
         u of the same sum as all ones; u in [0, 1] as printed, which often is 1
         for many features or all, and then ranks nothing; the paper's stochastic
         descent, without certificate.
-    solver : str, default="auto"
-        "auto" and "native" use the built-in solver; a cvxpy name states the whole
-        linear program, which is practical up to some 200 samples.
-    solver_tol : float, default=1e-6
-        For cvxpy backends.
-    solver_options : dict, optional
-    n_features_to_select : int, optional
-        Keep this many; by default those above 1 % of the largest weight.
     formulation : callable or path, optional
-        A changed problem: ``build(X, codes, targets, theta, c) -> cvxpy.Problem``
-        with a variable ``u``, or a problem file.
-    n_jobs : int, optional
-        Not used: the work is in matrix products.
-    random_state : int, RandomState or None
-        For "gradient".
-    verbose : int, default=0
-        Above 0 stderr is told of the native solver's steps, twice a second at most,
-        and a backend prints.
+        A changed problem: ``build(X, codes, targets, theta, c) -> cvxpy.Problem`` with a
+        variable ``u``, or a problem file.
+    solver, solver_tol, solver_options, time_limit
+    n_features_to_select, n_jobs, random_state, verbose
+        As for every selector: :class:`convexfs.methods.base.selector.WeightSelector`.
 
     Attributes
     ----------
@@ -87,54 +73,7 @@ class Lmba(WeightSelector):
     (array([2, 3]), True)
     """
 
-    def __init__(
-        self,
-        c: float = 1.0,
-        n_neighbors: int = 3,
-        form: str = "simplex",
-        solver: str = "auto",
-        solver_tol: float = 1e-6,
-        solver_options: Mapping[str, Any] | None = None,
-        n_features_to_select: int | None = None,
-        formulation: Callable[..., Any] | str | Path | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.c = c
-        self.n_neighbors = n_neighbors
-        self.form = form
-        self.solver = solver
-        self.solver_tol = solver_tol
-        self.solver_options = solver_options
-        self.n_features_to_select = n_features_to_select
-        self.formulation = formulation
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(self, X: Any, y: Any) -> "Lmba":
-        """Weigh the features of `X` by the classes `y`."""
-        X, codes = self._checked(X, y)
-        with heard("lmba", "convexfs.methods.lmba.newton", self.verbose):
-            result = lmba(
-                X,
-                codes,
-                c=self.c,
-                n_neighbors=self.n_neighbors,
-                form=self.form,
-                solver=self.solver,
-                solver_tol=self.solver_tol,
-                solver_options=self.solver_options,
-                build=build_of(self.formulation, "lmba"),
-                seed=self._seed(),
-                verbose=self.verbose > 0,
-            )
-        self.weights_ = result.weights
-        self.loss_ = result.loss
-        self.solution_ = result.solution
-        self.certificate_ = result.certificate
-        return self
+    _method: ClassVar = staticmethod(lmba)
 
 
 class LmbaCriterion(ClassifierMixin, BaseEstimator):

@@ -1,7 +1,7 @@
 """Lmba: feature weights of least nearest-neighbour loss."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,11 +9,12 @@ import numpy as np
 
 from convexfs.data import constant_columns, varying_columns
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
-from convexfs.methods.base.step import NATIVE, check_solver, require_answer, solve_step
+from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters, taken_by
+from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.lmba import METHOD, numbers
 from convexfs.methods.lmba.gradient import descend
 from convexfs.methods.lmba.native import least_useful_c, program_of
-from convexfs.records import Certificate, Solution
+from convexfs.records import NATIVE, Certificate, Solution
 
 #: Name of the formulation behind each form; the gradient's is what it descends on.
 FORMS = {"simplex": "lmba-simplex", "box": "lmba-box", "gradient": "lmba-box"}
@@ -21,6 +22,16 @@ FORMS = {"simplex": "lmba-simplex", "box": "lmba-box", "gradient": "lmba-box"}
 _TIED = 1e-6
 #: Length of a gradient step; see :func:`convexfs.methods.lmba.gradient.descend`.
 _STEP = 0.1
+
+
+@parameters
+class Settings:
+    """Parameters of Lmba; :class:`convexfs.Lmba` says what they mean."""
+
+    c: float = 1.0
+    n_neighbors: int = 3
+    form: str = "simplex"
+    n_epochs: int = 1
 
 
 @dataclass(frozen=True)
@@ -36,17 +47,10 @@ class LmbaResult:
 def lmba(
     X: np.ndarray,
     codes: np.ndarray,
+    settings: Settings | None = None,
+    solving: Solving = AS_USUAL,
     *,
-    c: float = 1.0,
-    n_neighbors: int = 3,
-    form: str = "simplex",
-    n_epochs: int = 1,
-    solver: str = "auto",
-    solver_tol: float = 1e-6,
-    solver_options: Mapping[str, Any] | None = None,
-    build: Callable[..., Any] | None = None,
     seed: Any = None,
-    verbose: bool = False,
 ) -> LmbaResult:
     r"""Feature weights of Lmba (Pattern Recognition 2009).
 
@@ -70,40 +74,37 @@ def lmba(
     X : array (N, J)
     codes : int array (N,)
         Classes, 0 to K - 1.
-    c : float
-        Price of impostors.
-    n_neighbors : int
-        Target neighbours a sample; where there are fewer, those.
-    form : {"simplex", "box", "gradient"}
-        Weights whose squares sum to the number of features; weights in [0, 1],
-        which may all be tied; the paper's stochastic descent.
-    n_epochs, seed
-        Visits to every sample by "gradient", and its random order.
-    solver, solver_tol, solver_options, build, verbose
-        See :func:`convexfs.methods.base.step.solve_step`.
+    settings : Settings
+        ``form`` is "simplex", weights whose squares sum to the number of features; "box",
+        weights in [0, 1], which may all be tied; or "gradient", the paper's stochastic descent,
+        which visits every sample ``n_epochs`` times.
+    solving : Solving
+        How the problem is solved.
+    seed
+        For the order of the visits.
     """
+    settings = settings or Settings()
+    form, build = settings.form, solving.build
     check_choice("form", form, FORMS)
     formulation = METHOD.formulation(FORMS[form])
-    check_solver(formulation, solver, solver_tol, build)
-    check_number("n_epochs", n_epochs, 1, whole=True)
-    if form == "gradient" and (build is not None or solver.lower() not in ("auto", NATIVE)):
+    check_solver(formulation, solving)
+    check_number("n_epochs", settings.n_epochs, 1, whole=True)
+    if form == "gradient" and (build is not None or solving.solver.lower() not in (AUTO, NATIVE)):
         raise InputError(
             "form='gradient' is the paper's own descent, which no solver or formulation "
             "changes: use form='box' or 'simplex'"
         )
     # A changed problem may name features by their place.
     kept = varying_columns(X) if build is None else np.arange(X.shape[1])
-    values, hyper = numbers.lmba_simplex(X[:, kept], codes, c=c, n_neighbors=n_neighbors)
+    chosen = taken_by(numbers.lmba_simplex, settings)
+    values, hyper = numbers.lmba_simplex(X[:, kept], codes, **chosen)
     if form == "gradient":
-        solution, certificate = _descended(values, hyper, n_epochs, seed)
+        solution, certificate = _descended(values, hyper, settings.n_epochs, seed)
     else:
-        solution, certificate = solve_step(
-            formulation, values, hyper, solver=solver, tol=solver_tol,
-            solver_options=solver_options, build=build, verbose=verbose,
-        )  # fmt: skip
+        solution, certificate = solve_step(formulation, values, hyper, solving)
     found = np.maximum(require_answer(solution, formulation.symbol), 0.0)
     if build is None and form != "gradient":
-        _explain(found, values, c)
+        _explain(found, values, settings.c)
     loss = evaluation(np.sqrt(found), values, hyper)
     u = np.zeros(X.shape[1])
     u[kept] = found
@@ -117,8 +118,8 @@ def lmba_loss(
     codes: np.ndarray,
     weights: np.ndarray | None = None,
     *,
-    c: float = 1.0,
-    n_neighbors: int = 3,
+    c: float = Settings.c,
+    n_neighbors: int = Settings.n_neighbors,
 ) -> float:
     """The evaluation function e(w) itself (Definition 6); all weights 1 by default.
 

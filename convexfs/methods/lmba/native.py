@@ -11,11 +11,8 @@ from convexfs.methods.lmba.kinks import polish
 from convexfs.methods.lmba.newton import Program
 from convexfs.methods.lmba.working_set import minimise_wide
 from convexfs.neighbors.triplets import pair_sums
-from convexfs.records import OPTIMAL, Solution
+from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
-NATIVE = "native"
-#: What cvxpy calls an answer that fell short of the accuracy asked for.
-INACCURATE = "optimal_inaccurate"
 TOL = 1e-10
 _MOST_STEPS = 2000
 #: Hinges are followed down to this share of a typical one: their sum errs by as much.

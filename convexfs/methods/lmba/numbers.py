@@ -9,7 +9,7 @@ from convexfs.neighbors.triplets import target_neighbors
 
 
 def lmba_simplex(
-    X: np.ndarray, codes: np.ndarray, *, c: float = 1.0, n_neighbors: int = 3
+    X: np.ndarray, codes: np.ndarray, *, c: float, n_neighbors: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The numeric half: target neighbours and margins, measured with all weights 1."""
     check_number("c", c, 0, open_ends=True)

@@ -1,14 +1,13 @@
 """LMNN: a metric under which targets are nearer than impostors, by triplet generation."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
 from convexfs.errors import InputError
+from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.lfe.fit import in_their_span
 from convexfs.methods.lmnn import METHOD, numbers
@@ -22,6 +21,14 @@ _MOST_NUMBERS = 50_000_000
 _CLEAR, _LEAVING = 0.5, 5
 #: Directions in which targets differ by a smaller share of the largest are not stretched more.
 _FLAT = 1e-6
+
+
+@parameters
+class Settings:
+    """Parameters of LMNN: the price of impostors, and the targets of a sample."""
+
+    c: float = 1.0
+    n_neighbors: int = 3
 
 
 @dataclass(frozen=True)
@@ -49,14 +56,8 @@ class LmnnResult:
 def lmnn(
     X: np.ndarray,
     codes: np.ndarray,
-    *,
-    c: float = 1.0,
-    n_neighbors: int = 3,
-    solver: str = "auto",
-    solver_tol: float = 1e-6,
-    solver_options: Mapping[str, Any] | None = None,
-    build: Callable[..., Any] | None = None,
-    verbose: bool = False,
+    settings: Settings | None = None,
+    solving: Solving = AS_USUAL,
 ) -> LmnnResult:
     r"""The metric of large margin nearest neighbours (Weinberger & Saul 2009).
 
@@ -81,43 +82,39 @@ def lmnn(
     X : array (N, J)
     codes : int array (N,)
         Classes, 0 to K - 1.
-    c : float
-        Price of impostors.
-    n_neighbors : int
-        Targets a sample; where there are fewer, those.
-    solver, solver_tol, solver_options, build, verbose
-        See :func:`convexfs.methods.base.step.solve_step`.
+    settings : Settings
+        Where a sample has fewer hits than ``n_neighbors``, those are its targets.
+    solving : Solving
+        How the problems are solved.
     """
+    settings = settings or Settings()
     formulation = METHOD.formulation("lmnn")
-    check_solver(formulation, solver, solver_tol, build)
-    values, hyper = numbers.targets_and_price(X, codes, c, n_neighbors)
+    check_solver(formulation, solving)
+    values, hyper = numbers.targets_and_price(X, codes, settings.c, settings.n_neighbors)
     pairs = numbers.target_pairs(values["targets"])
     loss = _losses(X, codes, pairs, np.eye(X.shape[1]))
     listed = loss > -np.inf
-    if build is None:
+    if solving.build is None:
         listed &= _largest(loss, _AT_FIRST)
     # A changed problem may look at single features, so it gets them as they are; and all
     # triplets at once, since which of them have no loss is known of the printed one only.
-    frame = np.eye(X.shape[1]) if build is not None else _frame(X, pairs)
+    frame = np.eye(X.shape[1]) if solving.build is not None else _frame(X, pairs)
     values["X"] = X @ frame
     rounds, before = [], None
     while True:
         values["triplets"] = numbers.triplets(pairs, listed)
         rounds.append(len(values["triplets"]))
         _check_size(rounds[-1], frame.shape[1])
-        solution, certificate = solve_step(
-            formulation, values, hyper, solver=solver, tol=solver_tol,
-            solver_options=solver_options, build=build, verbose=verbose,
-        )  # fmt: skip
+        solution, certificate = solve_step(formulation, values, hyper, solving)
         before = solution = solution.after(before)
         M = _psd_part(require_answer(solution, formulation.symbol))
         loss = _losses(values["X"], codes, pairs, M)
         unlisted = np.where(listed, 0.0, np.maximum(loss, 0.0))
-        if unlisted.max() <= solver_tol:
+        if unlisted.max() <= solving.tol:
             break
         if len(rounds) <= _LEAVING:
             listed &= loss > -_CLEAR
-        listed |= _largest(unlisted, _A_ROUND) & (unlisted > solver_tol)
+        listed |= _largest(unlisted, _A_ROUND) & (unlisted > solving.tol)
     proof = _over_all(certificate, solution, hyper["c"] * float(unlisted.sum()))
     return LmnnResult(frame @ M @ frame.T, tuple(rounds), solution, proof)
 

@@ -9,7 +9,7 @@ from convexfs.neighbors.triplets import target_neighbors
 
 
 def lmnn(
-    X: np.ndarray, codes: np.ndarray, *, c: float = 1.0, n_neighbors: int = 3
+    X: np.ndarray, codes: np.ndarray, *, c: float, n_neighbors: int
 ) -> tuple[dict[str, Any], dict[str, float]]:
     """The numeric half: target neighbours, and all triplets."""
     values, hyper = targets_and_price(X, codes, c, n_neighbors)
@@ -20,6 +20,7 @@ def lmnn(
 def targets_and_price(
     X: np.ndarray, codes: np.ndarray, c: float, n_neighbors: int
 ) -> tuple[dict[str, Any], dict[str, float]]:
+    """Samples with their target neighbours, and the price of impostors."""
     check_number("c", c, 0, open_ends=True)
     X = np.asarray(X, dtype=np.float64)
     targets = target_neighbors(X, codes, n_neighbors).index

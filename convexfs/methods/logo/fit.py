@@ -20,7 +20,7 @@ from convexfs.methods.base.starts import (
     starting_points,
     told,
 )
-from convexfs.methods.base.step import NATIVE, NATIVE_TOL, check_solver, runs_natively
+from convexfs.methods.base.step import NATIVE_TOL, check_solver, runs_natively
 from convexfs.methods.logo import METHOD, numbers
 from convexfs.methods.logo.certificate import FixedPointCertificate
 from convexfs.methods.logo.certified import FixedPoint, certified_fixed_point
@@ -30,7 +30,7 @@ from convexfs.methods.logo.native import INACCURATE
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised
 from convexfs.methods.logo.paper import paper_fixed_point
 from convexfs.methods.logo.solvers import changed_fixed_point, restricted_solver
-from convexfs.records import OPTIMAL, Solution
+from convexfs.records import NATIVE, OPTIMAL, Solution
 
 ALGORITHMS = ("certified", "paper")
 #: Relative duality gap the native solver is asked for; its certificate allows NATIVE_TOL.

@@ -9,11 +9,8 @@ import numpy as np
 from convexfs.methods.logo.newton import minimise
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised, pull
 from convexfs.methods.logo.working_set import DenseColumns, solve_by_working_set
-from convexfs.records import OPTIMAL, Solution
+from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
-NATIVE = "native"
-#: What cvxpy calls an answer that fell short of the accuracy asked for.
-INACCURATE = "optimal_inaccurate"
 TOL = 1e-10
 
 

@@ -1,15 +1,21 @@
 """MMC: directions along which classes are far apart and narrow; one convex problem."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
+from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.mmc import METHOD, numbers
 from convexfs.records import Certificate, Solution
+
+
+@parameters
+class Settings:
+    """Parameters of MMC: ``n_components``, the number of directions, None for all that count."""
+
+    n_components: int | None = None
 
 
 @dataclass(frozen=True)
@@ -32,13 +38,8 @@ class MmcResult:
 def mmc(
     X: np.ndarray,
     codes: np.ndarray,
-    *,
-    q: int = 1,
-    solver: str = "auto",
-    solver_tol: float = 1e-6,
-    solver_options: Mapping[str, Any] | None = None,
-    build: Callable[..., Any] | None = None,
-    verbose: bool = False,
+    settings: Settings | None = None,
+    solving: Solving = AS_USUAL,
 ) -> MmcResult:
     r"""The maximum margin criterion (Li, Jiang & Zhang 2006).
 
@@ -51,20 +52,23 @@ def mmc(
     X : array (N, J)
     codes : int array (N,)
         Classes, 0 to K - 1.
-    q : int
-        Number of directions.
-    solver, solver_tol, solver_options, build, verbose
-        See :func:`convexfs.methods.base.step.solve_step`.
+    settings : Settings
+        Without ``n_components`` those with a positive eigenvalue, and at least one.
+    solving : Solving
+        How the problem is solved.
     """
+    settings = settings or Settings()
     formulation = METHOD.formulation("mmc")
-    check_solver(formulation, solver, solver_tol, build)
+    check_solver(formulation, solving)
+    wanted = settings.n_components
+    q = int(min(codes.max(), X.shape[1])) if wanted is None else wanted
     values, hyper = numbers.mmc(X, codes, q=q)
-    solution, certificate = solve_step(
-        formulation, values, hyper, solver=solver, tol=solver_tol,
-        solver_options=solver_options, build=build, verbose=verbose,
-    )  # fmt: skip
+    solution, certificate = solve_step(formulation, values, hyper, solving)
     W = require_answer(solution, formulation.symbol)
     V = eigh(W)[1][:, len(W) - q :]
     # Within the span of W, where all directions weigh the same, those of Sb - Sw.
     eigenvalues, turn = eigh(V.T @ (values["Sb"] - values["Sw"]) @ V)
-    return MmcResult((V @ turn).T[::-1], eigenvalues[::-1], solution, certificate)
+    rising = max(int((eigenvalues > 0).sum()), 1)
+    kept = slice(rising if wanted is None else wanted)
+    components, eigenvalues = (V @ turn).T[::-1][kept], eigenvalues[::-1][kept]
+    return MmcResult(components, eigenvalues, solution, certificate)

@@ -2,17 +2,29 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from convexfs.errors import ConvexfsWarning, InputError
+from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters, taken_by
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.relief import METHOD, numbers
 from convexfs.records import Certificate, Solution
 
+
+@parameters
+class Settings:
+    """Parameters of RELIEF; :class:`convexfs.Relief` says what they mean."""
+
+    n_neighbors: int = 1
+    miss: str = "nearest"
+    metric: str = "manhattan"
+    online: bool = False
+    n_epochs: int = 1
+    l1: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -28,21 +40,11 @@ class ReliefResult:
 def relief(
     X: np.ndarray,
     codes: np.ndarray,
+    settings: Settings | None = None,
+    solving: Solving = AS_USUAL,
     *,
-    n_neighbors: int = 1,
-    miss: str = "nearest",
-    metric: str = "manhattan",
-    online: bool = False,
-    n_epochs: int = 1,
-    l1: float = 0.0,
-    solver: str = "auto",
-    solver_tol: float = 1e-6,
-    solver_options: Mapping[str, Any] | None = None,
-    time_limit: float | None = None,
-    build: Callable[..., Any] | None = None,
     seed: Any = None,
     map: Callable[..., Any] = map,
-    verbose: bool = False,
 ) -> ReliefResult:
     r"""Feature weights of RELIEF (Sun & Wu 2009, eq. 3-7).
 
@@ -59,32 +61,26 @@ def relief(
     X : array (N, J)
     codes : int array (N,)
         Classes, 0 to K - 1.
-    n_neighbors, miss, metric
-        See :func:`convexfs.neighbors.hits_misses.signed_neighbors`.
-    online : bool
-        Draw samples at random, as the algorithm of Fig. 1 does, `n_epochs`
-        times N of them; z is then an estimate scaled to the whole set.
-    l1 : float in [0, 1]
-        lambda as a share of the largest z, since z grows with N.
-    solver, solver_tol, solver_options, time_limit, build, verbose
-        See :func:`convexfs.methods.base.step.solve_step`.
+    settings : Settings
+        With ``online``, samples are drawn at random as the algorithm of Fig. 1 does,
+        ``n_epochs`` times N of them, and z is an estimate scaled to the whole set; ``l1``
+        is lambda as a share of the largest z, since z grows with N.
+    solving : Solving
+        How the problem is solved.
     seed
         For the draws; as :func:`numpy.random.default_rng` takes it.
     map : callable
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
     """
+    settings = settings or Settings()
     formulation = METHOD.formulation("relief")
-    check_solver(formulation, solver, solver_tol, build)
-    if l1 and build is not None and "lam" not in inspect.signature(build).parameters:
+    check_solver(formulation, solving)
+    build = solving.build
+    if settings.l1 and build is not None and "lam" not in inspect.signature(build).parameters:
         raise InputError("l1 has no effect on a changed problem that takes no lam: leave it out")
-    values, hyper = numbers.relief(
-        X, codes, n_neighbors=n_neighbors, miss=miss, metric=metric,
-        online=online, n_epochs=n_epochs, l1=l1, seed=seed, map=map,
-    )  # fmt: skip
-    solution, certificate = solve_step(
-        formulation, values, hyper, solver=solver, tol=solver_tol,
-        solver_options=solver_options, time_limit=time_limit, build=build, verbose=verbose,
-    )  # fmt: skip
+    chosen = taken_by(numbers.relief, settings)
+    values, hyper = numbers.relief(X, codes, **chosen, seed=seed, map=map)
+    solution, certificate = solve_step(formulation, values, hyper, solving)
     weights = require_answer(solution, formulation.symbol)
     if not np.any(values["z"] > hyper["lam"]):
         warnings.warn(

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.records import OPTIMAL, Solution
+from convexfs.records import NATIVE, OPTIMAL, Solution
 
-NATIVE = "native"
 Numbers = Mapping[str, Any]
 
 

@@ -1,15 +1,14 @@
 """Simba as a scikit-learn selector."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import ClassVar
 
-from convexfs.errors import InputError
-from convexfs.methods.base.progress import narrator
+from convexfs.methods.base.parameters import parameters
 from convexfs.methods.base.selector import WeightSelector
-from convexfs.methods.simba.fit import simba
+from convexfs.methods.simba.fit import Settings, simba
 
 
-class Simba(WeightSelector):
+@parameters
+class Simba(Settings, WeightSelector):
     r"""Weight features by stochastic ascent on the nearest-neighbour margin.
 
     Maximises :math:`\sum_n u(\theta_n)` with
@@ -26,18 +25,9 @@ class Simba(WeightSelector):
     n_epochs : int, default=1
         Visits to every sample a start.
     utility : {"linear", "sigmoid"}, default="linear"
-    solver : {"auto", "native"}, default="auto"
-        There is no convex problem another solver could take.
-    solver_tol, solver_options
-        Not used.
-    n_features_to_select : int, optional
-        Keep this many; by default those above 1 % of the largest weight.
-    n_jobs : int, optional
-        Not used.
-    random_state : int, RandomState or None
-        For the orders.
-    verbose : int, default=0
-        Above 0 stderr is told of finished starts, twice a second at most.
+    solver, solver_tol, solver_options, time_limit
+    n_features_to_select, n_jobs, random_state, verbose
+        As for every selector: :class:`convexfs.methods.base.selector.WeightSelector`.
 
     Attributes
     ----------
@@ -70,49 +60,4 @@ class Simba(WeightSelector):
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        n_starts: int = 5,
-        n_epochs: int = 1,
-        utility: str = "linear",
-        solver: str = "auto",
-        solver_tol: float = 1e-6,
-        solver_options: Mapping[str, Any] | None = None,
-        n_features_to_select: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_starts = n_starts
-        self.n_epochs = n_epochs
-        self.utility = utility
-        self.solver = solver
-        self.solver_tol = solver_tol
-        self.solver_options = solver_options
-        self.n_features_to_select = n_features_to_select
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(self, X: Any, y: Any) -> "Simba":
-        """Weigh the features of `X` by the classes `y`."""
-        X, codes = self._checked(X, y)
-        if self.solver not in ("auto", "native"):
-            raise InputError(
-                "simba climbs a utility that is not convex, which no solver can do for it: "
-                f"leave the solver {self.solver!r} out"
-            )
-        result = simba(
-            X,
-            codes,
-            utility=self.utility,
-            n_starts=self.n_starts,
-            n_epochs=self.n_epochs,
-            seed=self._seed(),
-            watch=narrator("simba", self.verbose),
-        )
-        self.weights_ = result.weights
-        self.evaluations_ = result.evaluations
-        self.solution_ = result.solution
-        self.certificate_ = result.certificate
-        return self
+    _method: ClassVar = staticmethod(simba)

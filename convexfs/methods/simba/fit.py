@@ -11,12 +11,21 @@ import numpy as np
 from convexfs.compiling import compiled
 from convexfs.data import constant_columns
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
-from convexfs.methods.base.step import NATIVE
-from convexfs.records import Certificate, Solution
+from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters
+from convexfs.records import NATIVE, Certificate, Solution
 
 UTILITIES = ("linear", "sigmoid")
 #: More starts or visits than this are a slip of the pen.
 MOST_ROUNDS = 1_000_000
+
+
+@parameters
+class Settings:
+    """Parameters of Simba; :class:`convexfs.Simba` says what they mean."""
+
+    n_starts: int = 5
+    n_epochs: int = 1
+    utility: str = "linear"
 
 
 @dataclass(frozen=True)
@@ -32,10 +41,9 @@ class SimbaResult:
 def simba(
     X: np.ndarray,
     codes: np.ndarray,
+    settings: Settings | None = None,
+    solving: Solving = AS_USUAL,
     *,
-    utility: str = "linear",
-    n_starts: int = 5,
-    n_epochs: int = 1,
     seed: Any = None,
     watch: Callable[[str], Any] | None = None,
 ) -> SimbaResult:
@@ -61,10 +69,10 @@ def simba(
     X : array (N, J)
     codes : int array (N,)
         Classes, 0 to K - 1.
-    utility : {"linear", "sigmoid"}
-        :math:`u(\theta) = \theta`, or :math:`1 / (1 + e^{-\theta})`.
-    n_starts, n_epochs : int
-        Random orders tried, and visits to every sample in each.
+    settings : Settings
+        ``utility`` is :math:`u(\theta) = \theta`, or :math:`1 / (1 + e^{-\theta})`.
+    solving : Solving
+        There is no convex problem that a solver could take.
     seed
         As :func:`numpy.random.default_rng` takes it.
     watch : callable, optional
@@ -77,26 +85,32 @@ def simba(
         may end at w = 0 in every feature, which no later step leaves: such a start is
         taken only if all end so, and with a warning.
     """
-    check_choice("utility", utility, UTILITIES)
-    check_number("n_starts", n_starts, 1, MOST_ROUNDS, whole=True)
-    check_number("n_epochs", n_epochs, 1, MOST_ROUNDS, whole=True)
+    settings = settings or Settings()
+    check_choice("utility", settings.utility, UTILITIES)
+    check_number("n_starts", settings.n_starts, 1, MOST_ROUNDS, whole=True)
+    check_number("n_epochs", settings.n_epochs, 1, MOST_ROUNDS, whole=True)
+    if solving.solver not in (AUTO, NATIVE) or solving.build is not None:
+        raise InputError(
+            "simba climbs a utility that is not convex, which no solver can do for it: "
+            f"leave the solver {solving.solver!r} and formulation out"
+        )
     if np.bincount(codes).max() < 2:
         raise InputError("no class has two samples, so none has a hit: check the target column")
     began, rng = time.perf_counter(), np.random.default_rng(seed)
     X = np.ascontiguousarray(X, dtype=np.float64)
-    sigmoid = utility == "sigmoid"
+    sigmoid = settings.utility == "sigmoid"
     # No margin sees a constant feature, so nothing would move its weight from 1.
     start = (~constant_columns(X)).astype(np.float64)
     found = []
-    for _ in range(n_starts):
-        order = np.concatenate([rng.permutation(len(X)) for _ in range(n_epochs)])
+    for _ in range(settings.n_starts):
+        order = np.concatenate([rng.permutation(len(X)) for _ in range(settings.n_epochs)])
         weights = _squared_shares(_ascend(X, codes, order, sigmoid, start))
         found.append((_evaluate(X, codes, weights, sigmoid), weights))
         if watch is not None:
-            watch(f"start {len(found)} of {n_starts}: margin {found[-1][0]:.6g}")
+            watch(f"start {len(found)} of {settings.n_starts}: margin {found[-1][0]:.6g}")
     evaluations = np.array([value for value, _ in found])
     # Without any weight all margins are 0, which is no answer while another start has one.
-    best = max(range(n_starts), key=lambda at: (found[at][1].any(), evaluations[at]))
+    best = max(range(settings.n_starts), key=lambda at: (found[at][1].any(), evaluations[at]))
     if not found[best][1].any():
         warnings.warn(
             "every start ends with all weights 0: hits are as far as misses in every feature; "
@@ -110,7 +124,7 @@ def simba(
         primal={"w": np.sqrt(found[best][1])},
         objective=float(evaluations[best]),
         solve_seconds=time.perf_counter() - began,
-        iterations=n_starts * n_epochs,
+        iterations=settings.n_starts * settings.n_epochs,
     )
     certificate = Certificate.of(solution, tol=0.0, basis="local search")
     return SimbaResult(found[best][1], evaluations, solution, certificate)

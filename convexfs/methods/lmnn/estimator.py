@@ -1,0 +1,35 @@
+"""LMNN as a scikit-learn transformer."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from convexfs.methods.base.parameters import parameters
+from convexfs.methods.base.projection import Projection
+from convexfs.methods.lmnn.fit import Settings, lmnn
+
+#: Eigenvalues of a metric below this share of the largest are a solver's inaccuracy.
+_NEGLIGIBLE = 1e-5
+
+
+@parameters
+class LMNN(Settings, Projection):
+    r"""Large margin nearest neighbours (Weinberger and Saul 2009), the semidefinite program.
+
+    .. math::
+        \min_{M \succeq 0} \sum_{i,j} d_M(x_i, x_j)
+        + c \sum_{i,j,p} [1 + d_M(x_i, x_j) - d_M(x_i, x_p)]_+
+
+    over samples, their nearest hits j and all samples p of other classes. Samples
+    are projected on the eigenvectors of M, each scaled by the root of its
+    eigenvalue. See :func:`convexfs.methods.lmnn.fit.lmnn`, also for its limits.
+    """
+
+    _method: ClassVar = staticmethod(lmnn)
+
+    def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
+        eigenvalues, vectors = np.linalg.eigh(self.metric_)
+        used = np.flatnonzero(eigenvalues > _NEGLIGIBLE * eigenvalues[-1])[::-1]
+        used = used[: self.n_components]
+        self.eigenvalues_ = eigenvalues[used]
+        self.components_ = (vectors[:, used] * np.sqrt(eigenvalues[used])).T

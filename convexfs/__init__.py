@@ -1,7 +1,7 @@
 """Local-learning feature selection as explicit convex problems with certificates.
 
 The names below are loaded when first used: importing convexfs, and fitting with
-a native solver, never imports cvxpy.
+a native solver, never imports cvxpy. The estimators are those of :data:`convexfs.methods.METHODS`.
 """
 
 import importlib
@@ -16,14 +16,6 @@ _HOMES = {
     "Certificate": "convexfs.records",
     "Dataset": "convexfs.data",
     "FORMULATIONS": "convexfs.methods",
-    "LLFS": "convexfs.methods.llfs.estimator",
-    "IRelief": "convexfs.methods.irelief.estimator",
-    "LFE": "convexfs.methods.lfe.estimator",
-    "Lmba": "convexfs.methods.lmba.estimator",
-    "Logo": "convexfs.methods.logo.estimator",
-    "LogoCV": "convexfs.methods.logo.estimator_cv",
-    "Relief": "convexfs.methods.relief.estimator",
-    "Simba": "convexfs.methods.simba.estimator",
     "Solution": "convexfs.records",
     "certify": "convexfs.solving.certify",
     "load": "convexfs.data",
@@ -31,50 +23,49 @@ _HOMES = {
     "solve": "convexfs.solving.solve",
     "to_latex": "convexfs.inspection",
 }
-__all__ = [
-    "FORMULATIONS",
-    "LFE",
-    "LLFS",
-    "Certificate",
-    "Dataset",
-    "IRelief",
-    "Lmba",
-    "Logo",
-    "LogoCV",
-    "Relief",
-    "Simba",
-    "Solution",
-    "certify",
-    "load",
-    "show",
-    "solve",
-    "to_latex",
-]
 
-if TYPE_CHECKING:
-    from convexfs.data import Dataset, load
-    from convexfs.inspection import show, to_latex
-    from convexfs.methods import FORMULATIONS
-    from convexfs.methods.irelief.estimator import IRelief
-    from convexfs.methods.lfe.estimator import LFE
-    from convexfs.methods.llfs.estimator import LLFS
-    from convexfs.methods.lmba.estimator import Lmba
-    from convexfs.methods.logo.estimator import Logo
-    from convexfs.methods.logo.estimator_cv import LogoCV
-    from convexfs.methods.relief.estimator import Relief
-    from convexfs.methods.simba.estimator import Simba
-    from convexfs.records import Certificate, Solution
-    from convexfs.solving.certify import certify
-    from convexfs.solving.solve import solve
+if TYPE_CHECKING:  # what editors and type checkers see
+    from convexfs.data import Dataset as Dataset
+    from convexfs.data import load as load
+    from convexfs.inspection import show as show
+    from convexfs.inspection import to_latex as to_latex
+    from convexfs.methods import FORMULATIONS as FORMULATIONS
+    from convexfs.methods.irelief.estimator import IRelief as IRelief
+    from convexfs.methods.lfe.estimator import LFE as LFE
+    from convexfs.methods.llfs.estimator import LLFS as LLFS
+    from convexfs.methods.lmba.estimator import Lmba as Lmba
+    from convexfs.methods.lmnn.estimator import LMNN as LMNN
+    from convexfs.methods.logo.estimator import Logo as Logo
+    from convexfs.methods.logo.estimator_cv import LogoCV as LogoCV
+    from convexfs.methods.mmc.estimator import MMC as MMC
+    from convexfs.methods.relief.estimator import Relief as Relief
+    from convexfs.methods.simba.estimator import Simba as Simba
+    from convexfs.records import Certificate as Certificate
+    from convexfs.records import Solution as Solution
+    from convexfs.solving.certify import certify as certify
+    from convexfs.solving.solve import solve as solve
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name == "__all__":
+        value = [*_HOMES, *_estimators()]
+    elif not name.startswith("_") and name in _estimators():
+        method, called = _estimators()[name]
+        value = method.estimator(called)
+    else:
         raise AttributeError(f"module 'convexfs' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
 
+def _estimators() -> dict[str, Any]:
+    """Every estimator's class name, with its method and what the command line calls it."""
+    from convexfs.methods import estimator_homes
+
+    return {home.class_name(name): (home, name) for name, home in estimator_homes().items()}
+
+
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *_HOMES, *_estimators()})

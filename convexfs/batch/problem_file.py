@@ -289,8 +289,8 @@ class _Reader:
         chosen_by = formulation.chosen_by
         if chosen_by and None in grid.get(chosen_by, [None]):
             self._fail(
-                f"{formulation.name} needs {chosen_by} in GRID, for without it FIT = True fits another "
-                "formulation of the method",
+                f"{formulation.name} needs {chosen_by} in GRID, for without it FIT = True fits "
+                "another formulation of the method",
                 "METHOD",
             )
 

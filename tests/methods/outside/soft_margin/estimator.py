@@ -1,0 +1,14 @@
+"""The scikit-learn face."""
+
+from typing import ClassVar
+
+from convexfs.methods.base.parameters import parameters
+from convexfs.methods.base.selector import WeightSelector
+from soft_margin.fit import Settings, soft_margin
+
+
+@parameters
+class SoftMargin(Settings, WeightSelector):
+    """Weight features by the logistic loss of nearest-neighbour margins."""
+
+    _method: ClassVar = staticmethod(soft_margin)

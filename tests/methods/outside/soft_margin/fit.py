@@ -1,0 +1,42 @@
+"""The method: one convex problem, no outer loop."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
+from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.records import Certificate, Solution
+from soft_margin import METHOD, numbers
+
+
+@parameters
+class Settings:
+    """The price of weight."""
+
+    lam: float = 1.0
+
+
+@dataclass(frozen=True)
+class SoftMarginResult:
+    """Weights and their proof."""
+
+    weights: np.ndarray
+    solution: Solution
+    certificate: Certificate
+
+
+def soft_margin(
+    X: np.ndarray,
+    codes: np.ndarray,
+    settings: Settings | None = None,
+    solving: Solving = AS_USUAL,
+) -> SoftMarginResult:
+    """Weights of the features."""
+    settings = settings or Settings()
+    formulation = METHOD.formulation("soft-margin")
+    check_solver(formulation, solving)
+    values, hyper = numbers.soft_margin(X, codes, lam=settings.lam)
+    solution, certificate = solve_step(formulation, values, hyper, solving)
+    weights = np.maximum(require_answer(solution, "w"), 0.0)
+    return SoftMarginResult(weights, solution, certificate)

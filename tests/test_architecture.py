@@ -9,97 +9,164 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "convexfs"
-#: Each room and the rooms below it that it may use.
-MAY_USE = {
-    "errors": set(),
-    "compiling": set(),
-    "solution": {"errors"},
-    "data": {"errors"},
-    "neighbors": {"errors", "compiling", "data"},
-    "formulations": {"errors", "data", "neighbors"},
-    "native": {"errors", "compiling", "solution", "data", "neighbors", "formulations"},
-    "solving": {"errors", "solution"},
-    "methods": {"errors", "solution", "data", "neighbors", "formulations", "native", "solving"},
-}
-MAY_USE["methods"] |= {"compiling", "rounding", "hyperspheres"}
-MAY_USE["batch"] = MAY_USE["methods"] | {"methods", "inspection"}
-MAY_USE["classification"] = MAY_USE["methods"] | {"methods"}
-MAY_USE["rounding"] = MAY_USE["hyperspheres"] = {"errors", "compiling"}
-MAY_USE["theory"] = {"errors"}
-MAY_USE["estimators"] = MAY_USE["batch"] | {"batch", "classification", "rounding", "theory"}
-MAY_USE["baselines"] = MAY_USE["estimators"] | {"estimators"}
-MAY_USE["terminal"] = set()
-MAY_USE["console"] = {"terminal"}
-MAY_USE["pictures_llfs"] = {"errors"}
-MAY_USE["inspection"] = {"errors", "solution", "formulations", "solving"}
-MAY_USE["pictures"] = {"errors", "neighbors"}
-MAY_USE["pictures_lfe"] = {"errors", "pictures"}
-MAY_USE["selection"] = MAY_USE["baselines"] | {"baselines", "pictures", "pictures_lfe"}
-MAY_USE["study"] = MAY_USE["baselines"] | {"baselines", "inspection", "pictures"}
-#: Outside packages that belong to some rooms only.
+#: Rooms from the ground up; a room may use those before it.
+STAIRS = (
+    "errors", "records", "compiling", "data", "neighbors", "solving", "methods", "batch",
+    "estimators", "baselines", "inspection", "pictures", "study", "cli", "__main__",
+)  # fmt: skip
+#: Files of a method, or of the base of all, that are scikit-learn's side of it.
+ESTIMATOR_FILES = {"estimator", "estimator_cv", "selector", "projection", "changed", "tasks"}
+#: Drawing may stand in a method's own folder, above its numbers.
+PICTURES = "pictures"
+#: Outside packages that belong to some rooms, or to some files of a method.
 BELONGS_TO = {
-    "cvxpy": {"formulations", "solving", "inspection"},
+    "cvxpy": {"solving", "inspection", "problem"},
     "multiprocessing": {"batch"},
-    "sklearn": {"data", "classification", "estimators", "baselines", "study"},
-    "matplotlib": {"pictures", "pictures_lfe", "pictures_llfs", "study"},
+    "sklearn": {"data", "estimators", "baselines", "study"},
+    "matplotlib": {"pictures", "study"},
     # Estimators draw a progress bar when they are asked to be verbose.
-    "rich": {"cli", "console", "select_cli", "batch_cli", "study_cli", "estimators"},
+    "rich": {"cli", "estimators"},
 }
-#: These may use everything.
-COMMANDS = ("cli", "select_cli", "batch_cli", "show_cli", "study_cli", "report_cli", "__main__")
-MODULES = [path for path in PACKAGE.rglob("*.py") if path not in (PACKAGE / "__init__.py",)]
+#: Files of a method that know neither cvxpy nor scikit-learn, whatever they import.
+SPECIALISED = {"native", "newton", "kernels"}
+MODULES = [path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py"]
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def room_of(name: str) -> str:
+    """The room of a module by its dotted name: the folder, or what its file in a method is."""
+    parts = name.split(".")[1:]
+    if not parts:
+        return "errors"
+    if parts[0] == "methods" and len(parts) > 2:
+        if parts[2] in ESTIMATOR_FILES:
+            return "estimators"
+        if parts[2] == PICTURES:
+            return PICTURES
+    return parts[0]
 
 
-def imports_of(path: Path) -> set[str]:
+def dotted(path: Path) -> str:
+    relative = path.relative_to(ROOT).with_suffix("")
+    return ".".join(relative.parts).removesuffix(".__init__")
+
+
+NAMES = {dotted(path) for path in MODULES} | {"convexfs"}
+
+
+def imports_of(path: Path, *, at_top: bool = False) -> set[str]:
+    """Modules that a file imports; with `at_top` only those loaded along with it."""
+    tree = ast.parse(path.read_text())
+    nodes = tree.body if at_top else ast.walk(tree)
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in NAMES else node.module for name in names}
     return found
 
 
-def names(path: Path) -> str:
+def own_imports(path: Path, **options: bool) -> set[str]:
+    return {name for name in imports_of(path, **options) if name.split(".")[0] == "convexfs"}
+
+
+def shown(path: Path) -> str:
     return str(path.relative_to(PACKAGE))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=names)
+@pytest.mark.parametrize("path", MODULES, ids=shown)
 def test_nothing_imports_upwards(path):
-    room = room_of(path)
-    if room in COMMANDS:
-        return
-    used = {name.split(".")[1] for name in imports_of(path) if name.startswith("convexfs.")}
-    assert used - {room} <= MAY_USE[room]
+    step = STAIRS.index(room_of(dotted(path)))
+    upwards = {
+        name for name in own_imports(path, at_top=True) if STAIRS.index(room_of(name)) > step
+    }
+    assert not upwards
 
 
-@pytest.mark.parametrize("path", MODULES, ids=names)
+def test_no_module_imports_itself_through_others():
+    graph = {dotted(path): own_imports(path, at_top=True) for path in MODULES}
+    finished, entered = set(), []
+
+    def visit(name):
+        assert name not in entered, f"cycle: {' > '.join([*entered, name])}"
+        if name in finished:
+            return
+        entered.append(name)
+        for other in graph.get(name, ()):
+            if other != name:
+                visit(other)
+        finished.add(entered.pop())
+
+    for name in graph:
+        visit(name)
+    assert len(finished) >= len(graph)
+
+
+METHOD_FILES = [
+    path
+    for path in MODULES
+    if dotted(path).startswith("convexfs.methods.") and path.parent.name not in ("methods", "base")
+]
+
+
+@pytest.mark.parametrize("path", METHOD_FILES, ids=shown)
+def test_a_method_uses_at_most_the_fit_of_another(path):
+    home = dotted(path).split(".")[2]
+    others = {
+        name
+        for name in own_imports(path)
+        if name.startswith("convexfs.methods.") and name.split(".")[2] not in (home, "base")
+    }
+    assert {name.split(".")[-1] for name in others} <= {"fit", "estimator"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=shown)
 def test_outside_packages_stay_in_their_rooms(path):
-    used = {name.split(".")[0] for name in imports_of(path)}
-    misplaced = {name for name in used & set(BELONGS_TO) if room_of(path) not in BELONGS_TO[name]}
+    used = {name.split(".")[0] for name in imports_of(path)} & set(BELONGS_TO)
+    places = {room_of(dotted(path))}
+    if path in METHOD_FILES:
+        places = (places - {"methods"}) | {path.stem}
+    misplaced = {name for name in used if not places & BELONGS_TO[name]}
     assert not misplaced
 
 
-@pytest.mark.parametrize("path", MODULES, ids=names)
+@pytest.mark.parametrize("path", [p for p in METHOD_FILES if p.stem in SPECIALISED], ids=shown)
+def test_specialised_solvers_load_neither_cvxpy_nor_scikit_learn(path):
+    loaded = loaded_after(f"import {dotted(path)}")
+    assert not loaded & {"cvxpy", "sklearn"}
+
+
+def test_no_other_room_names_a_method():
+    from convexfs.methods import METHODS
+
+    free = {"methods", "estimators", "pictures", "baselines"}
+    naming = {
+        f"{shown(path)}: {node.value}"
+        for path in MODULES
+        if room_of(dotted(path)) not in free
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in METHODS
+    }
+    # The default of ``convexfs select --method`` must be some name.
+    assert naming == {"cli/select.py: relief"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=shown)
 def test_only_the_command_line_prints(path):
     calls = {
         node.func.id
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
-    assert "print" not in calls or room_of(path) == "cli"
+    assert "print" not in calls or room_of(dotted(path)) == "cli"
 
 
 @pytest.mark.parametrize("name", ["certify", "cone_program", "infeasibility"])
 def test_the_judge_knows_nothing_of_the_solver_call(name):
-    own = {n for n in imports_of(PACKAGE / f"solving/{name}.py") if n.startswith("convexfs.")}
     judges = {"convexfs.errors", "convexfs.records"}
     judges |= {"convexfs.solving.cone_program", "convexfs.solving.infeasibility"}
-    assert {name.rpartition(".")[0] for name in own} <= judges
+    assert own_imports(PACKAGE / f"solving/{name}.py") <= judges
 
 
 def loaded_after(statement: str) -> set[str]:
@@ -125,8 +192,9 @@ def test_a_native_fit_never_imports_cvxpy():
 def test_every_public_name_is_there():
     import convexfs
 
-    for name in convexfs.__all__:
-        assert getattr(convexfs, name) is not None
-    assert set(convexfs.__all__) <= set(dir(convexfs))
+    names = convexfs.__all__
+    assert {"Relief", "Logo", "LLFS", "LFE", "FORMULATIONS", "solve", "certify"} <= set(names)
+    assert all(getattr(convexfs, name) is not None for name in names)
+    assert set(names) <= set(dir(convexfs))
     with pytest.raises(AttributeError, match="no attribute 'relief'"):
         convexfs.relief  # noqa: B018

@@ -27,6 +27,7 @@ from convexfs.data import (
 from convexfs.errors import InputError, check_number
 from convexfs.methods.base.changed import build_of
 from convexfs.methods.base.parameters import Solving, parameters
+from convexfs.methods.base.progress import heard, narrator
 from convexfs.records import RELEVANT_SHARE, Certificate, Solution
 
 #: More threads or processes than any machine runs at once.

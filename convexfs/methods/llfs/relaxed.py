@@ -34,9 +34,10 @@ BACKEND_FORMS = ("bisection", "bisection-only", "ratio")
 UTILITY_ROUNDING = 1e-15
 GLOBAL, LOCAL, EXACT, UNCONVERGED = "global", "local", "exact", "unconverged"
 #: One row per point and beta. ``status`` says what is known of the relaxed f: ``global``
-#: (one feature, or U1 = 0, proven), ``local`` (a KKT point of eq. 7, to ``residual``), ``linear`` (the
-#: optimum of the linear form), ``ratio`` (the least ratio, to ``residual``, proven), ``exact``
-#: (binary and searched through), ``unconverged``, or, without an f, ``failed`` and ``timeout``.
+#: (one feature, or U1 = 0, proven), ``local`` (a KKT point of eq. 7, to ``residual``),
+#: ``linear`` (the optimum of the linear form), ``ratio`` (the least ratio, to ``residual``,
+#: proven), ``exact`` (binary and searched through), ``unconverged``, or, without an f,
+#: ``failed`` and ``timeout``.
 #: ``bound`` is a lower bound of U1, NaN if not asked for; ``rounded_u1`` is infinite, and
 #: the beta dropped, where no rounding is feasible; ``score`` is that of its sphere.
 #: ``programs`` of a backend were solved, of which ``failures`` gave no point and were

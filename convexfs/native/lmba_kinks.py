@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 #: Hinges taken for nearly 0: this many, and as many more for every feature.
 _KINKS, _KINKS_PER_FEATURE = 200, 3
-#: Hinges below this share of the largest distance are 0; up to so many times the usual
+#: Hinges below this share of a usual distance may be 0; up to so many times the usual
 #: number of them are looked at, and told apart by so many digits.
-_TIED, _TIMES_USUAL, _DIGITS = 1e-12, 100, 12
+_TIED, _TIMES_USUAL, _DIGITS = 1e-7, 100, 12
 #: HiGHS goes no further.
 _ACCURACY = 1e-10
 
@@ -62,10 +62,10 @@ def polish(program: "Program", u: np.ndarray) -> Polished | None:
 
 
 def _nearest_kinks(program: "Program", d: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Triplets (i, j, p) whose hinges are nearest to 0, and all that are 0."""
+    """Triplets (i, j, p) whose hinges are nearest to 0, and all that may be 0."""
     usual = _usual_kinks(program)
     others = np.not_equal.outer(program.codes, program.codes)
-    least = _TIED * np.abs(d).max(initial=0.0)
+    least = _TIED * max(float(np.abs(d).max()), program.typical_hinge())
     found = []
     for place in range(program.targets.shape[1]):
         j = program.targets[:, place]

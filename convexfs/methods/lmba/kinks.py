@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 #: Hinges taken for nearly 0: this many, and as many more for every feature.
 _KINKS, _KINKS_PER_FEATURE = 200, 3
-#: Hinges below this share of the largest distance are 0; up to so many times the usual
+#: Hinges below this share of a usual distance may be 0; up to so many times the usual
 #: number of them are looked at, and told apart by so many digits.
-_TIED, _TIMES_USUAL, _DIGITS = 1e-12, 100, 12
+_TIED, _TIMES_USUAL, _DIGITS = 1e-7, 100, 12
 #: Features of the first small program, at least; it grows to twice its size at most.
 _FEATURES = 50
 #: A feature that pays by less, relative to the largest slope, is not worth a round.
@@ -93,9 +93,9 @@ def _paying(program: "Program", slope: np.ndarray, features: np.ndarray) -> np.n
 def _nearest_kinks(
     program: "Program", d: np.ndarray, usual: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Triplets (i, j, p) whose hinges are nearest to 0, and all that are 0."""
+    """Triplets (i, j, p) whose hinges are nearest to 0, and all that may be 0."""
     others = np.not_equal.outer(program.codes, program.codes)
-    least = _TIED * np.abs(d).max(initial=0.0)
+    least = _TIED * max(float(np.abs(d).max()), program.typical_hinge())
     found = []
     for place in range(program.targets.shape[1]):
         j = program.targets[:, place]

@@ -301,6 +301,8 @@ def _add_outer_products(
 
 def _solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray:
     """``H x = right``; features near a bound have curvatures of their own size: scaled away."""
+    if not np.all(H.diagonal() > 0):
+        raise np.linalg.LinAlgError("rounding has left no curvature")
     scale = H.diagonal() ** -0.5
     return scale * cho_solve(cho_factor(H * np.outer(scale, scale)), right * scale)
 

@@ -15,7 +15,7 @@ from convexfs.methods.lmba.native import (
     program_of,
 )
 from convexfs.methods.lmba.native import lmba_box as lmba
-from convexfs.methods.lmba.newton import minimise
+from convexfs.methods.lmba.newton import _solve_scaled, minimise
 from convexfs.methods.lmba.numbers import lmba_simplex as lmba_problem
 
 FORMS = {"box": (lmba, lmba_box_gap), "simplex": (lmba_simplex, lmba_simplex_gap)}
@@ -149,10 +149,18 @@ def test_integer_data_with_many_ties_are_solved_too():
         assert solution.objective == pytest.approx(whole_program(values, 1.0, form), rel=1e-7)
 
 
+@pytest.mark.parametrize("seed", [1, 4, 7])
 @pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
-def test_more_hinges_at_0_than_usual_are_certified_at_any_scale(scale):
-    flags = np.random.default_rng(0).integers(0, 2, size=(30, 3)) * scale
+def test_more_hinges_at_0_than_usual_are_certified_at_any_scale(scale, seed):
+    flags = np.random.default_rng(seed).integers(0, 2, size=(30, 3)) * scale
     values, hyper = lmba_problem(flags, np.arange(30) % 2, c=1e6)
     solution, certificate = solve_step(FORMULATIONS["lmba-box"], values, hyper)
-    assert solution.status == "optimal"
+    assert solution.objective == pytest.approx(
+        program_of(**values, c=1e6, simplex=False).value(solution.primal["u"])[0]
+    )
     assert certificate.ok
+
+
+def test_no_curvature_left_is_not_divided_by():
+    with pytest.raises(np.linalg.LinAlgError):
+        _solve_scaled(np.diag([1.0, 0.0]), np.ones(2))

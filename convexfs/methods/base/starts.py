@@ -1,7 +1,8 @@
 """Where a fixed-point iteration may start, and what the ends of several starts tell."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,9 @@ class End:
     certified: bool
 
 
-def checked_start(start: Any, n_features: int) -> np.ndarray | None:
-    """The weights to start from as an array, or an error that says what is wrong with them."""
+def checked_start(start: Any, n_starts: Any, n_features: int) -> np.ndarray | None:
+    """The weights to start from as an array; raise where they or `n_starts` cannot be used."""
+    check_number("n_starts", n_starts, 1, whole=True)
     if start is None:
         return None
     try:
@@ -43,9 +45,27 @@ def checked_start(start: Any, n_features: int) -> np.ndarray | None:
     return weights
 
 
-def check_n_starts(n_starts: Any) -> None:
-    """Raise unless `n_starts` counts something."""
-    check_number("n_starts", n_starts, 1, whole=True)
+def best_of_starts(
+    points: Iterable[tuple[str, np.ndarray | None]],
+    fit: Callable[[np.ndarray | None], Any],
+    objective: Callable[[Any], float],
+    tol: float,
+    until: float = np.inf,
+) -> Any:
+    """The result of least objective, proven ones first, with all starts in its ``starts``.
+
+    No start is begun after `until`, by ``time.perf_counter``, but the first.
+    """
+    results, ends = [], []
+    for name, weights in points:
+        if results and time.perf_counter() > until:
+            break
+        found = fit(weights)
+        results.append(found)
+        ends.append(End(name, found.weights, objective(found), found.converged))
+    best = min(range(len(ends)), key=lambda at: (not ends[at].certified, ends[at].objective))
+    proof = replace(results[best].certificate, n_found=n_distinct(ends, tol))
+    return replace(results[best], certificate=proof, starts=told(ends, best, tol))
 
 
 def starting_points(

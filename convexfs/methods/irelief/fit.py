@@ -9,14 +9,11 @@ import numpy as np
 
 from convexfs.errors import ConvexfsWarning, InputError, check_number
 from convexfs.methods.base.starts import (
-    End,
     another_point,
-    check_n_starts,
+    best_of_starts,
     checked_start,
-    n_distinct,
     relief_weights,
     starting_points,
-    told,
 )
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
@@ -117,8 +114,7 @@ def irelief(
     formulation = METHOD.formulation("irelief")
     check_solver(formulation, solver, solver_tol, build)
     _check(sigma, damping, keep, tol, max_iter, X.shape[1])
-    check_n_starts(n_starts)
-    start = checked_start(start, X.shape[1])
+    start = checked_start(start, n_starts, X.shape[1])
 
     def step(margin: np.ndarray) -> tuple[np.ndarray, Solution, Certificate]:
         solution, certificate = solve_step(
@@ -133,21 +129,19 @@ def irelief(
     def relief() -> np.ndarray:
         return relief_weights(relief_problem(X, codes)[0]["z"])
 
-    results, ends = [], []
-    for name, weights in starting_points(start, n_starts, relief, X.shape[1], seed):
+    def fit(weights: np.ndarray | None) -> IReliefResult:
         begin = np.ones(X.shape[1]) if weights is None else weights
-        found = _back_selected(X, begin, keep, iterated)
-        results.append(found)
-        # Its maximum is the length of the margin vector; starts are compared by the least.
-        gain = float(np.linalg.norm(np.maximum(found.margin, 0.0)))
-        ends.append(End(name, found.weights, -gain, found.converged))
-    best = min(range(len(ends)), key=lambda at: (not ends[at].certified, ends[at].objective))
-    rows = told(ends, best, tol)
-    count = n_distinct(ends, tol)
-    found = results[best]
-    found = replace(found, certificate=replace(found.certificate, n_found=count), starts=rows)
+        return _back_selected(X, begin, keep, iterated)
+
+    points = starting_points(start, n_starts, relief, X.shape[1], seed)
+    found = best_of_starts(points, fit, _objective, tol)
     _explain(found)
     return found
+
+
+def _objective(found: IReliefResult) -> float:
+    """Minus the last step's maximum, the length of its margin vector."""
+    return -float(np.linalg.norm(np.maximum(found.margin, 0.0)))
 
 
 def _back_selected(

@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,11 @@ import numpy as np
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.starts import (
-    End,
     another_point,
-    check_n_starts,
+    best_of_starts,
     checked_start,
-    n_distinct,
     relief_weights,
     starting_points,
-    told,
 )
 from convexfs.methods.base.step import NATIVE_TOL, check_solver, runs_natively
 from convexfs.methods.logo import METHOD, numbers
@@ -200,41 +197,21 @@ def logo(
         sigma, lam, beta, algorithm, damping, tol, max_iter,
         solver, solver_tol, solver_options, build, verbose, prune, time_limit,
     )  # fmt: skip
-    check_n_starts(n_starts)
-    start = checked_start(start, X.shape[1])
+    start = checked_start(start, n_starts, X.shape[1])
     place = Locality(X, codes, float(sigma), map)
-    result = _best_fit(place, settings, start, n_starts, seed, watch)
+    until = _deadline(settings)
+    points = starting_points(
+        start, n_starts, lambda: relief_weights(relief_margin(place)), X.shape[1], seed
+    )
+    result = best_of_starts(
+        points,
+        lambda weights: _fit(place, settings, until, start=weights, watch=watch),
+        _objective,
+        tol,
+        until,
+    )
     _explain(result, settings, place)
     return result
-
-
-def _best_fit(
-    place: Locality,
-    settings: LogoSettings,
-    start: np.ndarray | None,
-    n_starts: int,
-    seed: Any,
-    watch: Callable[[str], Any] | None,
-) -> LogoResult:
-    """The fit of least objective over the starts, proven ones first."""
-    until = _deadline(settings)
-    results, ends = [], []
-
-    def relief() -> np.ndarray:
-        return relief_weights(relief_margin(place))
-
-    points = starting_points(start, n_starts, relief, place.X.shape[1], seed)
-    for name, weights in points:
-        if results and time.perf_counter() > until:
-            break
-        found = _fit(place, settings, until, start=weights, watch=watch)
-        results.append(found)
-        ends.append(End(name, found.weights, _objective(found), found.converged))
-    best = min(range(len(ends)), key=lambda at: (not ends[at].certified, ends[at].objective))
-    rows = told(ends, best, settings.tol)
-    found = results[best]
-    count = n_distinct(ends, settings.tol)
-    return replace(found, certificate=replace(found.certificate, n_found=count), starts=rows)
 
 
 def _objective(result: LogoResult) -> float:

@@ -285,85 +285,76 @@ def penalty_for(work, k, gap, mu, new_mu, restore, cautious, previous):
 
 
 @part
-def kkt_point(point, work, f, mu, eps, cost, cautious):
-    """From f, in place, to a KKT point of (7) with U2 >= eps (cost 1) or of (6) (cost 0).
+def local_optimum(point, work, f, mu, asked, cost, row):
+    """From f, in place, to a KKT point of (7) with U2 >= asked (cost 1) or of (6) (cost 0).
 
-    The search keeps to U2 = eps; but (6), and (7) started inside with mu = 0, keep mu,
-    (7) until U2 falls to eps. Returns U1, U2, mu, the KKT residual relative to max |r|
+    The search keeps to U2 = eps, just above what is asked; but (6), and (7) started inside
+    with mu = 0, keep mu, (7) until U2 falls to eps. By turns bold and cautious until one of
+    them ends: bold steps are fast but can cycle; cautious ones cannot, but creep where the
+    penalty has grown large. Fills row with U1, U2, mu, the KKT residual relative to max |r|
     (infinite if the iteration did not end) and the number of iterations.
     """
     r, g1, g2, x = work.features[R], work.small[G1], work.small[G2], work.small[X]
-    u1, u2, k = start_at(point, f, work)
-    tol = LEVEL_TOL * eps
-    eps += tol
-    level = cost > 0.0 and (mu > 0.0 or u2 < eps)
-    stuck, looked, penalty, iteration = False, False, 0.0, 0
-    for iteration in range(MAX_ITER):
-        if k > MOST_FREE - 2:
-            break
-        gap = eps - u2 if cost > 0.0 else 0.0
-        varies, high = free_gradients(point, work, k, cost)
-        flat = level and (k < 2 or not varies)
-        restore = level and (flat or stuck) and abs(gap) > tol
-        new_mu, residual = mu, 0.0
-        if restore:
-            k, price = restoring_step(point, work, f, k, gap, cost)
-            if k == 0:
-                break
-            mu = abs(price) if price * gap > 0.0 else mu
-        elif k >= 2 and not flat:
-            if not newton_step(point, work, k, mu, gap, level):
-                break
-            new_mu = x[k]
-            for a in range(k):
-                residual = max(residual, abs(g1[a] - new_mu * g2[a] + x[k + 1]))
-        scale = (1.0 + abs(new_mu)) * high
-        exact = residual <= 1e-9 * scale and (not level or abs(gap) <= tol)
-        near = residual <= NEAR * scale and abs(gap) <= NEAR * eps
-        if not restore and (exact or (near and not looked)):
-            largest = reduced_gradient(point, work, cost, new_mu, r)
-            up, down = steepest_exchange(r, f, point.upper)
-            # Where U1 and mu U2 cancel everywhere, r is rounding and no scale.
-            left = (r[down] - r[up]) / max(largest, 1e-2 * abs(new_mu) * high, 1e-300)
-            gains = left > (PRICE_TOL if exact else 10.0 * NEAR)
-            looked = not gains
-            if gains and not (work.is_free[up] and work.is_free[down]):
-                k, mu = admit(work, admit(work, k, up), down), new_mu
-                continue
-            if exact and level and new_mu < 0.0:  # U2 >= eps does not bind: go on without it
-                level, mu = False, 0.0
-                continue
-            if exact:
-                return u1, u2, new_mu, max(left, 0.0), iteration
-        penalty = penalty_for(work, k, gap, mu, new_mu, restore, cautious, penalty)
-        weight = 0.0 if restore and not cautious else cost
-        u1, u2, k, level, halvings = advance(
-            point, work, f, k, level, weight, mu, penalty, eps, u1, u2
-        )
-        stuck = level and halvings > 1 and not restore
-        if level and not restore and new_mu > 0.0:
-            mu = min(new_mu, 10.0 * mu) if mu > 0.0 else new_mu
-    return u1, u2, mu, np.inf, iteration
-
-
-@part
-def local_optimum(point, work, f, mu, eps, cost, row):
-    """(6) or (7) from f, in place; fills row with U1, U2, mu, KKT residual and iterations.
-
-    By turns bold and cautious until one of them ends: bold steps are fast but can
-    cycle; cautious ones cannot, but creep where the penalty has grown large.
-    """
-    used = 0
+    tol, used = LEVEL_TOL * asked, 0.0
+    eps = asked + tol
     for attempt in range(MOST_ATTEMPTS):
         cautious = attempt % 2 == 1
-        u1, u2, mu, residual, steps = kkt_point(point, work, f, mu, eps, cost, cautious)
-        used += steps
+        u1, u2, k = start_at(point, f, work)
+        level = cost > 0.0 and (mu > 0.0 or u2 < eps)
+        stuck, looked, penalty, reached = False, False, 0.0, np.inf
+        for iteration in range(MAX_ITER):
+            row[ITERATIONS] = used + iteration
+            if k > MOST_FREE - 2:
+                break
+            gap = eps - u2 if cost > 0.0 else 0.0
+            varies, high = free_gradients(point, work, k, cost)
+            flat = level and (k < 2 or not varies)
+            restore = level and (flat or stuck) and abs(gap) > tol
+            new_mu, residual = mu, 0.0
+            if restore:
+                k, price = restoring_step(point, work, f, k, gap, cost)
+                if k == 0:
+                    break
+                mu = abs(price) if price * gap > 0.0 else mu
+            elif k >= 2 and not flat:
+                if not newton_step(point, work, k, mu, gap, level):
+                    break
+                new_mu = x[k]
+                for a in range(k):
+                    residual = max(residual, abs(g1[a] - new_mu * g2[a] + x[k + 1]))
+            scale = (1.0 + abs(new_mu)) * high
+            exact = residual <= 1e-9 * scale and (not level or abs(gap) <= tol)
+            near = residual <= NEAR * scale and abs(gap) <= NEAR * eps
+            if not restore and (exact or (near and not looked)):
+                largest = reduced_gradient(point, work, cost, new_mu, r)
+                up, down = steepest_exchange(r, f, point.upper)
+                # Where U1 and mu U2 cancel everywhere, r is rounding and no scale.
+                left = (r[down] - r[up]) / max(largest, 1e-2 * abs(new_mu) * high, 1e-300)
+                gains = left > (PRICE_TOL if exact else 10.0 * NEAR)
+                looked = not gains
+                if gains and not (work.is_free[up] and work.is_free[down]):
+                    k, mu = admit(work, admit(work, k, up), down), new_mu
+                    continue
+                if exact and level and new_mu < 0.0:  # U2 >= eps does not bind: go on without it
+                    level, mu = False, 0.0
+                    continue
+                if exact:
+                    mu, reached = new_mu, max(left, 0.0)
+                    break
+            penalty = penalty_for(work, k, gap, mu, new_mu, restore, cautious, penalty)
+            weight = 0.0 if restore and not cautious else cost
+            u1, u2, k, level, halvings = advance(
+                point, work, f, k, level, weight, mu, penalty, eps, u1, u2
+            )
+            stuck = level and halvings > 1 and not restore
+            if level and not restore and new_mu > 0.0:
+                mu = min(new_mu, 10.0 * mu) if mu > 0.0 else new_mu
+        used = row[ITERATIONS]
         row[U1] = u1
         row[U2] = u2
         row[MU] = mu
-        row[RESIDUAL] = residual
-        row[ITERATIONS] = used
-        if residual <= KKT_TOL and u2 >= eps:
+        row[RESIDUAL] = reached
+        if reached <= KKT_TOL and u2 >= asked:
             break
 
 

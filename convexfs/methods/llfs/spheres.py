@@ -27,8 +27,8 @@ def squared_distances(X, row, features):
     """From x to every row of X, in some coordinates."""
     out = np.zeros(X.shape[0])
     for j in range(X.shape[0]):
-        for q in features:
-            step = X[j, q] - row[q]
+        for k in range(features.size):
+            step = X[j, features[k]] - row[features[k]]
             out[j] += step * step
     return out
 
@@ -250,17 +250,14 @@ def _to_box(boxes, node, P, j):
 
 
 @kernel
-def _count_votes(Q, X, codes, start, features, radii, neighbor_vote, fallback, votes):
-    """Add, per query and class, the spheres that vote; all nearest neighbours if `fallback`."""
+def _count_votes(Q, X, codes, start, features, radii, neighbor_vote, votes):
+    """Add, per query and class, the spheres that vote."""
     same = np.empty(codes.size, np.bool_)
     for i in range(radii.size):
         chosen = features[start[i] : start[i + 1]]
         for k in range(codes.size):
             same[k] = codes[k] == codes[i]
         for q in range(Q.shape[0]):
-            if fallback:
-                _add_nearest(X, Q[q], chosen, codes, votes[q])
-                continue
             d = 0.0
             for m in chosen:
                 step = Q[q, m] - X[i, m]
@@ -272,23 +269,27 @@ def _count_votes(Q, X, codes, start, features, radii, neighbor_vote, fallback, v
                 votes[q, codes[i]] += 1.0
 
 
-@leaf
-def _add_nearest(X, row, features, codes, votes):
-    """Add one vote, shared by the classes that most of the nearest samples are of."""
-    squared = squared_distances(X, row, features)
-    counts = np.zeros(votes.size)
-    nearest = np.inf
-    for k in range(squared.size):
-        nearest = min(nearest, squared[k])
-    most = ties = 0.0
-    for k in range(squared.size):
-        if squared[k] == nearest:
-            counts[codes[k]] += 1.0
-            most = max(most, counts[codes[k]])
-    for c in range(counts.size):
-        ties += counts[c] == most
-    for c in range(counts.size):
-        votes[c] += (counts[c] == most) / ties
+@kernel
+def _ask_nearest(Q, X, codes, start, features, votes):
+    """Add a vote a sphere, shared by the classes that most of the nearest samples are of."""
+    counts = np.empty(votes.shape[1])
+    for i in range(start.size - 1):
+        chosen = features[start[i] : start[i + 1]]
+        for q in range(Q.shape[0]):
+            squared = squared_distances(X, Q[q], chosen)
+            nearest, most, ties = np.inf, 0.0, 0.0
+            for k in range(squared.size):
+                nearest = min(nearest, squared[k])
+            for c in range(counts.size):
+                counts[c] = 0.0
+            for k in range(squared.size):
+                if squared[k] == nearest:
+                    counts[codes[k]] += 1.0
+                    most = max(most, counts[codes[k]])
+            for c in range(counts.size):
+                ties += counts[c] == most
+            for c in range(counts.size):
+                votes[q, c] += (counts[c] == most) / ties
 
 
 @dataclass(frozen=True)
@@ -368,7 +369,10 @@ class Hyperspheres:
         start = np.searchsorted(rows, np.arange(len(self.support) + 1))
         sizes = np.bincount(self.codes)
         votes = np.zeros((len(Q), len(sizes)))
-        _count_votes(
-            Q, self.X, self.codes, start, features, self.radii, self.neighbor_vote, fallback, votes
-        )
+        if fallback:
+            _ask_nearest(Q, self.X, self.codes, start, features, votes)
+        else:
+            _count_votes(
+                Q, self.X, self.codes, start, features, self.radii, self.neighbor_vote, votes
+            )
         return votes / sizes if self.normalised else votes

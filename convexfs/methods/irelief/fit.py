@@ -1,13 +1,15 @@
 """I-RELIEF: RELIEF with soft neighbours taken in the weighted space, as a fixed point."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from convexfs.errors import ConvexfsWarning, InputError, check_number
+from convexfs.methods.base.certificate import FixedPointCertificate
+from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.starts import (
     another_point,
     best_of_starts,
@@ -17,14 +19,26 @@ from convexfs.methods.base.starts import (
 )
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
-from convexfs.methods.logo.certificate import FixedPointCertificate
-from convexfs.methods.relief.numbers import relief as relief_problem
+from convexfs.methods.relief.fit import margin_of
 from convexfs.records import Certificate, Solution
 
 #: Iterates compared with the newest in search of a cycle.
 _LONGEST_CYCLE = 8
 #: Coming back this near, relative to the last move, is going round in a circle.
 _SAME = 0.05
+
+
+@parameters
+class Settings:
+    """Parameters of I-RELIEF; :class:`convexfs.IRelief` says what they mean."""
+
+    sigma: float = 2.0
+    damping: float = 0.5
+    keep: int | None = None
+    tol: float = 1e-4
+    max_iter: int = 200
+    start: Any = None
+    n_starts: int = 1
 
 
 @dataclass(frozen=True)
@@ -34,7 +48,7 @@ class IReliefResult:
     ``certificate`` and ``solution`` are those of the last convex step, the
     certificate being refused where that is no fixed point; ``residual`` is how far
     that step moved the weights, ``period`` that of the cycle the iteration ended in,
-    0 if it did not. ``kept`` has the numbers of features of the rounds of
+    0 if it did not. ``rounds`` has the numbers of features of the rounds of
     back-selection, one if there was none. ``starts`` has one row a start tried; see
     :func:`convexfs.methods.base.starts.told`.
     """
@@ -47,28 +61,18 @@ class IReliefResult:
     residual: float
     period: int
     n_iter: int
-    kept: tuple[int, ...]
+    rounds: tuple[int, ...]
     starts: list[dict[str, Any]] = field(default_factory=list)
 
 
 def irelief(
     X: np.ndarray,
     codes: np.ndarray,
+    settings: Settings | None = None,
+    solving: Solving = AS_USUAL,
     *,
-    sigma: float = 2.0,
-    damping: float = 0.5,
-    keep: int | None = None,
-    tol: float = 1e-4,
-    max_iter: int = 200,
-    solver: str = "auto",
-    solver_tol: float = 1e-6,
-    solver_options: Mapping[str, Any] | None = None,
-    build: Callable[..., Any] | None = None,
-    map: Callable[..., Any] = map,
-    verbose: bool = False,
-    start: Any = None,
-    n_starts: int = 1,
     seed: Any = None,
+    map: Callable[..., Any] = map,
     watch: Callable[[str], Any] | None = None,
 ) -> IReliefResult:
     r"""Feature weights of I-RELIEF (Sun 2007).
@@ -90,51 +94,44 @@ def irelief(
     X : array (N, J)
     codes : int array (N,)
         Classes, 0 to K - 1.
-    sigma : float
-        Kernel width, in units of the weighted distance.
-    damping : float in [0, 1)
-        Share of the old weights kept in an iteration; 0 is the algorithm as printed.
-    keep : int, optional
-        Back-selection: once the iteration has ended keep the better half of the
-        features and start again, down to this many.
-    tol, max_iter
-        Change :math:`\|T(w) - w\|_2` that ends an iteration, and its limit.
-    solver, solver_tol, solver_options, build, verbose
-        See :func:`convexfs.methods.base.step.solve_step`.
+    settings : Settings
+        ``damping`` is the share of the old weights kept in an iteration, 0 as printed; ``keep``
+        asks for back-selection: once the iteration has ended the better half of the features
+        starts again, down to this many. ``tol`` and ``max_iter`` are the change
+        :math:`\|T(w) - w\|_2` that ends an iteration, and its limit. ``n_starts`` are tried:
+        ``start``, RELIEF's answer, then random ones; of the proven fixed points that of
+        largest margin is returned.
+    solving : Solving
+        How every step is solved.
+    seed
+        For the random starts.
     map : callable
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
-    start : array (J,), optional
-        Weights to start from instead of equal ones.
-    n_starts, seed
-        Starts tried: `start`, RELIEF's answer, then random ones. Of the proven fixed
-        points that of largest margin is returned.
     watch : callable, optional
         Told of every iteration in a line of text.
     """
+    settings = settings or Settings()
     formulation = METHOD.formulation("irelief")
-    check_solver(formulation, solver, solver_tol, build)
-    _check(sigma, damping, keep, tol, max_iter, X.shape[1])
-    start = checked_start(start, n_starts, X.shape[1])
+    check_solver(formulation, solving)
+    _check(settings, X.shape[1])
+    start = checked_start(settings.start, settings.n_starts, X.shape[1])
 
     def step(margin: np.ndarray) -> tuple[np.ndarray, Solution, Certificate]:
-        solution, certificate = solve_step(
-            formulation, {"z": margin}, {"lam": 0.0}, solver=solver, tol=solver_tol,
-            solver_options=solver_options, build=build, verbose=verbose,
-        )  # fmt: skip
+        solution, certificate = solve_step(formulation, {"z": margin}, {"lam": 0.0}, solving)
         return require_answer(solution, formulation.symbol), solution, certificate
 
     def iterated(columns: np.ndarray, begin: np.ndarray) -> IReliefResult:
-        return _fixed_point(columns, codes, begin, sigma, damping, tol, max_iter, step, map, watch)
+        return _fixed_point(columns, codes, begin, settings, step, map, watch)
 
     def relief() -> np.ndarray:
-        return relief_weights(relief_problem(X, codes)[0]["z"])
+        return relief_weights(margin_of(X, codes))
 
     def fit(weights: np.ndarray | None) -> IReliefResult:
         begin = np.ones(X.shape[1]) if weights is None else weights
-        return _back_selected(X, begin, keep, iterated)
+        return _back_selected(X, begin, settings.keep, iterated)
 
-    points = starting_points(start, n_starts, relief, X.shape[1], seed)
-    found = best_of_starts(points, fit, _objective, tol)
+    points = starting_points(start, settings.n_starts, relief, X.shape[1], seed)
+    found = best_of_starts(points, fit, _objective, settings.tol)
     _explain(found)
     return found
 
@@ -163,17 +160,14 @@ def _back_selected(
         features, begin = features[np.sort(better)], np.ones(X.shape[1])
     whole = np.zeros(X.shape[1])
     whole[features] = found.weights
-    return replace(found, weights=whole, n_iter=n_iter, kept=tuple(kept))
+    return replace(found, weights=whole, n_iter=n_iter, rounds=tuple(kept))
 
 
 def _fixed_point(
     X: np.ndarray,
     codes: np.ndarray,
     begin: np.ndarray,
-    sigma: float,
-    damping: float,
-    tol: float,
-    max_iter: int,
+    settings: Settings,
     step: Callable[[np.ndarray], tuple[np.ndarray, Solution, Certificate]],
     map: Callable[..., Any],
     watch: Callable[[str], Any] | None,
@@ -182,7 +176,7 @@ def _fixed_point(
     w, past, n_iter, before = begin / np.linalg.norm(begin), [], 0, None
     while True:
         n_iter += 1
-        margin = numbers.soft_margin(X, codes, w, sigma, map)
+        margin = numbers.soft_margin(X, codes, w, settings.sigma, map)
         target, solution, certificate = step(margin)
         before = solution = solution.after(before)
         residual = float(np.linalg.norm(target - w))
@@ -190,12 +184,12 @@ def _fixed_point(
             watch(f"iteration {n_iter} over {X.shape[1]} features: change {residual:.1e}")
         past = [*past[1 - _LONGEST_CYCLE :], w]
         period = _period(past)
-        if residual < tol or period or not target.any() or n_iter == max_iter:
+        if residual < settings.tol or period or not target.any() or n_iter == settings.max_iter:
             break
-        w = damping * w + (1.0 - damping) * target
-    fixed = residual < tol or not target.any()
+        w = settings.damping * w + (1.0 - settings.damping) * target
+    fixed = residual < settings.tol or not target.any()
     proof = FixedPointCertificate(
-        **vars(certificate), residual=0.0 if fixed else residual, residual_tol=tol,
+        **vars(certificate), residual=0.0 if fixed else residual, residual_tol=settings.tol,
         n_violated=0, n_features=X.shape[1],
     )  # fmt: skip
     converged = fixed and proof.ok is not False
@@ -216,11 +210,12 @@ def _period(past: list[np.ndarray]) -> int:
     return 0
 
 
-def _check(sigma: Any, damping: Any, keep: Any, tol: Any, max_iter: Any, n_features: int) -> None:
-    numbers.check_sigma(sigma)
-    check_number("damping", damping, 0, 0.999)
-    check_number("tol", tol, 0)
-    check_number("max_iter", max_iter, 1, whole=True)
+def _check(settings: Settings, n_features: int) -> None:
+    numbers.check_sigma(settings.sigma)
+    check_number("damping", settings.damping, 0, 0.999)
+    check_number("tol", settings.tol, 0)
+    check_number("max_iter", settings.max_iter, 1, whole=True)
+    keep = settings.keep
     if keep is not None:
         check_number("keep", keep, 1, whole=True)
         if keep > n_features:

@@ -13,7 +13,7 @@ from convexfs.neighbors.soft import has_hit, signed_probabilities
 
 
 def irelief(
-    X: np.ndarray, codes: np.ndarray, *, sigma: float = 2.0, map: Callable[..., Any] = map
+    X: np.ndarray, codes: np.ndarray, *, sigma: float, map: Callable[..., Any] = map
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """The numeric half of the first step: nu at equal weights of length 1."""
     check_sigma(sigma)

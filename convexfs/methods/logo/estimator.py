@@ -1,17 +1,14 @@
 """Logo as a scikit-learn selector and classifier."""
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from convexfs.methods.base.changed import build_of
-from convexfs.methods.base.progress import narrator
-from convexfs.methods.base.selector import WeightSelector, thread_map
+from convexfs.methods.base.parameters import parameters
+from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.logo.classification import class_distances
-from convexfs.methods.logo.fit import LogoResult, logo
+from convexfs.methods.logo.fit import Settings, logo
 
 #: Samples are taken as they are; anything else is converted to the first of these.
 NUMERIC = (
@@ -55,7 +52,8 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
         self._codes = codes
 
 
-class Logo(LocalMarginClassifier):
+@parameters
+class Logo(Settings, LocalMarginClassifier):
     r"""Weight features so that samples are nearer to their own class, locally.
 
     The weights are a fixed point: the soft nearest neighbours of all samples,
@@ -86,21 +84,6 @@ class Logo(LocalMarginClassifier):
     solver : str, default="auto"
         "auto" and "native" use the built-in solver; a cvxpy name has that
         backend solve the convex steps, on the features that matter.
-    solver_tol : float, default=1e-6
-        For cvxpy backends.
-    solver_options : dict, optional
-    n_features_to_select : int, optional
-        Keep this many; by default those above 1 % of the largest weight.
-    formulation : callable or path, optional
-        A changed problem: ``build(Z, lam) -> cvxpy.Problem`` with a variable
-        ``w``, or a problem file. It is solved over all features.
-    n_jobs : int, optional
-        Threads; the result does not depend on their number.
-    random_state : int, RandomState or None
-        For the third and later starts.
-    verbose : int, default=0
-        Above 0 stderr is told of the iterations, twice a second at most, and a backend
-        prints.
     prune : bool, default=False
         Whether "paper" leaves out for good features whose weight falls below 1e-8, as
         Sec. 3.2 of the paper suggests: it may then stop where they are violated.
@@ -114,6 +97,12 @@ class Logo(LocalMarginClassifier):
     time_limit : float, optional
         Seconds after which the iteration ends, wherever it is: `converged_` is then
         False and the certificate refuses. A pass over all features is finished first.
+    formulation : callable or path, optional
+        A changed problem: ``build(Z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
+        problem file. It is solved over all features.
+    solver, solver_tol, solver_options, time_limit
+    n_features_to_select, n_jobs, random_state, verbose
+        As for every selector: :class:`convexfs.methods.base.selector.WeightSelector`.
 
     Attributes
     ----------
@@ -156,85 +145,8 @@ class Logo(LocalMarginClassifier):
     (True, True)
     """
 
-    def __init__(
-        self,
-        sigma: float = 2.0,
-        lam: float = 1.0,
-        beta: float | None = None,
-        algorithm: str = "certified",
-        damping: float = 0.5,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        solver: str = "auto",
-        solver_tol: float = 1e-6,
-        solver_options: Mapping[str, Any] | None = None,
-        n_features_to_select: int | None = None,
-        formulation: Callable[..., Any] | str | Path | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        prune: bool = False,
-        start: Any = None,
-        n_starts: int = 1,
-        time_limit: float | None = None,
-    ):
-        self.sigma = sigma
-        self.lam = lam
-        self.beta = beta
-        self.algorithm = algorithm
-        self.damping = damping
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.solver_tol = solver_tol
-        self.solver_options = solver_options
-        self.n_features_to_select = n_features_to_select
-        self.formulation = formulation
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.prune = prune
-        self.start = start
-        self.n_starts = n_starts
-        self.time_limit = time_limit
+    _method: ClassVar = staticmethod(logo)
 
-    def fit(self, X: Any, y: Any) -> "Logo":
-        """Weigh the features of `X` by the classes `y`."""
-        X, codes = self._checked(X, y)
-        with thread_map(self.n_jobs) as map:
-            result = logo(
-                X,
-                codes,
-                sigma=self.sigma,
-                lam=self.lam,
-                beta=self.beta,
-                algorithm=self.algorithm,
-                damping=self.damping,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                solver=self.solver,
-                solver_tol=self.solver_tol,
-                solver_options=self.solver_options,
-                build=build_of(self.formulation, "logo"),
-                map=map,
-                verbose=self.verbose > 0,
-                prune=self.prune,
-                time_limit=self.time_limit,
-                start=self.start,
-                n_starts=self.n_starts,
-                seed=self._seed(),
-                watch=narrator("logo", self.verbose),
-            )
+    def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         self.sigma_ = float(self.sigma)
-        self._take(result)
-        self._remember(X, codes)
-        return self
-
-    def _take(self, result: LogoResult) -> None:
-        self.weights_ = result.weights
-        self.solution_ = result.solution
-        self.certificate_ = result.certificate
-        self.converged_ = result.converged
-        self.history_ = result.history
-        self.starts_ = result.starts
-        self.n_iter_ = len(result.history)
+        super()._remember(X, codes)

@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,11 +13,12 @@ from sklearn.model_selection import check_cv
 
 from convexfs.batch import pool
 from convexfs.errors import ConvexfsError, InputError
+from convexfs.methods.base.parameters import parameters, taken_by
 from convexfs.methods.base.progress import narrator
 from convexfs.methods.base.selector import thread_map
 from convexfs.methods.logo.classification import class_distances
 from convexfs.methods.logo.estimator import LocalMarginClassifier, Logo
-from convexfs.methods.logo.fit import LogoSettings, fit_logo
+from convexfs.methods.logo.fit import Iterating, LogoRequest, Settings, fit_logo, logo
 from convexfs.neighbors.feature_passes import all_distances
 
 
@@ -53,7 +54,7 @@ class PathData:
     folds: Sequence[tuple[np.ndarray, np.ndarray]]
     sigmas: Sequence[float]
     lams: Sequence[float]
-    settings: LogoSettings
+    requests: Mapping[tuple[float, float], LogoRequest]
 
 
 def follow_path(task: PathTask, data: PathData) -> PathResult:
@@ -66,8 +67,8 @@ def follow_path(task: PathTask, data: PathData) -> PathResult:
     start, rows = None, []
     for lam in data.lams:
         began = time.perf_counter()
-        settings = replace(data.settings, sigma=sigma, lam=float(lam))
-        result = fit_logo(X, own_codes, settings, distances=distances, start=start)
+        request = data.requests[data.sigmas[task.sigma_index], lam]
+        result = fit_logo(X, own_codes, request, distances=distances, start=start)
         fitted = time.perf_counter()
         guess = class_distances(data.X[test], X, own_codes, result.weights, sigma).argmin(axis=1)
         accuracy = float(np.mean(present[guess] == data.codes[test]))
@@ -77,7 +78,8 @@ def follow_path(task: PathTask, data: PathData) -> PathResult:
     return PathResult(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
-class LogoCV(LocalMarginClassifier):
+@parameters
+class LogoCV(Iterating, LocalMarginClassifier):
     r"""Logo with sigma and lam chosen by cross-validated accuracy of its own margins.
 
     Distances with all weights 1 are computed once for all folds, fits along lam
@@ -91,17 +93,13 @@ class LogoCV(LocalMarginClassifier):
     cv : int, splitter or iterable, default=10
         As scikit-learn takes it; an int is the number of stratified folds, fewer
         if the smallest class is smaller.
-    algorithm, damping, tol, max_iter, solver, solver_tol, solver_options
-        See :class:`convexfs.Logo`.
-    n_features_to_select : int, optional
-        Keep this many; by default those above 1 % of the largest weight.
+    algorithm, damping, tol, max_iter, time_limit
+        As of :class:`convexfs.Logo`.
     n_jobs : int, optional
         Worker processes; the result does not depend on their number.
-    random_state : any
-        Not used: nothing here is random.
-    verbose : int, default=0
-        Above 0 stderr is told of finished paths and of the last fit's iterations, twice
-        a second at most, and a backend prints.
+    solver, solver_tol, solver_options, formulation
+    n_features_to_select, random_state, verbose
+        As for every selector: :class:`convexfs.methods.base.selector.WeightSelector`.
 
     Attributes
     ----------
@@ -126,39 +124,13 @@ class LogoCV(LocalMarginClassifier):
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        sigmas: Sequence[float] = (0.5, 2.0, 5.0),
-        lams: Sequence[float] = (0.5, 1.0, 5.0),
-        cv: Any = 10,
-        algorithm: str = "certified",
-        damping: float = 0.5,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        solver: str = "auto",
-        solver_tol: float = 1e-6,
-        solver_options: Mapping[str, Any] | None = None,
-        n_features_to_select: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.sigmas = sigmas
-        self.lams = lams
-        self.cv = cv
-        self.algorithm = algorithm
-        self.damping = damping
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.solver_tol = solver_tol
-        self.solver_options = solver_options
-        self.n_features_to_select = n_features_to_select
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _method: ClassVar = staticmethod(logo)
 
-    def fit(self, X: Any, y: Any) -> "LogoCV":
+    sigmas: Sequence[float] = (0.5, 2.0, 5.0)
+    lams: Sequence[float] = (0.5, 1.0, 5.0)
+    cv: Any = 10
+
+    def fit(self, X: Any, y: Any) -> Self:
         """Choose sigma and lam by cross-validation on `X`, `y`, then fit them all."""
         X, codes = self._checked(X, y)
         data = self._path_data(X, codes)
@@ -188,24 +160,20 @@ class LogoCV(LocalMarginClassifier):
         # Largest first: of equal scores the first is the best, and that is the sparsest.
         lams = sorted(_listed("lams", self.lams), reverse=True)
         sigmas = sorted(_listed("sigmas", self.sigmas), reverse=True)
-        settings = LogoSettings(
-            algorithm=self.algorithm,
-            damping=self.damping,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            solver=self.solver,
-            solver_tol=self.solver_tol,
-            solver_options=self.solver_options,
-            verbose=self.verbose > 0,
-        )
-        for sigma in sigmas:
-            for lam in lams:
-                replace(settings, sigma=sigma, lam=lam)
+        requests = {
+            (sigma, lam): LogoRequest(
+                Settings(sigma=sigma, lam=lam, **taken_by(Settings, self)), self._solving()
+            )
+            for sigma in sigmas
+            for lam in lams
+        }
+        for request in requests.values():
+            request.check()
         splitter: Any = check_cv(_fold_count(self.cv, codes), codes, classifier=True)
         folds = list(splitter.split(X, codes))
         with thread_map(self.n_jobs) as map:
             distances = all_distances(X, map)
-        return PathData(X, codes, distances, folds, sigmas, lams, settings)
+        return PathData(X, codes, distances, folds, sigmas, lams, requests)
 
     def _paths(self, data: PathData) -> dict[PathTask, PathResult]:
         tasks = [

@@ -2,14 +2,16 @@
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.methods.base.certificate import FixedPointCertificate
 from convexfs.methods.base.formulation import Formulation
+from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.starts import (
     another_point,
     best_of_starts,
@@ -19,15 +21,13 @@ from convexfs.methods.base.starts import (
 )
 from convexfs.methods.base.step import NATIVE_TOL, check_solver, runs_natively
 from convexfs.methods.logo import METHOD, numbers
-from convexfs.methods.logo.certificate import FixedPointCertificate
 from convexfs.methods.logo.certified import FixedPoint, certified_fixed_point
 from convexfs.methods.logo.fixed_point import History
 from convexfs.methods.logo.locality import Locality, lam_max, relief_margin
-from convexfs.methods.logo.native import INACCURATE
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised
 from convexfs.methods.logo.paper import paper_fixed_point
 from convexfs.methods.logo.solvers import changed_fixed_point, restricted_solver
-from convexfs.records import NATIVE, OPTIMAL, Solution
+from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 ALGORITHMS = ("certified", "paper")
 #: Relative duality gap the native solver is asked for; its certificate allows NATIVE_TOL.
@@ -37,70 +37,90 @@ _NATIVE_GAP = 1e-10
 _BACKEND_SLACK = 100.0
 
 
-@dataclass(frozen=True)
-class LogoSettings:
-    """Everything about a Logo fit but the data; see :func:`logo`."""
+@parameters
+class Iterating:
+    """Parameters of the iteration, which Logo and its cross-validated form share."""
 
-    sigma: float = 2.0
-    lam: float = 1.0
-    beta: float | None = None
     algorithm: str = "certified"
     damping: float = 0.5
     tol: float = 1e-3
     max_iter: int = 1000
-    solver: str = "auto"
-    solver_tol: float = 1e-6
-    solver_options: Mapping[str, Any] | None = None
-    build: Callable[..., Any] | None = None
-    verbose: bool = False
-    prune: bool = False
-    time_limit: float | None = None
 
-    def __post_init__(self) -> None:
-        numbers.check_sigma(self.sigma)
-        check_choice("algorithm", self.algorithm, ALGORITHMS)
-        check_number("damping", self.damping, 0, 0.999)
-        check_number("tol", self.tol, 0)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        if self.time_limit is not None:
-            check_number("time_limit, in seconds,", self.time_limit, 0, open_ends=True)
-        if self.prune and not self.printed:
+
+@parameters
+class Settings(Iterating):
+    """Parameters of Logo; :class:`convexfs.Logo` says what they mean."""
+
+    sigma: float = 2.0
+    lam: float = 1.0
+    beta: float | None = None
+    prune: bool = False
+    start: Any = None
+    n_starts: int = 1
+
+
+@dataclass(frozen=True)
+class LogoRequest:
+    """What is asked of a fit: the method's settings, and how its steps are solved."""
+
+    settings: Settings
+    solving: Solving
+
+    def check(self) -> None:
+        """Raise for what cannot be asked."""
+        settings, limit = self.settings, self.solving.time_limit
+        numbers.check_sigma(settings.sigma)
+        check_choice("algorithm", settings.algorithm, ALGORITHMS)
+        check_number("damping", settings.damping, 0, 0.999)
+        check_number("tol", settings.tol, 0)
+        check_number("max_iter", settings.max_iter, 1, whole=True)
+        if limit is not None:
+            check_number("time_limit, in seconds,", limit, 0, open_ends=True)
+        if settings.prune and not self.printed:
             raise InputError(
                 "prune=True is of algorithm='paper': 'certified' prunes and asks again"
             )
-        if self.beta is None:
-            check_number("lam", self.lam, 0)
+        if settings.beta is None:
+            check_number("lam", settings.lam, 0)
         else:
-            check_number("beta", self.beta, 0, open_ends=True)
-        if self.printed and (self.beta is not None or self.build is not None):
+            check_number("beta", settings.beta, 0, open_ends=True)
+        if self.printed and (settings.beta is not None or self.solving.build is not None):
             raise InputError(
                 "algorithm='paper' is printed for eq. 7 only: leave beta and formulation out, "
                 "or use algorithm='certified'"
             )
-        check_solver(self.formulation, self.solver, self.solver_tol, self.build)
+        check_solver(self.formulation, self.solving)
 
     @property
     def printed(self) -> bool:
-        return self.algorithm == "paper"
+        return self.settings.algorithm == "paper"
 
     @property
     def objective(self) -> Objective:
-        return Penalised(float(self.lam)) if self.beta is None else Constrained(float(self.beta))
+        lam, beta = self.settings.lam, self.settings.beta
+        return Penalised(float(lam)) if beta is None else Constrained(float(beta))
 
     @property
     def formulation(self) -> Formulation:
-        return METHOD.formulation("logo-penalised" if self.beta is None else "logo-constrained")
+        priced = self.settings.beta is None
+        return METHOD.formulation("logo-penalised" if priced else "logo-constrained")
 
     @property
     def native(self) -> bool:
         """Whether no cvxpy solver takes part."""
-        return self.printed or runs_natively(self.formulation, self.solver, self.build)
+        return self.printed or runs_natively(self.formulation, self.solving)
 
     @property
     def gap_tol(self) -> float:
         """The relative gap a certificate accepts."""
         exact = self.native and not self.printed
-        return NATIVE_TOL if exact else _BACKEND_SLACK * self.solver_tol
+        return NATIVE_TOL if exact else _BACKEND_SLACK * self.solving.tol
+
+    @property
+    def deadline(self) -> float:
+        """When to end, by ``time.perf_counter``, if the fit begins now."""
+        limit = self.solving.time_limit
+        return np.inf if limit is None else time.perf_counter() + limit
 
 
 @dataclass(frozen=True)
@@ -120,31 +140,18 @@ class LogoResult:
     converged: bool
     period: int
     history: list[dict[str, Any]]
+    n_iter: int
     starts: list[dict[str, Any]] = field(default_factory=list)
 
 
 def logo(
     X: np.ndarray,
     codes: np.ndarray,
+    settings: Settings | None = None,
+    solving: Solving = AS_USUAL,
     *,
-    sigma: float = 2.0,
-    lam: float = 1.0,
-    beta: float | None = None,
-    algorithm: str = "certified",
-    damping: float = 0.5,
-    tol: float = 1e-3,
-    max_iter: int = 1000,
-    solver: str = "auto",
-    solver_tol: float = 1e-6,
-    solver_options: Mapping[str, Any] | None = None,
-    build: Callable[..., Any] | None = None,
-    map: Callable[..., Any] = map,
-    verbose: bool = False,
-    prune: bool = False,
-    time_limit: float | None = None,
-    start: Any = None,
-    n_starts: int = 1,
     seed: Any = None,
+    map: Callable[..., Any] = map,
     watch: Callable[[str], Any] | None = None,
 ) -> LogoResult:
     r"""Feature weights of Logo (Sun, Todorovic and Goodison 2010).
@@ -164,53 +171,40 @@ def logo(
         Any real dtype, in memory or memory-mapped; it is not copied.
     codes : int array (N,)
         Classes, 0 to K - 1.
-    sigma : float
-        Kernel width of the soft neighbours; may be infinite.
-    lam, beta : float
-        Price of weight, and its bound, which replaces the price.
-    algorithm : {"certified", "paper"}
-        "certified" damps the iteration and asks every feature at the end;
-        "paper" is Algorithm 1 as printed, which may cycle or stop early.
-    damping : float in [0, 1)
-        Share of the old weights that "certified" keeps in each iteration.
-    tol, max_iter
-        Relative change of the weights that ends the iteration, and its limit.
-    solver, solver_tol, solver_options, build, verbose
-        See :func:`convexfs.methods.base.step.solve_step`. A cvxpy solver is given
-        only the features that matter; a changed `build` all of them.
+    settings : Settings
+        ``algorithm`` is "certified", which damps the iteration and asks every feature at the
+        end, or "paper", Algorithm 1 as printed, which may cycle or stop early; ``prune`` has
+        "paper" leave features out for good, as its Sec. 3.2 suggests. ``n_starts`` are tried:
+        ``start``, RELIEF's answer, then random ones; of the proven fixed points that of least
+        objective is returned.
+    solving : Solving
+        A cvxpy solver is given only the features that matter; a changed problem all of them.
+        After ``time_limit`` seconds the iteration ends, wherever it is, without a proof; a pass
+        over all features that has begun is finished.
+    seed
+        For the random starts.
     map : callable
         Applied over blocks of features; a thread pool's ``map`` gives the same answer.
-    prune : bool
-        Whether "paper" leaves features out for good, as its Sec. 3.2 suggests.
-    time_limit : float, optional
-        Seconds after which the iteration ends, wherever it is, without a proof; a
-        pass over all features that has begun is finished.
-    start : array (J,), optional
-        Weights to start from instead of 1.
-    n_starts, seed
-        Starts tried: `start`, RELIEF's answer, then random ones. Of the proven
-        fixed points that of least objective is returned.
     watch : callable, optional
         Told of every iteration in a line of text.
     """
-    settings = LogoSettings(
-        sigma, lam, beta, algorithm, damping, tol, max_iter,
-        solver, solver_tol, solver_options, build, verbose, prune, time_limit,
-    )  # fmt: skip
-    start = checked_start(start, n_starts, X.shape[1])
-    place = Locality(X, codes, float(sigma), map)
-    until = _deadline(settings)
+    request = LogoRequest(settings or Settings(), solving)
+    request.check()
+    settings = request.settings
+    start = checked_start(settings.start, settings.n_starts, X.shape[1])
+    place = Locality(X, codes, float(settings.sigma), map)
+    until = request.deadline
     points = starting_points(
-        start, n_starts, lambda: relief_weights(relief_margin(place)), X.shape[1], seed
+        start, settings.n_starts, lambda: relief_weights(relief_margin(place)), X.shape[1], seed
     )
     result = best_of_starts(
         points,
-        lambda weights: _fit(place, settings, until, start=weights, watch=watch),
+        lambda weights: _fit(place, request, until, start=weights, watch=watch),
         _objective,
-        tol,
+        settings.tol,
         until,
     )
-    _explain(result, settings, place)
+    _explain(result, request, place)
     return result
 
 
@@ -219,15 +213,10 @@ def _objective(result: LogoResult) -> float:
     return np.inf if value is None or np.isnan(value) else value
 
 
-def _deadline(settings: LogoSettings) -> float:
-    limit = settings.time_limit
-    return np.inf if limit is None else time.perf_counter() + limit
-
-
 def fit_logo(
     X: np.ndarray,
     codes: np.ndarray,
-    settings: LogoSettings,
+    request: LogoRequest,
     *,
     map: Callable[..., Any] = map,
     distances: np.ndarray | None = None,
@@ -238,71 +227,73 @@ def fit_logo(
     `distances` are the Manhattan distances with all weights 1, if they are known
     already; `start` are weights to start from instead of 1.
     """
-    place = Locality(X, codes, float(settings.sigma), map, distances)
-    return _fit(place, settings, _deadline(settings), start=start)
+    place = Locality(X, codes, float(request.settings.sigma), map, distances)
+    return _fit(place, request, request.deadline, start=start)
 
 
 def _fit(
     place: Locality,
-    settings: LogoSettings,
+    request: LogoRequest,
     until: float,
     *,
     start: np.ndarray | None = None,
     watch: Callable[[str], Any] | None = None,
 ) -> LogoResult:
     began, history = time.perf_counter(), History(until=until, watch=watch)
-    found = _find(place, settings, history, start)
+    found = _find(place, request, history, start)
     certificate = FixedPointCertificate(
-        primal_residual=settings.objective.violation(found.weights),
+        primal_residual=request.objective.violation(found.weights),
         dual_residual=None,
         complementarity=None,
         gap=found.audit.gap,
-        tol=settings.gap_tol,
+        tol=request.gap_tol,
         basis="formula",
         residual=found.outcome.residual,
-        residual_tol=settings.tol,
+        residual_tol=request.settings.tol,
         n_violated=len(found.audit.violated),
         n_features=len(found.weights),
     )
     solution = Solution(
         status=OPTIMAL if certificate.ok else INACCURATE,
-        solver=NATIVE if settings.native else settings.solver,
-        primal={settings.formulation.symbol: found.weights},
+        solver=NATIVE if request.native else request.solving.solver,
+        primal={request.formulation.symbol: found.weights},
         objective=found.outcome.answer.value,
         solve_seconds=time.perf_counter() - began,
         iterations=len(history.rows),
-        tol=settings.gap_tol,
+        tol=request.gap_tol,
     )
     converged = found.outcome.converged and certificate.ok is True
     period = found.outcome.period
-    return LogoResult(found.weights, solution, certificate, converged, period, history.rows)
+    rows = history.rows
+    return LogoResult(found.weights, solution, certificate, converged, period, rows, len(rows))
 
 
 def _find(
     place: Locality,
-    settings: LogoSettings,
+    request: LogoRequest,
     history: History,
     start: np.ndarray | None,
 ) -> FixedPoint:
+    settings, solving = request.settings, request.solving
     limits = {"tol": settings.tol, "max_iter": settings.max_iter, "start": start}
-    if settings.printed:
-        return paper_fixed_point(place, settings.objective, history, prune=settings.prune, **limits)
-    options = (settings.solver, settings.solver_tol, settings.solver_options, settings.verbose)
-    if settings.build is not None:
+    if request.printed:
+        return paper_fixed_point(place, request.objective, history, prune=settings.prune, **limits)
+    if solving.build is not None:
         return changed_fixed_point(
-            place, settings.objective, settings.formulation, settings.build, options, history,
+            place, request.objective, request.formulation, solving, history,
             damping=settings.damping, **limits,
         )  # fmt: skip
-    restricted = restricted_solver(settings.formulation, settings.native, options, history.until)
+    restricted = restricted_solver(request.formulation, request.native, solving, history.until)
     return certified_fixed_point(
-        place, settings.objective, restricted, history, damping=settings.damping,
-        gap_tol=_NATIVE_GAP if settings.native else settings.solver_tol,
+        place, request.objective, restricted, history, damping=settings.damping,
+        gap_tol=_NATIVE_GAP if request.native else solving.tol,
         **limits,
     )  # fmt: skip
 
 
-def _explain(result: LogoResult, settings: LogoSettings, place: Locality) -> None:
+def _explain(result: LogoResult, request: LogoRequest, place: Locality) -> None:
     """Warn of an answer that is all zeros, no fixed point, or not certified by its nature."""
+    settings = request.settings
     price = settings.beta is None
     if price and settings.lam == 0:
         _warn(
@@ -316,14 +307,14 @@ def _explain(result: LogoResult, settings: LogoSettings, place: Locality) -> Non
             cure = f"{top}: use a smaller lam, or {cure}"
         _warn(f"all weights are 0; {cure}")
     if not result.converged and not (price and settings.lam == 0):
-        _warn(_refusal(result, settings))
+        _warn(_refusal(result, request))
     if elsewhere := another_point(result.starts):
         _warn(elsewhere)
 
 
-def _refusal(result: LogoResult, settings: LogoSettings) -> str:
+def _refusal(result: LogoResult, request: LogoRequest) -> str:
     """Why an answer is no proven fixed point, and what to do."""
-    n_iter, certificate, limit = len(result.history), result.certificate, settings.time_limit
+    n_iter, certificate, limit = len(result.history), result.certificate, request.solving.time_limit
     if limit is not None and result.solution.solve_seconds >= limit:
         return (
             f"the time limit of {limit:g} s ended the iteration after {n_iter} iterations, "
@@ -336,7 +327,7 @@ def _refusal(result: LogoResult, settings: LogoSettings) -> str:
         how = f"goes round a cycle of {result.period}" if result.period else "has not converged"
         what = f"the iteration {how} after {n_iter} iterations"
         cure = f"relative change {certificate.residual:.2g}"
-    use = "algorithm='certified'" if settings.printed else "a larger damping or max_iter,"
+    use = "algorithm='certified'" if request.printed else "a larger damping or max_iter,"
     return f"{what} ({cure}): use {use} or another sigma"
 
 

@@ -13,8 +13,8 @@ def logo_penalised(
     X: np.ndarray,
     codes: np.ndarray,
     *,
-    sigma: float = 2.0,
-    lam: float = 1.0,
+    sigma: float,
+    lam: float,
     weights: np.ndarray | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """The numeric half of eq. 7: the margin matrix at the given weights, all 1 by default."""
@@ -26,7 +26,7 @@ def logo_constrained(
     X: np.ndarray,
     codes: np.ndarray,
     *,
-    sigma: float = 2.0,
+    sigma: float,
     beta: float = 1.0,
     weights: np.ndarray | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:

@@ -1,14 +1,13 @@
 """Who solves Logo's convex step: the native solver, a cvxpy backend, a changed problem."""
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from convexfs.methods.base.formulation import Formulation
+from convexfs.methods.base.parameters import Solving
 from convexfs.methods.base.step import require_answer, solve_step
 from convexfs.methods.logo.certified import Audit, FixedPoint
 from convexfs.methods.logo.fixed_point import History, iterate
@@ -24,23 +23,21 @@ _SOLVER_ROUNDING = 1e-7
 #: Seconds a backend gets when the time is up.
 _MOMENT = 0.01
 
-#: solver, solver_tol, solver_options, verbose
-Options = tuple[str, float, Mapping[str, Any] | None, bool]
-
 
 def restricted_solver(
-    formulation: Formulation, native: bool, options: Options, until: float = np.inf
+    formulation: Formulation, native: bool, solving: Solving, until: float = np.inf
 ) -> Restricted:
     """The solver the working set drives; `until` is when it must end, by ``time.perf_counter``."""
     if native:
         return partial(solve_restricted, until=until)
     from convexfs.solving.solve import solve
 
-    solver, tol, solver_options, verbose = options
-
     def restricted(Z: np.ndarray, objective: Objective, start: np.ndarray, _: float) -> np.ndarray:
         problem = formulation.build(Z, **hyper_of(objective))
-        solution = solve(problem, solver, tol, left_until(until), solver_options, verbose)
+        limit = left_until(until)
+        solution = solve(
+            problem, solving.solver, solving.tol, limit, solving.options, solving.verbose
+        )
         return _cleaned(require_answer(solution, formulation.symbol), objective)
 
     return restricted
@@ -69,8 +66,7 @@ def changed_fixed_point(
     place: Locality,
     objective: Objective,
     formulation: Formulation,
-    build: Callable[..., Any],
-    options: Options,
+    solving: Solving,
     history: History,
     *,
     tol: float,
@@ -84,15 +80,11 @@ def changed_fixed_point(
     exceed is known for the printed problems only.
     """
     columns = take_columns(place.X, np.arange(place.X.shape[1]))
-    solver, solver_tol, solver_options, verbose = options
 
     def step(w: np.ndarray) -> ChangedStep:
         Z = place.margins(columns, place.signed(columns, w))
-        solution, certificate = solve_step(
-            formulation, {"Z": Z}, hyper_of(objective), solver=solver, tol=solver_tol,
-            solver_options=solver_options, build=build, verbose=verbose,
-            time_limit=left_until(history.until),
-        )  # fmt: skip
+        within = replace(solving, time_limit=left_until(history.until))
+        solution, certificate = solve_step(formulation, {"Z": Z}, hyper_of(objective), within)
         found = require_answer(solution, formulation.symbol)
         value = np.nan if solution.objective is None else solution.objective
         return ChangedStep(_cleaned(found, objective), value, certificate.worst)

@@ -1,4 +1,4 @@
-"""The proof a Logo answer comes with."""
+"""The proof that a fixed point of convex steps comes with."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -50,5 +50,5 @@ class FixedPointCertificate(Certificate):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The columns of every certificate; what is Logo's own is told in ``basis``."""
+        """The columns of every certificate; what is a fixed point's own is told in ``basis``."""
         return super().as_dict() | {"basis": f"{self.basis}; claims a fixed point: {self._found}"}

@@ -16,11 +16,12 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.decomposition import PCA
 
-from convexfs import LFE, Relief, load, solve
+from convexfs import FORMULATIONS, LFE, Relief, load, solve
 from convexfs.methods.lfe.estimator import choose_components, knn_mistakes
 from convexfs.methods.lfe.native import lfe as closed_form
-from convexfs.methods.lfe.numbers import lfe as lfe_problem
 from convexfs.methods.lfe.problem import lfe
+
+lfe_problem = FORMULATIONS["lfe"].numbers
 
 RUNS = 20
 NEIGHBORS_TRIED = (1, 5, 10, 20)

@@ -11,11 +11,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from convexfs import Lmba, load, solve
+from convexfs import FORMULATIONS, Lmba, load, solve
 from convexfs.methods.lmba.native import lmba_simplex as native
 from convexfs.methods.lmba.native import lmba_simplex_gap
-from convexfs.methods.lmba.numbers import lmba_simplex as lmba_problem
 from convexfs.methods.lmba.problem import lmba_simplex
+
+lmba_problem = FORMULATIONS["lmba-simplex"].numbers
 
 SEEDS = 20
 

@@ -3,9 +3,9 @@ import pytest
 from scipy.spatial.distance import pdist
 from sklearn.neighbors import KNeighborsClassifier
 
-from convexfs import load
+from convexfs import LMNN, MMC, load
 from convexfs.baselines import PROJECTIONS, projection
-from convexfs.baselines.projections import DANN, LMNN, MMC
+from convexfs.baselines.projections import DANN
 from convexfs.errors import InputError
 from convexfs.methods.lmnn.fit import lmnn
 from tests.baselines.bad_inputs import bad_inputs

@@ -5,17 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from convexfs import load
+from convexfs import FORMULATIONS, load
 from convexfs.batch import tasks as module
 from convexfs.batch.problem_file import load_problem_file
 from convexfs.batch.tasks import do, expand, failure_kind
 from convexfs.errors import ProblemFileError, RunError
 from convexfs.methods.relief import fit as relief_module
-from convexfs.methods.relief.fit import relief
-from convexfs.methods.relief.numbers import relief as relief_problem
+from convexfs.methods.relief.fit import Settings, relief
 from convexfs.records import Solution
 from convexfs.solving.backends import BACKENDS
 from tests.batch.test_problem_file import GOOD
+
+relief_problem = FORMULATIONS["relief"].numbers
 
 PLAIN = """
 METHOD = "relief"
@@ -155,7 +156,7 @@ def test_tasks_are_small_and_hold_no_arrays(problem):
 
 def test_every_solver_gets_the_same_problem_and_answers_it(problem):
     data = load("iris").scaled()
-    expected = relief(data.X, data.y, n_neighbors=5)
+    expected = relief(data.X, data.y, Settings(n_neighbors=5))
     found = {
         task.solver: do(task)
         for task in expand([problem()])

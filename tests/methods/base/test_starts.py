@@ -1,15 +1,18 @@
 import numpy as np
 import pytest
 
-from convexfs import load
+from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.methods.base.starts import End, n_distinct, relief_weights, starting_points, told
+from convexfs.methods.irelief.fit import Settings as IreliefSettings
 from convexfs.methods.irelief.fit import irelief
+from convexfs.methods.logo.fit import Settings as LogoSettings
 from convexfs.methods.logo.fit import logo
 from convexfs.methods.logo.locality import Locality, relief_margin
 from convexfs.methods.logo.native import logo_penalised
 from convexfs.methods.logo.numbers import margin_matrix
-from convexfs.methods.relief.numbers import relief as relief_problem
+
+relief_problem = FORMULATIONS["relief"].numbers
 
 
 def end(weights, objective=1.0, certified=True):
@@ -83,12 +86,12 @@ def test_ends_are_told_apart_and_counted_once():
 def test_logo_says_when_another_start_ends_elsewhere(faint):
     X, y = faint
     settings = {"sigma": 0.5, "lam": 1.0}
-    alone = logo(X, y, **settings)
+    alone = logo(X, y, LogoSettings(**settings))
     assert alone.certificate.ok
     assert str(alone.certificate).startswith("a fixed point (")
     assert len(alone.starts) == 1
     with pytest.warns(ConvexfsWarning, match="ends at another fixed point .* one of several"):
-        several = logo(X, y, n_starts=4, seed=0, **settings)
+        several = logo(X, y, LogoSettings(n_starts=4, **settings), seed=0)
     certified = [row for row in several.starts if row["certified"]]
     assert several.solution.objective == min(row["objective"] for row in certified)
     assert several.solution.objective < alone.solution.objective
@@ -98,7 +101,7 @@ def test_logo_says_when_another_start_ends_elsewhere(faint):
         Z = margin_matrix(X, y, 0.5, result.weights)
         value = np.logaddexp(0, -(Z @ result.weights)).sum() + result.weights.sum()
         assert value == pytest.approx(logo_penalised(Z, 1.0).objective, rel=1e-6)
-    again = logo(X, y, start=several.weights, **settings)
+    again = logo(X, y, LogoSettings(start=several.weights, **settings))
     np.testing.assert_allclose(again.weights, several.weights, atol=1e-6)
     assert again.starts[0]["start"] == "given"
 
@@ -106,7 +109,7 @@ def test_logo_says_when_another_start_ends_elsewhere(faint):
 def test_waveform_amid_noise_has_two_certified_fixed_points():
     data = load("waveform:n=120,noise=1200").scaled()
     with pytest.warns(ConvexfsWarning, match="another fixed point"):
-        result = logo(data.X, data.y, n_starts=2)
+        result = logo(data.X, data.y, LogoSettings(n_starts=2))
     assert all(row["certified"] for row in result.starts)
     assert result.certificate.n_found == 2
     assert max(row["difference"] for row in result.starts) > 0.1
@@ -114,7 +117,7 @@ def test_waveform_amid_noise_has_two_certified_fixed_points():
 
 def test_starts_agree_where_there_is_one_fixed_point():
     data = load("spiral:noise=30")
-    result = logo(data.X, data.y, n_starts=3, seed=1)
+    result = logo(data.X, data.y, LogoSettings(n_starts=3), seed=1)
     assert [row["elsewhere"] for row in result.starts] == [False] * 3
     assert result.certificate.n_found == 1
 
@@ -122,10 +125,10 @@ def test_starts_agree_where_there_is_one_fixed_point():
 def test_irelief_takes_starts_and_keeps_the_largest_margin():
     data = load("twonorm:n=60,noise=20").scaled()
     once = irelief(data.X, data.y)
-    result = irelief(data.X, data.y, n_starts=3, seed=0)
+    result = irelief(data.X, data.y, IreliefSettings(n_starts=3), seed=0)
     np.testing.assert_allclose(result.weights, once.weights, atol=1e-3)
     assert [row["start"] for row in result.starts] == ["ones", "relief", "random"]
-    given = irelief(data.X, data.y, start=once.weights)
+    given = irelief(data.X, data.y, IreliefSettings(start=once.weights))
     assert given.n_iter <= 2
     assert given.starts[0]["start"] == "given"
 
@@ -137,7 +140,9 @@ def test_irelief_says_when_another_start_ends_elsewhere():
     X = rng.standard_normal((40, 60))
     X[:, :2] += y[:, None]
     with pytest.warns(ConvexfsWarning, match="ends at another fixed point"):
-        result = irelief(X, y, sigma=0.3, damping=0.8, max_iter=2000, n_starts=6, seed=0)
+        result = irelief(
+            X, y, IreliefSettings(sigma=0.3, damping=0.8, max_iter=2000, n_starts=6), seed=0
+        )
     proven = [row["objective"] for row in result.starts if row["certified"]]
     assert len(proven) > 1
     assert result.starts[[row["difference"] for row in result.starts].index(0.0)][
@@ -148,6 +153,6 @@ def test_irelief_says_when_another_start_ends_elsewhere():
 def test_an_iteration_that_does_not_end_is_not_certified():
     data = load("twonorm:n=120,noise=80,seed=0").scaled()
     with pytest.warns(ConvexfsWarning, match="cycle of 2"):
-        result = irelief(data.X, data.y, sigma=0.5, damping=0.0)
+        result = irelief(data.X, data.y, IreliefSettings(sigma=0.5, damping=0.0))
     assert not result.converged
     assert result.certificate.ok is False

@@ -12,6 +12,7 @@ from convexfs.errors import (
     SolverUnavailable,
     SolverUnsuitable,
 )
+from convexfs.methods.base.parameters import Solving
 from convexfs.methods.base.step import (
     call_by_name,
     certify_by_formula,
@@ -33,21 +34,21 @@ def capped(z, cap=0.7):
 
 def test_auto_and_native_use_the_closed_form():
     for solver in ("auto", "native", "NATIVE"):
-        solution, certificate = solve_step(RELIEF, VALUES, HYPER, solver=solver)
+        solution, certificate = solve_step(RELIEF, VALUES, HYPER, Solving(solver=solver))
         assert solution.solver == "native"
         assert certificate.ok
         assert certificate.basis == "formula"
 
 
 def test_a_cvxpy_name_forces_that_backend():
-    solution, certificate = solve_step(RELIEF, VALUES, HYPER, solver="scs")
+    solution, certificate = solve_step(RELIEF, VALUES, HYPER, Solving(solver="scs"))
     assert solution.solver == "SCS"
     assert certificate.basis == "cone program"
     assert solution.build_seconds > 0
 
 
 def test_a_changed_formulation_is_solved_by_a_backend():
-    solution, certificate = solve_step(RELIEF, VALUES, HYPER, build=capped)
+    solution, certificate = solve_step(RELIEF, VALUES, HYPER, Solving(build=capped))
     assert solution.solver == "CLARABEL"
     assert solution.primal["w"].max() == pytest.approx(0.7, abs=1e-4)
     assert certificate.ok
@@ -55,7 +56,7 @@ def test_a_changed_formulation_is_solved_by_a_backend():
 
 def test_a_changed_formulation_has_no_native_twin():
     with pytest.raises(InputError, match="native' solves relief as printed, not a changed"):
-        solve_step(RELIEF, VALUES, HYPER, build=capped, solver="native")
+        solve_step(RELIEF, VALUES, HYPER, Solving(build=capped, solver="native"))
 
 
 def test_a_changed_formulation_must_keep_the_weights():
@@ -63,12 +64,12 @@ def test_a_changed_formulation_must_keep_the_weights():
         return cp.Problem(cp.Maximize(cp.Variable(len(z), name="u") @ z), [])
 
     with pytest.raises(InputError, match=r"no variable named 'w' \(it has u\)"):
-        solve_step(RELIEF, VALUES, HYPER, build=nameless)
+        solve_step(RELIEF, VALUES, HYPER, Solving(build=nameless))
 
 
 def test_a_changed_formulation_must_be_a_problem():
     with pytest.raises(InputError, match=r"build must return a cvxpy\.Problem, not NoneType"):
-        solve_step(RELIEF, VALUES, HYPER, build=lambda z: None)
+        solve_step(RELIEF, VALUES, HYPER, Solving(build=lambda z: None))
 
 
 def test_build_is_called_by_argument_name():
@@ -78,22 +79,22 @@ def test_build_is_called_by_argument_name():
 
 
 def test_solvers_are_checked_before_any_work():
-    check_solver(RELIEF, "auto", 1e-6)
+    check_solver(RELIEF, Solving(solver="auto", tol=1e-6))
     with pytest.raises(SolverUnsuitable, match="HIGHS cannot take SOC"):
-        check_solver(RELIEF, "HIGHS", 1e-6)
+        check_solver(RELIEF, Solving(solver="HIGHS", tol=1e-6))
     with pytest.raises(SolverUnavailable, match="MOSEK is not installed"):
-        check_solver(RELIEF, "MOSEK", 1e-6)
+        check_solver(RELIEF, Solving(solver="MOSEK", tol=1e-6))
     with pytest.raises(InputError, match="solver must be a name such as 'CLARABEL', not 3"):
-        check_solver(RELIEF, 3, 1e-6)
+        check_solver(RELIEF, Solving(solver=3, tol=1e-6))
     with pytest.raises(InputError, match="solver_tol must be a number above 0"):
-        check_solver(RELIEF, "auto", 0)
+        check_solver(RELIEF, Solving(solver="auto", tol=0))
 
 
 def test_an_answer_that_is_not_proven_is_warned_of():
     values = {"z": 100 * np.random.default_rng(0).standard_normal(50)}
     few = {"max_iters": 25}
     with pytest.warns(ConvexfsWarning, match="SCS .* is not proven: its certificate is refus"):
-        solve_step(RELIEF, values, HYPER, solver="SCS", solver_options=few)
+        solve_step(RELIEF, values, HYPER, Solving(solver="SCS", options=few))
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])

@@ -3,12 +3,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convexfs import load
+from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
+from convexfs.methods.base.parameters import Solving
 from convexfs.methods.irelief import fit as module
-from convexfs.methods.irelief.fit import irelief
+from convexfs.methods.irelief.fit import Settings, irelief
 from convexfs.methods.irelief.numbers import inlier_probability, soft_margin
-from convexfs.methods.relief.numbers import relief as relief_problem
+
+relief_problem = FORMULATIONS["relief"].numbers
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +39,7 @@ def test_the_margin_is_the_printed_one_without_the_tensor():
 
 
 def test_the_answer_is_a_fixed_point_and_its_step_is_certified(noisy):
-    result = irelief(noisy.X, noisy.y, tol=1e-8)
+    result = irelief(noisy.X, noisy.y, Settings(tol=1e-8))
     assert result.converged
     assert result.period == 0
     nu = margin_as_printed(noisy.X, noisy.y, result.weights, 2.0)
@@ -48,35 +50,35 @@ def test_the_answer_is_a_fixed_point_and_its_step_is_certified(noisy):
 
 def test_a_backend_reaches_the_same_point(noisy):
     closed = irelief(noisy.X, noisy.y)
-    solved = irelief(noisy.X, noisy.y, solver="CLARABEL")
+    solved = irelief(noisy.X, noisy.y, solving=Solving(solver="CLARABEL"))
     np.testing.assert_allclose(solved.weights, closed.weights, atol=1e-4)
     assert solved.certificate.basis == "cone program"
 
 
 def test_a_small_sigma_cycles_undamped_and_says_so(noisy):
     with pytest.warns(ConvexfsWarning, match="goes round a cycle of 2 after"):
-        result = irelief(noisy.X, noisy.y, sigma=0.5, damping=0.0)
+        result = irelief(noisy.X, noisy.y, Settings(sigma=0.5, damping=0.0))
     assert not result.converged
     assert result.period == 2
     assert result.residual > 0.1
 
 
 def test_damping_may_cure_the_cycle(noisy):
-    assert irelief(noisy.X, noisy.y, sigma=0.5, damping=0.5).converged
+    assert irelief(noisy.X, noisy.y, Settings(sigma=0.5, damping=0.5)).converged
 
 
 def test_a_limit_on_iterations_is_reported(noisy):
     with pytest.warns(ConvexfsWarning, match="has not converged after 2 iterations"):
-        result = irelief(noisy.X, noisy.y, max_iter=2)
+        result = irelief(noisy.X, noisy.y, Settings(max_iter=2))
     assert (result.converged, result.n_iter) == (False, 2)
 
 
 def test_back_selection_halves_down_to_what_is_kept(noisy):
-    result = irelief(noisy.X, noisy.y, keep=30)
+    result = irelief(noisy.X, noisy.y, Settings(keep=30))
     assert result.kept == (100, 50, 30)
     assert np.count_nonzero(result.weights) <= 30
     order = np.random.default_rng(1).permutation(100)
-    permuted = irelief(noisy.X[:, order], noisy.y, keep=30).weights
+    permuted = irelief(noisy.X[:, order], noisy.y, Settings(keep=30)).weights
     np.testing.assert_allclose(permuted, result.weights[order], atol=1e-6)
     assert set(np.argsort(-result.weights)[:20]) == set(range(20))
 
@@ -110,7 +112,7 @@ def test_what_must_not_matter(seed):
     rows, columns = rng.permutation(30), rng.permutation(4)
     np.testing.assert_allclose(irelief(X[rows], y[rows]).weights, w, atol=1e-9)
     np.testing.assert_allclose(irelief(X[:, columns], y).weights, w[columns], atol=1e-9)
-    np.testing.assert_allclose(irelief(5 * X + 3, y, sigma=10.0).weights, w, atol=1e-9)
+    np.testing.assert_allclose(irelief(5 * X + 3, y, Settings(sigma=10.0)).weights, w, atol=1e-9)
 
 
 def test_no_positive_margin_means_no_weights_and_a_warning():
@@ -123,7 +125,7 @@ def test_no_positive_margin_means_no_weights_and_a_warning():
 def test_an_unsuitable_solver_is_refused_before_any_distance(noisy, monkeypatch):
     monkeypatch.setattr(module, "soft_margin", None)
     with pytest.raises(SolverUnsuitable):
-        irelief(noisy.X, noisy.y, solver="OSQP")
+        irelief(noisy.X, noisy.y, solving=Solving(solver="OSQP"))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,7 @@ def test_an_unsuitable_solver_is_refused_before_any_distance(noisy, monkeypatch)
 )
 def test_bad_settings_are_refused(noisy, options, message):
     with pytest.raises(InputError, match=message):
-        irelief(noisy.X, noisy.y, **options)
+        irelief(noisy.X, noisy.y, Settings(**options))
 
 
 def test_seconds_are_those_of_all_steps(noisy, monkeypatch):
@@ -149,6 +151,6 @@ def test_seconds_are_those_of_all_steps(noisy, monkeypatch):
         return solution, certificate
 
     monkeypatch.setattr(module, "solve_step", timed)
-    result = irelief(noisy.X, noisy.y, solver="CLARABEL")
+    result = irelief(noisy.X, noisy.y, solving=Solving(solver="CLARABEL"))
     assert len(took) > 1
     assert result.solution.solve_seconds == pytest.approx(sum(took))

@@ -3,13 +3,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convexfs import load
+from convexfs import FORMULATIONS, load
 from convexfs.errors import SolverUnsuitable
+from convexfs.methods.base.parameters import Solving
 from convexfs.methods.lfe import fit as module
+from convexfs.methods.lfe.fit import Settings as LfeSettings
 from convexfs.methods.lfe.fit import lfe, power_losses
 from convexfs.methods.lfe.native import lfe as closed_form
-from convexfs.methods.lfe.numbers import lfe as lfe_problem
+from convexfs.methods.relief.fit import Settings as ReliefSettings
 from convexfs.methods.relief.fit import relief
+
+lfe_problem = FORMULATIONS["lfe"].numbers
 
 
 def wide(seed, n=30, j=80, classes=3):
@@ -25,7 +29,7 @@ def metric(result):
 @pytest.mark.parametrize("options", [{}, {"n_neighbors": 3, "miss": "prior"}], ids=str)
 def test_in_the_span_of_the_samples_the_answer_is_the_same(options):
     X, y, _ = wide(0)
-    result = lfe(X, y, **options)
+    result = lfe(X, y, LfeSettings(**options))
     Sigma = lfe_problem(X, y, **options)[0]["Sigma"]
     whole = np.linalg.eigvalsh(Sigma)[::-1]
     assert len(result.eigenvalues) == (whole > 1e-9).sum()
@@ -45,7 +49,9 @@ def test_duplicate_samples_have_no_direction_of_their_own():
 @pytest.mark.parametrize("solver", ["SCS", "CLARABEL"])
 def test_a_backend_may_solve_the_small_problem(solver):
     X, y, _ = wide(2, n=16)
-    np.testing.assert_allclose(metric(lfe(X, y, solver=solver)), metric(lfe(X, y)), atol=1e-4)
+    np.testing.assert_allclose(
+        metric(lfe(X, y, solving=Solving(solver=solver))), metric(lfe(X, y)), atol=1e-4
+    )
 
 
 def test_the_losses_are_the_papers_and_the_rescaled_one():
@@ -75,7 +81,7 @@ def test_uncorrelated_features_make_lfe_squared_relief():
     """Held to the diagonal, eq. 8 is RELIEF with squared differences."""
     X, y, _ = wide(3, n=60, j=5, classes=2)
     Sigma = lfe_problem(X, y)[0]["Sigma"]
-    w = relief(X, y, metric="sqeuclidean").weights
+    w = relief(X, y, ReliefSettings(metric="sqeuclidean")).weights
     diagonal = closed_form(np.diag(Sigma.diagonal())).primal["W"].diagonal()
     np.testing.assert_allclose(diagonal, w, atol=1e-12)
 
@@ -95,4 +101,4 @@ def test_an_unsuitable_solver_is_refused_before_the_neighbours_are_sought(monkey
     monkeypatch.setattr(module, "signed_neighbors", None)
     X, y, _ = wide(0)
     with pytest.raises(SolverUnsuitable):
-        lfe(X, y, solver="ECOS")
+        lfe(X, y, solving=Solving(solver="ECOS"))

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
-from convexfs import certify, load, solve
+from convexfs import FORMULATIONS, certify, load, solve
 from convexfs.methods.lfe import native as native
-from convexfs.methods.lfe.numbers import lfe as lfe_problem
-from convexfs.methods.lfe.numbers import lfe_trace as lfe_priced_problem
 from convexfs.methods.lfe.problem import lfe, lfe_row_sparse, lfe_trace
+
+lfe_problem = FORMULATIONS["lfe"].numbers
+lfe_priced_problem = FORMULATIONS["lfe-trace"].numbers
 
 SIZES = {"twonorm": 20, "wdbc": 30, "wine": 13, "waveform:noise=9": 30}
 

@@ -5,15 +5,16 @@ from hypothesis import strategies as st
 
 from convexfs import load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnavailable
+from convexfs.methods.base.parameters import Solving
 from convexfs.methods.lmba import fit as module
-from convexfs.methods.lmba.fit import lmba, lmba_loss
+from convexfs.methods.lmba.fit import Settings, lmba, lmba_loss
 
 
 def ranked(spec, seed, top, scale="zscore", **options):
     """The top features with columns permuted, so that ties do not help."""
     data = load(spec).scaled(scale)
     order = np.random.default_rng(seed).permutation(data.n_features)
-    weights = lmba(data.X[:, order], data.y, seed=seed, **options).weights
+    weights = lmba(data.X[:, order], data.y, Settings(**options), seed=seed).weights
     return set(order[np.argsort(-weights)[:top]].tolist())
 
 
@@ -39,7 +40,7 @@ def test_six_gaussians_come_first_in_most_seeds(options):
 def test_the_box_ties_all_features_of_iris_and_says_so():
     data = load("iris").scaled("minmax")
     with pytest.warns(ConvexfsWarning, match="all weights are 1, so no feature is ranked"):
-        result = lmba(data.X, data.y, form="box")
+        result = lmba(data.X, data.y, Settings(form="box"))
     np.testing.assert_allclose(result.weights, 1, atol=1e-6)
     assert result.certificate.ok
 
@@ -47,7 +48,7 @@ def test_the_box_ties_all_features_of_iris_and_says_so():
 def test_a_price_too_low_leaves_nothing_and_says_so():
     data = load("iris").scaled("minmax")
     with pytest.warns(ConvexfsWarning, match=r"all weights are 0: .* at c=1e-06 \(up to c="):
-        result = lmba(data.X, data.y, form="box", c=1e-6)
+        result = lmba(data.X, data.y, Settings(form="box", c=1e-6))
     assert not result.weights.any()
 
 
@@ -55,7 +56,7 @@ def test_a_backend_finds_the_same_loss():
     data = load("iris").scaled()
     rows = slice(None, None, 3)
     closed = lmba(data.X[rows], data.y[rows])
-    solved = lmba(data.X[rows], data.y[rows], solver="HIGHS")
+    solved = lmba(data.X[rows], data.y[rows], solving=Solving(solver="HIGHS"))
     assert solved.loss == pytest.approx(closed.loss, rel=1e-6)
     assert solved.certificate.basis == "cone program"
     assert closed.solution.objective == pytest.approx(closed.loss)
@@ -67,7 +68,7 @@ def test_the_evaluation_function_scores_subsets():
     w[:2] = 1.0
     noise = np.roll(w, 4)
     assert lmba_loss(data.X, data.y, w) < lmba_loss(data.X, data.y, noise)
-    solved = lmba(data.X, data.y, form="simplex")
+    solved = lmba(data.X, data.y, Settings(form="simplex"))
     for seed in range(20):
         u = 10 * np.random.default_rng(seed).dirichlet(np.ones(10))
         assert lmba_loss(data.X, data.y, np.sqrt(u)) >= solved.loss
@@ -95,7 +96,7 @@ def test_the_gradient_form_is_the_printed_descent():
     values, _ = module.lmba_problem(X, y)
     order = np.random.default_rng(7).permutation(len(X))
     expected = gradient_as_printed(X, y, values["targets"], values["theta"], 1.0, order)
-    result = lmba(X, y, form="gradient", seed=7)
+    result = lmba(X, y, Settings(form="gradient"), seed=7)
     np.testing.assert_allclose(result.weights, np.abs(expected), rtol=1e-9)
     assert result.certificate.ok is None
     assert result.loss == pytest.approx(lmba_loss(X, y, expected))
@@ -131,11 +132,11 @@ def test_what_must_not_matter(seed):
 def test_bad_settings_are_refused(options, message):
     data = load("iris")
     with pytest.raises(InputError, match=message):
-        lmba(data.X, data.y, **options)
+        lmba(data.X, data.y, Settings(**options))
 
 
 def test_an_unknown_solver_is_refused_before_the_neighbours_are_sought(monkeypatch):
     monkeypatch.setattr(module, "target_neighbors", None)
     data = load("iris")
     with pytest.raises(SolverUnavailable):
-        lmba(data.X, data.y, solver="CLARABLE")
+        lmba(data.X, data.y, solving=Solving(solver="CLARABLE"))

@@ -16,7 +16,8 @@ from convexfs.methods.lmba.native import (
 )
 from convexfs.methods.lmba.native import lmba_box as lmba
 from convexfs.methods.lmba.newton import _solve_scaled, minimise
-from convexfs.methods.lmba.numbers import lmba_simplex as lmba_problem
+
+lmba_problem = FORMULATIONS["lmba-simplex"].numbers
 
 FORMS = {"box": (lmba, lmba_box_gap), "simplex": (lmba_simplex, lmba_simplex_gap)}
 forms = pytest.mark.parametrize("form", FORMS)

@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
 
-from convexfs import certify, load, solve
+from convexfs import FORMULATIONS, certify, load, solve
 from convexfs.methods.lmba import native as native
-from convexfs.methods.lmba.numbers import lmba_simplex as lmba_problem
 from convexfs.methods.lmba.problem import lmba_box as lmba
 from convexfs.methods.lmba.problem import lmba_simplex
 
-FORMS = {"lmba": (lmba, native.lmba), "lmba_simplex": (lmba_simplex, native.lmba_simplex)}
+lmba_problem = FORMULATIONS["lmba-simplex"].numbers
+
+FORMS = {"lmba": (lmba, native.lmba_box), "lmba_simplex": (lmba_simplex, native.lmba_simplex)}
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convexfs import certify, load, solve
+from convexfs import FORMULATIONS, certify, load, solve
 from convexfs.errors import InputError
-from convexfs.methods.lmnn.fit import lmnn
-from convexfs.methods.lmnn.numbers import lmnn as lmnn_problem
+from convexfs.methods.base.parameters import Solving
+from convexfs.methods.lmnn.fit import Settings, lmnn
 from convexfs.methods.lmnn.problem import lmnn as build
+
+lmnn_problem = FORMULATIONS["lmnn"].numbers
 
 
 def few(spec, n, seed=0):
@@ -34,7 +36,7 @@ def whole_loss(X, targets, triplets, M, c):
 def test_the_optimum_over_few_triplets_is_that_over_all(spec, n):
     X, codes = few(spec, n)
     X = X[:, :6]
-    result = lmnn(X, codes, solver_tol=1e-7)
+    result = lmnn(X, codes, solving=Solving(tol=1e-7))
     values, hyper = lmnn_problem(X, codes)
     problem = build(**values, **hyper)
     whole = solve(problem, "CLARABEL", tol=1e-7)
@@ -78,14 +80,17 @@ def test_stretched_and_turned_samples_have_the_same_distances(factor, seed):
     rng = np.random.default_rng(seed)
     X, codes = rng.standard_normal((20, 3)), np.arange(20) % 2
     moved = factor * X @ np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    one, other = lmnn(X, codes, n_neighbors=2), lmnn(moved, codes, n_neighbors=2)
+    one, other = (
+        lmnn(X, codes, Settings(n_neighbors=2)),
+        lmnn(moved, codes, Settings(n_neighbors=2)),
+    )
     assert other.solution.objective == pytest.approx(one.solution.objective, rel=1e-4)
 
 
 def test_more_features_than_samples_is_solved_in_their_span():
     X, codes = few("wine", 16)
     wide = np.hstack([X, X @ np.random.default_rng(0).standard_normal((13, 20))])
-    result = lmnn(wide, codes, n_neighbors=1)
+    result = lmnn(wide, codes, Settings(n_neighbors=1))
     assert result.metric.shape == (33, 33)
     assert result.certificate.ok
     assert np.linalg.matrix_rank(result.metric, tol=1e-6) <= 15
@@ -101,7 +106,7 @@ def test_a_changed_problem_is_used():
         return cp.Problem(problem.objective, [*problem.constraints, cp.multiply(off, M) == 0])
 
     X, codes = few("iris", 40)
-    result = lmnn(X, codes, build=diagonal)
+    result = lmnn(X, codes, solving=Solving(build=diagonal))
     np.testing.assert_allclose(result.metric, np.diag(result.metric.diagonal()), atol=1e-5)
     assert result.solution.objective > lmnn(X, codes).solution.objective
 
@@ -124,7 +129,7 @@ def test_a_changed_margin_is_solved_and_certified_over_all_triplets(seed):
     rng = np.random.default_rng(seed)
     codes = np.repeat([0, 1], 30)
     X = rng.standard_normal((60, 3)) + 1.5 * np.eye(3)[codes]
-    result = lmnn(X, codes, c=0.02, n_neighbors=2, build=wide)
+    result = lmnn(X, codes, Settings(c=0.02, n_neighbors=2), Solving(build=wide))
     values, hyper = lmnn_problem(X, codes, c=0.02, n_neighbors=2)
     whole = solve(wide(**values, **hyper), "CLARABEL", tol=1e-7)
     M = result.metric
@@ -137,7 +142,7 @@ def test_a_changed_margin_is_solved_and_certified_over_all_triplets(seed):
 
 def test_targets_that_are_duplicates_cost_nothing():
     X = np.repeat(np.random.default_rng(0).standard_normal((10, 2)), 2, axis=0)
-    result = lmnn(X, np.repeat(np.arange(10) % 2, 2), n_neighbors=1)
+    result = lmnn(X, np.repeat(np.arange(10) % 2, 2), Settings(n_neighbors=1))
     assert result.solution.objective == pytest.approx(0, abs=1e-5)
     values, _ = lmnn_problem(X, np.repeat(np.arange(10) % 2, 2), n_neighbors=1)
     assert losses(X, values["triplets"], result.metric).max() < 1e-4
@@ -146,15 +151,15 @@ def test_targets_that_are_duplicates_cost_nothing():
 def test_bad_input_gets_one_clear_sentence():
     X, codes = few("iris", 30)
     with pytest.raises(InputError, match="c must be a number above 0"):
-        lmnn(X, codes, c=0.0)
+        lmnn(X, codes, Settings(c=0.0))
     with pytest.raises(InputError, match="samples that differ"):
         lmnn(np.ones((30, 4)), codes)
     with pytest.raises(InputError, match="no class has two samples"):
-        lmnn(X[:3], np.arange(3), n_neighbors=1)
+        lmnn(X[:3], np.arange(3), Settings(n_neighbors=1))
     with pytest.raises(InputError, match="HIGHS cannot take SDP"):
-        lmnn(X, codes, solver="HIGHS")
+        lmnn(X, codes, solving=Solving(solver="HIGHS"))
     wide = np.random.default_rng(0).standard_normal((300, 250))
     with pytest.raises(InputError, match="too large for a solver: project on fewer components"):
         lmnn(wide, np.arange(300) % 2)
     with pytest.raises(InputError, match=r"135000 triplets .* too large for a solver"):
-        lmnn(wide[:, :20], np.arange(300) % 2, build=build)
+        lmnn(wide[:, :20], np.arange(300) % 2, solving=Solving(build=build))

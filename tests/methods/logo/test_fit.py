@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from convexfs import load
+from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
+from convexfs.methods.base.parameters import Solving
 from convexfs.methods.logo import certified as logo_certified
-from convexfs.methods.logo.fit import LogoSettings, fit_logo, logo
+from convexfs.methods.logo.fit import LogoSettings, Settings, fit_logo, logo
 from convexfs.methods.logo.locality import Locality, lam_max
 from convexfs.methods.logo.native import logo_constrained, logo_penalised
-from convexfs.methods.logo.numbers import logo_penalised as logo_penalised_problem
 from convexfs.methods.logo.numbers import margin_matrix
 from convexfs.methods.logo.objective import Penalised
 from convexfs.methods.logo.paper import descend
+
+logo_penalised_problem = FORMULATIONS["logo-penalised"].numbers
 
 
 def brute_margins(X, codes, w, sigma):
@@ -68,7 +70,7 @@ def test_a_class_of_one_has_no_row_but_counts_as_a_miss():
     Z = margin_matrix(X, codes, 1.0)
     assert Z.shape == (8, 3)
     np.testing.assert_allclose(Z, brute_margins(X, codes, np.ones(3), 1.0))
-    result = logo(X + 2 * codes[:, None], codes, lam=0.1)
+    result = logo(X + 2 * codes[:, None], codes, Settings(lam=0.1))
     assert result.certificate.ok
     assert result.certificate.gap < 1e-9
 
@@ -106,9 +108,9 @@ def test_the_weights_do_not_depend_on_the_number_of_noise_features(noise, fitted
 
 def test_streaming_and_holding_all_columns_lead_to_the_same_point(monkeypatch):
     X, codes = jittered_spiral(1)
-    held = logo(X, codes, tol=1e-7)
+    held = logo(X, codes, Settings(tol=1e-7))
     monkeypatch.setattr(logo_certified, "MOST_CANDIDATES", 20)
-    streamed = logo(X, codes, tol=1e-7)
+    streamed = logo(X, codes, Settings(tol=1e-7))
     np.testing.assert_allclose(streamed.weights, held.weights, atol=1e-5)
     assert streamed.certificate.ok
 
@@ -128,7 +130,7 @@ def test_features_left_out_are_asked_again(monkeypatch):
 def test_the_printed_algorithm_pruned_stops_where_features_are_violated(seed):
     X, codes = jittered_spiral(seed)
     with pytest.warns(ConvexfsWarning, match="stopped after .* not proven .* use algorithm='cer"):
-        printed = logo(X, codes, algorithm="paper", prune=True)
+        printed = logo(X, codes, Settings(algorithm="paper", prune=True))
     assert printed.certificate.residual <= 1e-3
     assert printed.certificate.n_violated > 10
     assert printed.certificate.ok is False
@@ -144,15 +146,15 @@ def test_the_printed_algorithm_pruned_stops_where_features_are_violated(seed):
 
 
 def test_algorithm_1_as_printed_leaves_nobody_out(spiral):
-    printed = logo(spiral.X, spiral.y, algorithm="paper")
+    printed = logo(spiral.X, spiral.y, Settings(algorithm="paper"))
     assert printed.converged
     assert printed.certificate.ok
     assert np.count_nonzero(printed.weights) > 40
     np.testing.assert_allclose(printed.weights[:2], [1.9586, 1.8479], atol=3e-3)
-    pruned = logo(spiral.X, spiral.y, algorithm="paper", prune=True)
+    pruned = logo(spiral.X, spiral.y, Settings(algorithm="paper", prune=True))
     assert np.count_nonzero(pruned.weights) == 2
     with pytest.raises(InputError, match="prune=True is of algorithm='paper'"):
-        logo(spiral.X, spiral.y, prune=True)
+        logo(spiral.X, spiral.y, Settings(prune=True))
 
 
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
@@ -163,7 +165,7 @@ def test_algorithm_1_as_printed_leaves_nobody_out(spiral):
 def test_converged_is_said_at_proven_fixed_points_only(seed, settings):
     """By brute force and another solver: the convex step from the weights leads back to them."""
     X, codes = jittered_spiral(seed, n=20, noise=60)
-    result = logo(X, codes, sigma=1.0, **settings)
+    result = logo(X, codes, Settings(sigma=1.0, **settings))
     assert result.converged == (result.certificate.ok is True)
     if result.converged:
         Z = brute_margins(X, codes, result.weights, 1.0)
@@ -175,10 +177,10 @@ def test_converged_is_said_at_proven_fixed_points_only(seed, settings):
 def test_the_printed_algorithm_goes_round_in_circles():
     X, codes = jittered_spiral(2)
     with pytest.warns(ConvexfsWarning, match=r"cycle of \d+ .* use algorithm='certified'"):
-        printed = logo(X, codes, sigma=0.5, algorithm="paper")
+        printed = logo(X, codes, Settings(sigma=0.5, algorithm="paper"))
     assert not printed.converged
     assert printed.certificate.residual > 0.1
-    certified = logo(X, codes, sigma=0.5)
+    certified = logo(X, codes, Settings(sigma=0.5))
     assert certified.converged
     assert certified.certificate.ok
 
@@ -194,13 +196,13 @@ def test_the_printed_descent_reaches_the_minimum_of_a_step():
 
 def test_undamped_iterations_that_cycle_are_damped_further():
     X, codes = jittered_spiral(8)
-    result = logo(X, codes, damping=0.0)
+    result = logo(X, codes, Settings(damping=0.0))
     assert result.certificate.ok
 
 
 def test_a_loop_cut_short_says_so(spiral):
     with pytest.warns(ConvexfsWarning, match=r"has not converged after 3 iterations"):
-        result = logo(spiral.X, spiral.y, max_iter=3)
+        result = logo(spiral.X, spiral.y, Settings(max_iter=3))
     assert not result.converged
     assert result.certificate.ok is False
     assert len(result.history) == 3
@@ -217,7 +219,7 @@ def test_history_tells_how_the_loop_went(fitted):
 
 
 def test_an_infinite_width_needs_one_step(spiral):
-    result = logo(spiral.X, spiral.y, sigma=np.inf)
+    result = logo(spiral.X, spiral.y, Settings(sigma=np.inf))
     assert len(result.history) == 2
     Z = margin_matrix(spiral.X, spiral.y, np.inf)
     expected = logo_penalised(Z, 1.0).primal["w"]
@@ -226,7 +228,7 @@ def test_an_infinite_width_needs_one_step(spiral):
 
 def test_a_budget_replaces_the_price(spiral, fitted):
     """At the total the price leads to, eq. 8 has the same fixed point."""
-    result = logo(spiral.X, spiral.y, beta=fitted.weights.sum())
+    result = logo(spiral.X, spiral.y, Settings(beta=fitted.weights.sum()))
     assert result.certificate.ok
     np.testing.assert_allclose(result.weights, fitted.weights, atol=3e-3)
     Z = margin_matrix(spiral.X, spiral.y, 2.0, result.weights)
@@ -237,7 +239,7 @@ def test_a_budget_replaces_the_price(spiral, fitted):
 @pytest.mark.parametrize("solver", ["CLARABEL", "ECOS", "SCS"])
 def test_any_solver_may_take_the_convex_steps(solver):
     data = load("spiral:noise=30,n=40")
-    native, other = logo(data.X, data.y), logo(data.X, data.y, solver=solver)
+    native, other = logo(data.X, data.y), logo(data.X, data.y, solving=Solving(solver=solver))
     assert other.certificate.ok
     assert other.solution.solver == solver
     np.testing.assert_allclose(other.weights, native.weights, atol=1e-3)
@@ -250,7 +252,7 @@ def test_a_cvxpy_solver_gets_only_the_features_that_matter(monkeypatch):
         "convexfs.solving.solve.solve",
         _spy(sizes, __import__("convexfs.solving.solve", fromlist=["solve"]).solve),
     )
-    result = logo(X, codes, solver="CLARABEL")
+    result = logo(X, codes, solving=Solving(solver="CLARABEL"))
     assert result.certificate.ok
     assert 0 < max(sizes) < 1000
 
@@ -271,7 +273,7 @@ def test_a_changed_problem_is_iterated_too():
         loss = cp.sum(cp.logistic(-(Z @ w))) + lam * cp.sum(w) + mu * cp.sum_squares(w)
         return cp.Problem(cp.Minimize(loss), [w >= 0])
 
-    result = logo(data.X, data.y, build=ridge)
+    result = logo(data.X, data.y, solving=Solving(build=ridge))
     assert result.certificate.ok
     plain = logo(data.X, data.y)
     assert 0 < np.linalg.norm(result.weights) < np.linalg.norm(plain.weights)
@@ -289,7 +291,7 @@ def test_a_file_stays_in_the_file(tmp_path):
     scaled = np.clip(data.X * 10, -127, 127).astype(np.int8)
     on_disk = np.memmap(tmp_path / "X.bin", np.int8, "w+", 0, scaled.shape)
     on_disk[:] = scaled
-    held, mapped = (logo(X, data.y, lam=10.0) for X in (scaled, on_disk))
+    held, mapped = (logo(X, data.y, Settings(lam=10.0)) for X in (scaled, on_disk))
     np.testing.assert_array_equal(held.weights, mapped.weights)
     assert np.flatnonzero(mapped.weights).tolist() == [0, 1]
 
@@ -308,7 +310,7 @@ def test_too_high_a_price_is_explained(spiral):
     uniform = margin_matrix(spiral.X, spiral.y, np.inf)
     assert top == pytest.approx(uniform.sum(axis=0).max() / 2, rel=1e-5)
     with pytest.warns(ConvexfsWarning, match=f"not below lam_max={top:.4g}: use a smaller lam"):
-        result = logo(spiral.X, spiral.y, lam=5 * top)
+        result = logo(spiral.X, spiral.y, Settings(lam=5 * top))
     assert not result.weights.any()
     assert result.converged
     assert result.certificate.ok
@@ -317,7 +319,7 @@ def test_too_high_a_price_is_explained(spiral):
 def test_no_price_is_explained():
     data = load("twonorm:n=60").scaled()
     with pytest.warns(ConvexfsWarning) as caught:
-        result = logo(data.X, data.y, lam=0.0, max_iter=5)
+        result = logo(data.X, data.y, Settings(lam=0.0, max_iter=5))
     assert "lam=0 (eq. 6) has no bound to certify by" in str(caught[0].message)
     assert np.isfinite(result.weights).all()
 
@@ -341,12 +343,12 @@ def test_no_price_is_explained():
 )
 def test_values_that_cannot_be_used_are_named(settings, message, spiral):
     with pytest.raises(InputError, match=message):
-        logo(spiral.X, spiral.y, **settings)
+        logo(spiral.X, spiral.y, Settings(**settings))
 
 
 def test_a_solver_without_exponential_cones_is_refused_at_once(spiral):
     with pytest.raises(SolverUnsuitable, match="HIGHS"):
-        logo(spiral.X, spiral.y, solver="HIGHS")
+        logo(spiral.X, spiral.y, solving=Solving(solver="HIGHS"))
 
 
 def test_float32_overflow_is_an_error(spiral):

@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 
-from convexfs import certify, load, solve
+from convexfs import FORMULATIONS, certify, load, solve
 from convexfs.errors import InputError
-from convexfs.methods.mmc.fit import mmc
-from convexfs.methods.mmc.numbers import mmc as mmc_problem
+from convexfs.methods.base.parameters import Solving
+from convexfs.methods.mmc.fit import Settings, mmc
 from convexfs.methods.mmc.problem import mmc as build
+
+mmc_problem = FORMULATIONS["mmc"].numbers
 
 
 @pytest.mark.parametrize("solver", ["SCS", "CLARABEL"])
@@ -15,7 +17,7 @@ def test_backends_reach_the_leading_eigenvectors_and_prove_it(solver, q):
     values, hyper = mmc_problem(data.X, data.y, q=q)
     problem = build(**values, **hyper)
     solution = solve(problem, solver)
-    expected = mmc(data.X, data.y, q=q)
+    expected = mmc(data.X, data.y, Settings(n_components=q))
     assert expected.certificate.ok
     assert certify(problem, solution).ok
     assert solution.objective == pytest.approx(expected.solution.objective, rel=1e-5)
@@ -25,7 +27,10 @@ def test_backends_reach_the_leading_eigenvectors_and_prove_it(solver, q):
 
 def test_a_backend_gives_the_same_components():
     data = load("wine").scaled()
-    native, scs = (mmc(data.X, data.y, q=2, solver=name) for name in ("native", "SCS"))
+    native, scs = (
+        mmc(data.X, data.y, Settings(n_components=2), Solving(solver=name))
+        for name in ("native", "SCS")
+    )
     np.testing.assert_allclose(np.abs(scs.components), np.abs(native.components), atol=1e-3)
     np.testing.assert_allclose(scs.eigenvalues, native.eigenvalues, rtol=1e-4)
 
@@ -39,4 +44,4 @@ def test_scatters_add_up_to_the_total():
 def test_more_directions_than_features_is_one_clear_sentence():
     data = load("iris")
     with pytest.raises(InputError, match="q, the number of directions, must be a whole number"):
-        mmc(data.X, data.y, q=5)
+        mmc(data.X, data.y, Settings(n_components=5))

@@ -2,11 +2,13 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from convexfs import load
+from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
+from convexfs.methods.base.parameters import Solving
 from convexfs.methods.relief import fit as module
-from convexfs.methods.relief.fit import relief
-from convexfs.methods.relief.numbers import relief as relief_problem
+from convexfs.methods.relief.fit import Settings, relief
+
+relief_problem = FORMULATIONS["relief"].numbers
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +17,7 @@ def wine():
 
 
 def test_an_l1_threshold_is_a_share_of_the_largest_margin(wine):
-    result = relief(wine.X, wine.y, l1=0.5)
+    result = relief(wine.X, wine.y, Settings(l1=0.5))
     kept = result.margin > 0.5 * result.margin.max()
     assert 0 < kept.sum() < wine.n_features
     np.testing.assert_array_equal(result.weights > 0, kept)
@@ -35,7 +37,7 @@ def test_online_draws_approach_the_batch_margin(wine):
 
 def test_online_draws_depend_on_the_seed_alone(wine):
     def draw(seed):
-        return relief(wine.X, wine.y, online=True, seed=seed).margin
+        return relief(wine.X, wine.y, Settings(online=True), seed=seed).margin
 
     np.testing.assert_array_equal(draw(3), draw(3))
     assert np.abs(draw(3) - draw(4)).max() > 0
@@ -69,20 +71,20 @@ def test_a_changed_problem_must_weigh_every_feature(wine):
         return cp.Problem(cp.Maximize(cp.sum(w)), [cp.norm(w) <= 1])
 
     with pytest.raises(InputError, match=r"'w' has shape \(2,\): it must have one entry"):
-        relief(wine.X, wine.y, build=short)
+        relief(wine.X, wine.y, solving=Solving(build=short))
     with pytest.raises(InputError, match="l1 has no effect on a changed problem"):
-        relief(wine.X, wine.y, build=short, l1=0.2)
+        relief(wine.X, wine.y, Settings(l1=0.2), Solving(build=short))
 
 
 def test_more_neighbours_than_a_class_has_are_warned_of(wine):
     with pytest.warns(ConvexfsWarning, match="a class has only 47 other members"):
-        relief(wine.X, wine.y, n_neighbors=60)
+        relief(wine.X, wine.y, Settings(n_neighbors=60))
 
 
 def test_an_unsuitable_solver_is_refused_before_the_neighbours_are_sought(wine, monkeypatch):
     monkeypatch.setattr(module, "signed_neighbors", None)
     with pytest.raises(SolverUnsuitable):
-        relief(wine.X, wine.y, solver="OSQP")
+        relief(wine.X, wine.y, solving=Solving(solver="OSQP"))
 
 
 @pytest.mark.parametrize(
@@ -95,4 +97,4 @@ def test_an_unsuitable_solver_is_refused_before_the_neighbours_are_sought(wine, 
 )
 def test_bad_settings_are_refused(wine, options, message):
     with pytest.raises(InputError, match=message):
-        relief(wine.X, wine.y, **options)
+        relief(wine.X, wine.y, Settings(**options))

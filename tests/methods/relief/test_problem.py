@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 
-from convexfs import certify, load, solve
+from convexfs import FORMULATIONS, certify, load, solve
 from convexfs.methods.relief.native import relief as closed_form
-from convexfs.methods.relief.numbers import relief as relief_problem
 from convexfs.methods.relief.problem import relief
 from tests.kkt import assert_kkt
 from tests.solvers import installed
+
+relief_problem = FORMULATIONS["relief"].numbers
 
 DATA = ["wdbc", "wine", "iris", "waveform:noise=60"]
 

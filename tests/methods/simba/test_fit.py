@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from convexfs import load
 from convexfs.errors import InputError
-from convexfs.methods.simba.fit import simba
+from convexfs.methods.simba.fit import Settings, simba
 
 
 def as_printed(X, y, order, utility):
@@ -29,13 +29,13 @@ def test_a_start_is_the_printed_ascent(utility):
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((30, 4)), np.arange(30) % 3
     order = np.random.default_rng(5).permutation(30)
-    result = simba(X, y, utility=utility, n_starts=1, seed=5)
+    result = simba(X, y, Settings(utility=utility, n_starts=1), seed=5)
     np.testing.assert_allclose(result.weights, as_printed(X, y, order, utility), rtol=1e-9)
 
 
 def test_the_best_start_is_returned():
     data = load("six_gaussians:seed=1").scaled()
-    result = simba(data.X, data.y, n_starts=6, seed=3)
+    result = simba(data.X, data.y, Settings(n_starts=6), seed=3)
     assert len(set(result.evaluations)) > 1
     assert result.solution.objective == result.evaluations.max()
     assert result.certificate.ok is None
@@ -64,7 +64,9 @@ def test_it_ranks_the_bits_first_wherever_they_stand(utility):
     for seed in range(4):
         data = load(f"sign_bits:seed={seed}").scaled()
         order = np.random.default_rng(seed).permutation(data.n_features)
-        weights = simba(data.X[:, order], data.y, utility=utility, n_epochs=3, seed=seed).weights
+        weights = simba(
+            data.X[:, order], data.y, Settings(utility=utility, n_epochs=3), seed=seed
+        ).weights
         assert set(order[np.argsort(-weights)[:2]]) == {0, 1}
 
 
@@ -78,7 +80,7 @@ def test_it_ranks_the_bits_first_wherever_they_stand(utility):
 )
 def test_bad_settings_are_refused(options, message):
     with pytest.raises(InputError, match=message):
-        simba(np.eye(4), np.array([0, 0, 1, 1]), **options)
+        simba(np.eye(4), np.array([0, 0, 1, 1]), Settings(**options))
 
 
 def test_without_any_hit_there_is_nothing_to_do():

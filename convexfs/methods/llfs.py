@@ -1,6 +1,7 @@
 """LLFS: every representative point chooses its own features, one task a point."""
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -8,11 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import ConvexfsError, InputError, check_choice, check_number
+from convexfs.errors import (
+    ConvexfsError,
+    ConvexfsWarning,
+    InputError,
+    check_choice,
+    check_number,
+)
 from convexfs.formulations.llfs_utility import utility
 from convexfs.hyperspheres import sphere_and_score
 from convexfs.methods.llfs_numbers import checked_max_features, local_values
 from convexfs.methods.llfs_relaxed import UNCONVERGED, RelaxedSettings, candidates
+from convexfs.methods.llfs_road import FAILED, TIMEOUT
 from convexfs.methods.step import NATIVE
 from convexfs.solution import OPTIMAL, Certificate, Solution
 
@@ -217,14 +225,15 @@ def summarise(
     for row, result in enumerate(points):
         support[row, result.features] = True
     tables = np.array([result.table for result in points])
-    converged = not (tables["status"] == UNCONVERGED).any()
+    unsolved = np.isin(tables["status"], (FAILED, TIMEOUT))
+    converged = not (unsolved | (tables["status"] == UNCONVERGED)).any()
     finite = np.isfinite(tables["u2"])
     short = np.where(
         finite, (tables["level"] - tables["u2"]) / np.maximum(tables["level"], 1e-9), 0
     )
     certificate = Certificate(
         primal_residual=float(max(short.max(), 0.0)),
-        dual_residual=float(tables["residual"].max()),
+        dual_residual=float(np.where(unsolved, 0.0, tables["residual"]).max()),
         complementarity=None,
         gap=None,
         tol=1e-6,
@@ -234,7 +243,24 @@ def summarise(
         status=OPTIMAL if converged else INACCURATE,
         solver=NATIVE if relaxed.native else relaxed.solver,
         primal={"f": support.mean(axis=0)},
-        objective=float(tables["u1"][finite].mean()),
+        objective=float(tables["u1"][finite].mean()) if finite.any() else None,
         solve_seconds=sum(result.seconds for result in points),
+        iterations=None if relaxed.native else int(tables["programs"].sum()),
+        failure=_unsolved(tables["status"], relaxed.solver),
     )
     return LlfsResult(points, support, solution, certificate)
+
+
+def _unsolved(statuses: np.ndarray, solver: str) -> str:
+    """How many betas were dropped without an answer, which no fit ends for."""
+    counts = {why: int((statuses == why).sum()) for why in (FAILED, TIMEOUT)}
+    if not sum(counts.values()):
+        return ""
+    reasons = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
+    text = f"{sum(counts.values())} of {statuses.size} pairs of sample and beta are dropped"
+    warnings.warn(
+        f"{text} ({reasons}): {solver} gave no point; give more time, or name another solver",
+        ConvexfsWarning,
+        stacklevel=2,
+    )
+    return f"{text} ({reasons})"

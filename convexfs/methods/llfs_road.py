@@ -227,13 +227,21 @@ class Road(SeparationRoad):
             self.separation()
             single = self._single()
         except Unsolved:
-            return self._summary(betas, answers, programs, failures)
+            return self.unsolved(betas)
         for b, start in self._visits(betas, answers, single):
+            if self.late:
+                break
             count, failed = self.programs.count, len(self.programs.failures)
             self._visit(betas[b], answers[b], start, single)
             programs[b] += self.programs.count - count
             failures[b] += len(self.programs.failures) - failed
         return self._summary(betas, answers, programs, failures)
+
+    def unsolved(self, betas: np.ndarray) -> RoadPath:
+        """No answer at any beta, for want of one to (6)."""
+        programs = np.full(len(betas), self.programs.count)
+        failures = np.full(len(betas), len(self.programs.failures))
+        return self._summary(betas, [Answer() for _ in betas], programs, failures)
 
     def _visits(
         self, betas: np.ndarray, answers: list[Answer], single: Answer
@@ -280,7 +288,9 @@ class Road(SeparationRoad):
             assert self.widest is not None
             starts = [self._allowed(point.at(self.widest).g1)]
             if self.singles is not None and self.singles.any():
-                starts.append(np.eye(point.n_features)[np.argmin(np.where(self.singles, values, np.inf))])
+                starts.append(
+                    np.eye(point.n_features)[np.argmin(np.where(self.singles, values, np.inf))]
+                )
             return min((self.descend(0.0, f) for f in starts), key=lambda found: found.value)
         f = np.zeros(point.n_features)
         f[np.argmin(values)] = 1.0

@@ -17,6 +17,7 @@ from convexfs.formulations import FORMULATIONS
 from convexfs.methods.llfs_numbers import polymatroid_cut
 from convexfs.methods.llfs_road import FAILED, TIMEOUT, Road, RoadPath
 from convexfs.methods.llfs_road_programs import INFEASIBLE, checked_constraints
+from convexfs.methods.llfs_road_separation import Unsolved
 from convexfs.methods.step import stated
 
 #: Programs one stage may take.
@@ -52,7 +53,10 @@ class StatedPrograms:
     def path(self, betas: np.ndarray) -> RoadPath:
         """Every beta by the changed step, from the largest down: its point serves the next."""
         road, point = self.road, self.road.point
-        road.separation()
+        try:
+            road.separation()
+        except Unsolved:
+            return road.unsolved(betas)
         assert road.widest is not None
         f, rows = road.widest, []
         for beta in betas[::-1]:

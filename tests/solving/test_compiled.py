@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 
 from convexfs.errors import InputError, SolverUnsuitable
-
 from convexfs.solving.backends import BACKENDS
 from convexfs.solving.compiled import CompiledProblem
 

@@ -284,17 +284,12 @@ class LLFS(ClassifierMixin, WeightSelector):
         return sorted(found, key=lambda voter: voter["distance"])
 
     def problem(
-        self,
-        i: int,
-        beta: float | None = None,
-        stage: str = "compactness",
-        iterate: Any = None,
+        self, i: int, beta: float | None = None, stage: str = "compactness", iterate: Any = None
     ) -> Any:
         """A stage of sample i as a ``cvxpy.Problem``, to change and solve again.
 
-        By default it is the last convex step: linearised at the local optimum of `beta`
-        (by default the chosen one), which solves it, over the features that were not
-        pruned.
+        By default the last convex step, linearised at the local optimum of `beta` (by default
+        the chosen one), which solves it, over the features that were not pruned.
 
         Parameters
         ----------
@@ -311,8 +306,7 @@ class LLFS(ClassifierMixin, WeightSelector):
     def trace(self, i: int, beta: float | None = None) -> Trace:
         """All convex programs on the way to the local optimum of sample i at `beta`.
 
-        Each has its problem, iterate, answer and objective; printed, the trace is a table,
-        and :func:`convexfs.pictures_llfs.trace_picture` draws it.
+        Printed, it is a table; :func:`convexfs.pictures_llfs.trace_picture` draws it.
         """
         values, settings = self._point(i)
         return trace(values, settings, float(self.betas_[i]) if beta is None else beta)
@@ -324,15 +318,10 @@ class LLFS(ClassifierMixin, WeightSelector):
         kept = np.flatnonzero(~self.pruned_)
         X, codes, alpha = self._spheres.X[:, kept], self._spheres.codes, self._budget(len(kept))
         settings = RelaxedSettings(
-            alpha,
-            beta_values(self.betas),
-            self.form,
-            sigma_init=self.sigma_init,
-            solver=self.solver,
-            solver_tol=self.solver_tol,
-            solver_options=self.solver_options,
+            alpha, beta_values(self.betas), self.form, sigma_init=self.sigma_init,
+            solver=self.solver, solver_tol=self.solver_tol, solver_options=self.solver_options,
             **changes_of(self.formulation),
-        )
+        )  # fmt: skip
         return local_values(X, codes, i, alpha, self.sigma_init), settings
 
     def _queries(self, X: Any) -> np.ndarray:

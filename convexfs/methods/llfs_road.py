@@ -61,7 +61,8 @@ class Road(SeparationRoad):
 
     def descend(self, eps: float, start: np.ndarray, known: Answer | None = None) -> Answer:
         """A local optimum from `start`, which need not reach eps: a tangent lies above U1."""
-        best, at, kind, vain, exact = Answer(), start, self._first_kind, 0, False
+        at: np.ndarray = start
+        best, kind, vain, exact = Answer(), self._first_kind, 0, False
         asks = {"bisection": 1, "bisection-only": MOST_STEPS}.get(self.form, 0)
         if self.point.reaches(start, eps):
             best = Answer(start, self.value(start))
@@ -85,7 +86,7 @@ class Road(SeparationRoad):
                 kind, asks = ASK, asks - 1
             step = self._step(kind, place, price if best.f is at else None, best, eps, exact)
             gained = step is not None and self._take(step, place, best, eps)
-            if gained:
+            if gained and best.f is not None:
                 at, vain, exact = best.f, 0, False
                 kind = self._next_kind
                 continue
@@ -187,7 +188,7 @@ class Road(SeparationRoad):
         if value >= best.value:
             other = point.by_exchanges(snapped, eps, slope)
             lower = np.inf if other is None else self.value(other)
-            if lower < value:
+            if other is not None and lower < value:
                 found, value = other, lower
         return found, value
 
@@ -247,16 +248,16 @@ class Road(SeparationRoad):
         self, betas: np.ndarray, answers: list[Answer], single: Answer
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Which beta is next, and where its descent starts."""
-        assert single.f is not None
-        assert self.widest is not None
         start = single.f
         for b in range(len(betas)):
+            assert start is not None
             yield b, start
             start = answers[b].f if answers[b].f is not None else start
         if self.form == RATIO or self.point.s == 0.0:
             return  # (quasi-)convex: there is one optimum
         start = self.widest
         for b in reversed(range(len(betas))):
+            assert start is not None
             yield b, start
             start = answers[b].f if answers[b].f is not None else start
 
@@ -302,9 +303,10 @@ class Road(SeparationRoad):
         why = TIMEOUT if self.late else FAILED
         empty = np.full(self.point.n_features, np.nan)
         F = np.array([empty if answer.f is None else answer.f for answer in answers])
-        solved = np.isfinite(F).all(axis=1)
-        u1 = np.array([self.point.u1(f) if ok else np.inf for f, ok in zip(F, solved, strict=True)])
-        u2 = np.array([self.point.u2(f) if ok else np.inf for f, ok in zip(F, solved, strict=True)])
+        solved = np.array([answer.f is not None for answer in answers])
+        u1, u2 = (np.full(len(betas), np.inf) for _ in range(2))
+        u1[solved] = [self.point.u1(f) for f in F[solved]]
+        u2[solved] = [self.point.u2(f) for f in F[solved]]
         promise = np.array([answer.promise for answer in answers])
         ended = np.where(solved, "", why)
         return RoadPath(

@@ -21,7 +21,7 @@ from convexfs.native.llfs_path import LocalPath
 #: Programs one descent and one question of a bisection may take.
 MOST_STEPS, MOST_HALVINGS = 30, 30
 #: Programs that gain nothing before a descent gives up: with curvature, and without.
-MOST_VAIN, MOST_VAIN_LINEAR = 6, 8
+MOST_VAIN, MOST_VAIN_LINEAR = 6, 12
 #: So near to its end, relatively, a descent that gains nothing asks for all accuracy.
 NEAR = 1e-4
 #: A second descent this close to the known answer, and not better, need not end.
@@ -181,10 +181,12 @@ class Road(SeparationRoad):
                     break
                 found, value = further, lower
         elif best.f is not None:
-            nearer = [point.snapped(step, 1e-2), at + 0.5 * (step - at), at + 0.1 * (step - at)]
-            other, lower = least(nearer)
-            if lower < value:
-                found, value = other, lower
+            half, middle = least([at + 0.5 * (step - at)])
+            t = _vertex(best.value, middle, value)
+            nearer = [point.snapped(step, 1e-2), at + 0.1 * (step - at), at + t * (step - at)]
+            for other, lower in ((half, middle), least(nearer)):
+                if lower < value:
+                    found, value = other, lower
         if value >= best.value:
             other = point.by_exchanges(snapped, eps, slope)
             lower = np.inf if other is None else self.value(other)
@@ -320,3 +322,11 @@ def _as_known(best: Answer, known: Answer | None) -> bool:
         return False
     near = np.abs(best.f - known.f).max() <= SAME_ANSWER
     return bool(near and best.value >= known.value * (1.0 - 1e-9))
+
+
+def _vertex(start: float, middle: float, end: float) -> float:
+    """Where in [0, 1] the parabola through three values is least, if it is curved upwards."""
+    bend = start - 2.0 * middle + end
+    return (
+        min(max((3.0 * start - 4.0 * middle + end) / (4.0 * bend), 0.0), 1.0) if bend > 0 else 0.1
+    )

@@ -1,4 +1,4 @@
-"""LLFS, a step of a point: min tangent of U1,  tangent of U2 >= eps,  0 <= f <= 1,  1'f <= alpha."""
+"""LLFS, a step of a point: min tangent of U1,  that of U2 >= eps,  0 <= f <= 1,  1'f <= alpha."""
 
 METHOD = "llfs"
 DATA = ["subclasses:noise=20", "wdbc", "wine"]

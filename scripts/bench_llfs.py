@@ -13,7 +13,6 @@ from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
-from convexfs.methods.llfs.convex import ConvexRoad
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -23,7 +22,8 @@ from convexfs import LLFS, Logo, Relief, load
 from convexfs.methods.llfs.exact import best_subset
 from convexfs.methods.llfs.numbers import local_values
 from convexfs.methods.llfs.path import local_path, local_point
-from convexfs.methods.llfs.problem import llfs_compactness, llfs_tangent_step
+from convexfs.methods.llfs.problem import llfs_tangent_step
+from convexfs.methods.llfs.relaxed import RelaxedSettings, relaxed_path
 from convexfs.methods.llfs.rounding import best_rounding
 from convexfs.methods.llfs.spheres import sphere_and_score
 from convexfs.methods.llfs.utility import mean_utility, mean_utility_gradient
@@ -95,12 +95,14 @@ def dpp_path(values, alpha, path):
 def naive_path(values, alpha, path):
     """The same, the program stated anew at every step."""
     tangents = np.linspace(0.05, 1.3, 16)[:, None] * path.f[-1]
+    given = {name: values[name] for name in ("a_other", "s", "lam")}
     f = path.f[-1]
     for beta in PROBED:
         last = np.inf
         for _ in range(20):
-            problem = llfs_compactness(
-                **values, eps=beta * path.eps_max, max_features=alpha, iterate=f, tangents=tangents
+            slope = mean_utility_gradient(values["a_same"], f, values["s"], values["lam"])
+            problem = llfs_tangent_step(
+                slope, **given, eps=beta * path.eps_max, max_features=alpha, tangents=tangents
             )
             problem.solve(solver="HIGHS")
             f = np.clip(np.asarray(problem.var_dict["f"].value), 0, 1)
@@ -127,8 +129,7 @@ def speed(name, X, y, alpha, goals, probes=2):
             scale * seconds(lambda v=values, p=path, f=found: f.update(dpp_path(v, alpha, p)), 1)
         )
         naive.append(scale * seconds(lambda v=values, p=path: naive_path(v, alpha, p), 1))
-        road = ConvexRoad(**values, max_features=alpha, solver="HIGHS", tol=1e-8)
-        exact = road.path(np.array(sorted(PROBED)))
+        exact = relaxed_path(values, RelaxedSettings(alpha, np.sort(PROBED), solver="HIGHS"))
         at = np.searchsorted(BETAS, exact.betas - 1e-9)
         worse.append((path.u1[at] / exact.u1 - 1).max())
     residual = max(path.residual.max() for path in paths)
@@ -185,21 +186,17 @@ def growth():
 
 
 def bisection_gap():
-    """Majorise-minimise and bisection, both through cvxpy, from the same iterate."""
-    worst = 0.0
+    """Majorise-minimise and bisection, both through cvxpy."""
+    worst, betas = 0.0, BETAS[:-1]
     data = load("wdbc").scaled()
     rows = np.random.default_rng(0).permutation(len(data.y))[:40]
     for i in range(3):
         values = local_values(data.X[rows], data.y[rows], i, 3)
-        road = ConvexRoad(**values, max_features=3, solver="HIGHS", tol=1e-8)
-        widest = road.separation()
-        for beta in (0.8, 0.5, 0.2):
-            eps = beta * road.u2(widest)
-            one, other = (
-                road.u1(stage(eps, widest, widest)[0])
-                for stage in (road.compactness, road.bisection)
-            )
-            worst = max(worst, abs(other / one - 1))
+        one, other = (
+            relaxed_path(values, RelaxedSettings(3, betas, form, solver="ECOS")).u1
+            for form in ("compactness", "bisection")
+        )
+        worst = max(worst, np.abs(other / one - 1).max())
     report("bisection against majorise-minimise, worst", f"{worst:.1e}", "1e-6")
 
 

@@ -292,17 +292,12 @@ class LLFS(ClassifierMixin, WeightSelector):
         return sorted(found, key=lambda voter: voter["distance"])
 
     def problem(
-        self,
-        i: int,
-        beta: float | None = None,
-        stage: str = "compactness",
-        iterate: Any = None,
+        self, i: int, beta: float | None = None, stage: str = "compactness", iterate: Any = None
     ) -> Any:
         """A stage of sample i as a ``cvxpy.Problem``, to change and solve again.
 
-        By default it is the last convex step: linearised at the local optimum of `beta`
-        (by default the chosen one), which solves it, over the features that were not
-        pruned.
+        By default the last convex step, linearised at the local optimum of `beta` (by default
+        the chosen one), which solves it, over the features that were not pruned.
 
         Parameters
         ----------
@@ -332,15 +327,10 @@ class LLFS(ClassifierMixin, WeightSelector):
         kept = np.flatnonzero(~self.pruned_)
         X, codes, alpha = self._spheres.X[:, kept], self._spheres.codes, self._budget(len(kept))
         settings = RelaxedSettings(
-            alpha,
-            beta_values(self.betas),
-            self.form,
-            sigma_init=self.sigma_init,
-            solver=self.solver,
-            solver_tol=self.solver_tol,
-            solver_options=self.solver_options,
+            alpha, beta_values(self.betas), self.form, sigma_init=self.sigma_init,
+            solver=self.solver, solver_tol=self.solver_tol, solver_options=self.solver_options,
             **changes_of(self.formulation),
-        )
+        )  # fmt: skip
         return local_values(X, codes, i, alpha, self.sigma_init), settings
 
     def _get_support_mask(self) -> np.ndarray:
@@ -381,7 +371,7 @@ class LLFS(ClassifierMixin, WeightSelector):
         if self.prune_to is None:
             return np.arange(X.shape[1])
         check_number("prune_to", self.prune_to, 1, X.shape[1], whole=True)
-        from convexfs.methods.logo.fit import logo
+        from convexfs.methods.logo.fit.fit import logo
 
         weights = logo(X, codes).weights
         return np.sort(np.argsort(-weights, kind="stable")[: self.prune_to])

@@ -1,6 +1,7 @@
 """LLFS: every representative point chooses its own features, one task a point."""
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,9 +10,16 @@ from typing import Any
 import numpy as np
 
 from convexfs.data import constant_columns, varying_columns
-from convexfs.errors import ConvexfsError, InputError, check_choice, check_number
+from convexfs.errors import (
+    ConvexfsError,
+    ConvexfsWarning,
+    InputError,
+    check_choice,
+    check_number,
+)
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.relaxed import UNCONVERGED, RelaxedSettings, candidates
+from convexfs.methods.llfs.road import FAILED, TIMEOUT
 from convexfs.methods.llfs.spheres import sphere_and_score
 from convexfs.methods.llfs.utility import utility
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Certificate, Solution
@@ -234,9 +242,10 @@ def summarise(
 ) -> LlfsResult:
     """Sum up what is known of all points."""
     tables = np.array([result.table for result in points])
-    converged = not (tables["status"] == UNCONVERGED).any()
+    unsolved = np.isin(tables["status"], (FAILED, TIMEOUT))
+    converged = not (unsolved | (tables["status"] == UNCONVERGED)).any()
     # Infinite where a beta has no set, which is no answer; NaN would be one, a wrong one.
-    answered = ~np.isinf(tables["u2"])
+    answered = ~(np.isinf(tables["u2"]) | unsolved)
     short = np.where(
         answered, (tables["level"] - tables["u2"]) / np.maximum(tables["level"], 1e-9), 0
     )
@@ -246,12 +255,29 @@ def summarise(
         primal={"f": support.mean(axis=0)},
         objective=float(tables["u1"][answered].mean()) if answered.any() else None,
         solve_seconds=sum(result.seconds for result in points),
+        iterations=None if relaxed.native else int(tables["programs"].sum()),
+        failure=_unsolved(tables["status"], relaxed.solver),
     )
     certificate = Certificate.of(
         solution,
         primal_residual=float(np.maximum(short.max(), 0.0)),
-        dual_residual=float(tables["residual"].max()),
+        dual_residual=float(np.where(unsolved, 0.0, tables["residual"]).max()),
         tol=1e-6,
         basis="local: feasible and stationary, every point and beta",
     )
     return LlfsResult(points, support, considered, solution, certificate)
+
+
+def _unsolved(statuses: np.ndarray, solver: str) -> str:
+    """How many betas were dropped without an answer, which no fit ends for."""
+    counts = {why: int((statuses == why).sum()) for why in (FAILED, TIMEOUT)}
+    if not sum(counts.values()):
+        return ""
+    reasons = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
+    text = f"{sum(counts.values())} of {statuses.size} pairs of sample and beta are dropped"
+    warnings.warn(
+        f"{text} ({reasons}): {solver} gave no point; give more time, or name another solver",
+        ConvexfsWarning,
+        stacklevel=2,
+    )
+    return f"{text} ({reasons})"

@@ -94,6 +94,32 @@ def pareto_front(table: np.ndarray) -> Any:
     return figure
 
 
+def trace_picture(trace: Any) -> Any:
+    """U1 of the iterates of ``LLFS.trace``, program by program, and which do not reach the level.
+
+    An upward step starts below the level that U2 must reach, where U1 is too low to count.
+    """
+    figure, axes = _axes(7, 4)
+    number = np.arange(1, len(trace) + 1)
+    u1 = np.array([step.u1 for step in trace])
+    reached = np.array([step.u2 >= step.level * (1 - 1e-9) for step in trace], dtype=bool)
+    axes.plot(number, u1, color="0.8", zorder=1)
+    for name in dict.fromkeys(step.name for step in trace):
+        own = np.array([step.name == name for step in trace])
+        (dots,) = axes.plot(number[own & reached], u1[own & reached], "o", label=name)
+        axes.plot(
+            number[own & ~reached],
+            u1[own & ~reached],
+            "o",
+            fillstyle="none",
+            color=dots.get_color(),
+        )
+    axes.set(xlabel="program", ylabel="U1 at its iterate")
+    axes.legend(frameon=False)
+    axes.set_title("the way to a local optimum (hollow: U2 below its level)", loc="left")
+    return figure
+
+
 def _axes(width: float, height: float) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import cvxpy as cp
 
-Number = float | cp.Parameter
+Number = float | cp.Expression
 Vector = Any  # an array, or a Parameter of its shape
 Feasible = Callable[[cp.Variable, int], list[Any]]
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -20,7 +21,7 @@ from convexfs.methods.llfs.path import LocalPath, local_path, local_point, maxim
 from convexfs.methods.llfs.road import Road, RoadPath
 from convexfs.methods.llfs.road_point import RoadPoint
 from convexfs.methods.llfs.road_programs import RATIO, RoadPrograms
-from convexfs.methods.llfs.road_separation import Step
+from convexfs.methods.llfs.road_separation import Step, Unsolved
 from convexfs.methods.llfs.rounding import HOW, best_rounding, swap_search
 from convexfs.methods.llfs.stated import StatedPrograms
 from convexfs.methods.llfs.utility import mean_utility
@@ -255,7 +256,8 @@ def _exact_sets(values: Mapping[str, Any], settings: RelaxedSettings) -> Candida
     if programs is None:
         eps_max = maximiser(local_point(**values, max_features=alpha)).u2
     else:
-        programs.road.separation()
+        with suppress(Unsolved):
+            programs.road.separation()
         eps_max = programs.road.eps_max
     table = np.zeros(len(settings.betas), dtype=STATUS_ROW)
     table["beta"], table["level"] = settings.betas, settings.betas * eps_max
@@ -264,7 +266,7 @@ def _exact_sets(values: Mapping[str, Any], settings: RelaxedSettings) -> Candida
         if programs is None:
             mask = best_subset(a_same, a_other, s, lam, row["level"], alpha)[0]
         else:
-            found = programs.exact(row["level"])
+            found = programs.exact(row["level"]) if np.isfinite(eps_max) else None
             mask = None if found is None or not found.any() else found > 0.5
         masks.append(mask)
         if mask is None:

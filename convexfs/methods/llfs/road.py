@@ -21,7 +21,7 @@ from convexfs.methods.llfs.utility import utility
 #: Programs one descent and one question of a bisection may take.
 MOST_STEPS, MOST_HALVINGS = 30, 30
 #: Programs that gain nothing before a descent gives up: with curvature, and without.
-MOST_VAIN, MOST_VAIN_LINEAR = 6, 8
+MOST_VAIN, MOST_VAIN_LINEAR = 6, 12
 #: So near to its end, relatively, a descent that gains nothing asks for all accuracy.
 NEAR = 1e-4
 #: A second descent this close to the known answer, and not better, need not end.
@@ -61,7 +61,8 @@ class Road(SeparationRoad):
 
     def descend(self, eps: float, start: np.ndarray, known: Answer | None = None) -> Answer:
         """A local optimum from `start`, which need not reach eps: a tangent lies above U1."""
-        best, at, kind, vain, exact = Answer(), start, self._first_kind, 0, False
+        at: np.ndarray = start
+        best, kind, vain, exact = Answer(), self._first_kind, 0, False
         asks = {"bisection": 1, "bisection-only": MOST_STEPS}.get(self.form, 0)
         if self.point.reaches(start, eps):
             best = Answer(start, self.value(start))
@@ -85,7 +86,7 @@ class Road(SeparationRoad):
                 kind, asks = ASK, asks - 1
             step = self._step(kind, place, price if best.f is at else None, best, eps, exact)
             gained = step is not None and self._take(step, place, best, eps)
-            if gained:
+            if gained and best.f is not None:
                 at, vain, exact = best.f, 0, False
                 kind = self._next_kind
                 continue
@@ -180,14 +181,16 @@ class Road(SeparationRoad):
                     break
                 found, value = further, lower
         elif best.f is not None:
-            nearer = [point.snapped(step, 1e-2), at + 0.5 * (step - at), at + 0.1 * (step - at)]
-            other, lower = least(nearer)
-            if lower < value:
-                found, value = other, lower
+            half, middle = least([at + 0.5 * (step - at)])
+            t = _vertex(best.value, middle, value)
+            nearer = [point.snapped(step, 1e-2), at + 0.1 * (step - at), at + t * (step - at)]
+            for other, lower in ((half, middle), least(nearer)):
+                if lower < value:
+                    found, value = other, lower
         if value >= best.value:
             other = point.by_exchanges(snapped, eps, slope)
             lower = np.inf if other is None else self.value(other)
-            if lower < value:
+            if other is not None and lower < value:
                 found, value = other, lower
         return found, value
 
@@ -227,28 +230,36 @@ class Road(SeparationRoad):
             self.separation()
             single = self._single()
         except Unsolved:
-            return self._summary(betas, answers, programs, failures)
+            return self.unsolved(betas)
         for b, start in self._visits(betas, answers, single):
+            if self.late:
+                break
             count, failed = self.programs.count, len(self.programs.failures)
             self._visit(betas[b], answers[b], start, single)
             programs[b] += self.programs.count - count
             failures[b] += len(self.programs.failures) - failed
         return self._summary(betas, answers, programs, failures)
 
+    def unsolved(self, betas: np.ndarray) -> RoadPath:
+        """No answer at any beta, for want of one to (6)."""
+        programs = np.full(len(betas), self.programs.count)
+        failures = np.full(len(betas), len(self.programs.failures))
+        return self._summary(betas, [Answer() for _ in betas], programs, failures)
+
     def _visits(
         self, betas: np.ndarray, answers: list[Answer], single: Answer
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Which beta is next, and where its descent starts."""
-        assert single.f is not None
-        assert self.widest is not None
         start = single.f
         for b in range(len(betas)):
+            assert start is not None
             yield b, start
             start = answers[b].f if answers[b].f is not None else start
         if self.form == RATIO or self.point.s == 0.0:
             return  # (quasi-)convex: there is one optimum
         start = self.widest
         for b in reversed(range(len(betas))):
+            assert start is not None
             yield b, start
             start = answers[b].f if answers[b].f is not None else start
 
@@ -294,9 +305,10 @@ class Road(SeparationRoad):
         why = TIMEOUT if self.late else FAILED
         empty = np.full(self.point.n_features, np.nan)
         F = np.array([empty if answer.f is None else answer.f for answer in answers])
-        solved = np.isfinite(F).all(axis=1)
-        u1 = np.array([self.point.u1(f) if ok else np.inf for f, ok in zip(F, solved, strict=True)])
-        u2 = np.array([self.point.u2(f) if ok else np.inf for f, ok in zip(F, solved, strict=True)])
+        solved = np.array([answer.f is not None for answer in answers])
+        u1, u2 = (np.full(len(betas), np.inf) for _ in range(2))
+        u1[solved] = [self.point.u1(f) for f in F[solved]]
+        u2[solved] = [self.point.u2(f) for f in F[solved]]
         promise = np.array([answer.promise for answer in answers])
         ended = np.where(solved, "", why)
         return RoadPath(
@@ -310,3 +322,11 @@ def _as_known(best: Answer, known: Answer | None) -> bool:
         return False
     near = np.abs(best.f - known.f).max() <= SAME_ANSWER
     return bool(near and best.value >= known.value * (1.0 - 1e-9))
+
+
+def _vertex(start: float, middle: float, end: float) -> float:
+    """Where in [0, 1] the parabola through three values is least, if it is curved upwards."""
+    bend = start - 2.0 * middle + end
+    return (
+        min(max((3.0 * start - 4.0 * middle + end) / (4.0 * bend), 0.0), 1.0) if bend > 0 else 0.1
+    )

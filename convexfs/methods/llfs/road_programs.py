@@ -1,7 +1,7 @@
 """The convex programs of LLFS's road, by one solver: compiled once, paced, retried, recorded."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any
 
@@ -107,6 +107,11 @@ class RoadPrograms:
     def infeasible(self) -> bool:
         """Whether the last program is known to have no point at all."""
         return bool(self.failures) and self.failures[-1].reason in INFEASIBLE
+
+    def lent(self, reason: str) -> "RoadPrograms":
+        """The same programs by the solver "auto" names; why is recorded among the failures."""
+        self.failures.append(Failure(ASK, self.solver, reason))
+        return replace(self, solver=AUTO, options=None, count=0, _memory={})
 
     def _attempts(self, kind: str, gain: float, exact: bool) -> Any:
         """Solvers and their options: as asked, looser, and the next solver that takes it."""

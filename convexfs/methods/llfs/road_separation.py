@@ -20,6 +20,8 @@ from convexfs.methods.llfs.road_programs import (
 
 #: Programs (6) may take, and the gap it is solved to: an error in it moves every level.
 MOST_SEPARATIONS, SEPARATION_TOL = 150, 1e-8
+#: Linear programs after which a solver with curvature is asked; a gap that is no answer.
+MOST_LINEAR_SEPARATIONS, UNSOLVED_GAP = 60, 1e-5
 #: Features of a program: at least so many, and so many times the budget.
 WORKING_SET, PER_FEATURE = 40, 4
 
@@ -184,17 +186,22 @@ class SeparationRoad:
     # (6)
 
     def separation(self) -> None:
-        """Maximiser of (6): U2's own curvature, or tangents alone, until the gap is closed."""
+        """Maximiser of (6): U2's own curvature, or tangents alone, until the gap is closed.
+
+        Tangents alone may creep: then the next solver that takes curvature ends it.
+        """
         point = self.point
         kept = self._tangents
         if not self.programs.curved:
             self._tangents = self._new_tangents(MOST_TANGENTS)
-        place, exact = self._first_place(), False
-        for _ in range(MOST_SEPARATIONS):
+        place, exact, programs = self._first_place(), False, self.programs
+        for number in range(MOST_SEPARATIONS):
             self._tangents.add(place.g2, place.u2 - float(place.g2 @ place.f))
             self.gap, top = self._separation_gap(place)
             if self.gap <= SEPARATION_TOL or self.late:
                 break
+            if number == MOST_LINEAR_SEPARATIONS and not self.programs.curved:
+                self.programs = programs.lent(f"(6) is left with a gap of {self.gap:.0e}")
             step = self._separation_step(place, exact)
             if step is None:
                 break
@@ -202,10 +209,15 @@ class SeparationRoad:
             better = self._highest(place.f, [step, point.snapped(step), top])
             if point.u2(better) > place.u2 * (1.0 + 1e-15):
                 place = point.at(better)
-            elif exact or (self.programs.curved and not self.programs.paced):
+            elif exact:
                 break
             else:
                 exact = self.programs.curved
+        if self.programs is not programs:
+            programs.count += self.programs.count
+            self.programs = programs
+        if self.gap > UNSOLVED_GAP:
+            raise Unsolved
         clean = point.snapped(place.f, 1e-6)
         if point.free and point.u2(clean) >= place.u2 * (1.0 - 1e-10):
             place = point.at(clean)

@@ -18,6 +18,7 @@ from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.numbers import polymatroid_cut
 from convexfs.methods.llfs.road import FAILED, TIMEOUT, Road, RoadPath
 from convexfs.methods.llfs.road_programs import INFEASIBLE, checked_constraints
+from convexfs.methods.llfs.road_separation import Unsolved
 
 #: Programs one stage may take.
 MOST_PROGRAMS = 100
@@ -52,7 +53,10 @@ class StatedPrograms:
     def path(self, betas: np.ndarray) -> RoadPath:
         """Every beta by the changed step, from the largest down: its point serves the next."""
         road, point = self.road, self.road.point
-        road.separation()
+        try:
+            road.separation()
+        except Unsolved:
+            return road.unsolved(betas)
         assert road.widest is not None
         f, rows = road.widest, []
         for beta in betas[::-1]:

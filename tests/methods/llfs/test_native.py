@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from convexfs import solve
+from convexfs.methods import FORMULATIONS
 from convexfs.methods.llfs.exact import best_subset
 from convexfs.methods.llfs.linear import dual_value, priced_minimum
 from convexfs.methods.llfs.native import (
@@ -224,3 +226,22 @@ def test_the_linear_form_meets_its_dual_bound(seed, beta):
 def test_a_level_out_of_reach_is_lowered_to_the_most_there_is():
     c, d = np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 2.0])
     np.testing.assert_allclose(priced_minimum(c, d, 100.0, 2).f, [1, 0, 1])
+
+
+@pytest.mark.parametrize("step", ["first", "last"])
+@pytest.mark.parametrize("beta", [0.0, 0.35, 0.8, 1.0])
+def test_the_native_step_is_the_problem_that_backends_solve(beta, step):
+    X, y = sample(3)
+    row = FORMULATIONS["llfs-compactness"]
+    values, hyper = row.numbers(X, y, point=2, beta=beta, max_features=3, step=step)
+    native = row.native(**values, **hyper)
+    assert violation(values, hyper, native.primal) <= 1e-12
+    assert llfs_compactness_gap(values, hyper, native.primal) <= 1e-12
+    backend = solve(row.build(**values, **hyper), "HIGHS", 1e-9)
+    assert native.objective == pytest.approx(backend.objective, rel=1e-9, abs=1e-12)
+    prices = native.dual["tangents"][0], backend.dual["tangents"][0]
+    if 0 < beta < 1:
+        assert prices[0] == pytest.approx(prices[1], rel=1e-6, abs=1e-9)
+    if step == "last" and beta < 1:
+        u1 = mean_utility(values["a_same"], values["iterate"], values["s"], values["lam"])
+        assert native.objective == pytest.approx(u1, rel=1e-6)

@@ -7,6 +7,7 @@ from convexfs.methods.llfs.pictures import (
     pareto_front,
     selection_shares,
     support_map,
+    trace_picture,
 )
 
 
@@ -53,3 +54,16 @@ def test_the_front_has_a_point_a_beta(fitted):
     assert (np.diff(relaxed.get_ydata()) >= -1e-9).all()
     at = np.searchsorted(relaxed.get_xdata(), rounded.get_xdata())
     assert (rounded.get_ydata() >= relaxed.get_ydata()[at] - 1e-9).all()
+
+
+def test_a_trace_shows_every_program_once(fitted):
+    _, model = fitted
+    trace = model.trace(0, 0.6)
+    axes = trace_picture(trace).axes[0]
+    way, *dots = axes.lines
+    np.testing.assert_allclose(way.get_ydata(), [step.u1 for step in trace])
+    assert sum(len(line.get_xdata()) for line in dots) == len(trace)
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names == list(dict.fromkeys(step.name for step in trace))
+    hollow = sum(len(line.get_xdata()) for line in dots if line.get_fillstyle() == "none")
+    assert hollow == sum(step.u2 < step.level * (1 - 1e-9) for step in trace)

@@ -19,12 +19,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from convexfs import LLFS, Logo, Relief, load
+from convexfs.methods.base.parameters import Solving
 from convexfs.methods.llfs.exact import best_subset
 from convexfs.methods.llfs.numbers import local_values
 from convexfs.methods.llfs.path import local_path, local_point
 from convexfs.methods.llfs.problem import llfs_tangent_step
-from convexfs.methods.llfs.relaxed import RelaxedSettings, relaxed_path
+from convexfs.methods.llfs.relaxed import relaxed_path
 from convexfs.methods.llfs.rounding import best_rounding
+from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.spheres import sphere_and_score
 from convexfs.methods.llfs.utility import mean_utility, mean_utility_gradient
 
@@ -129,7 +131,10 @@ def speed(name, X, y, alpha, goals, probes=2):
             scale * seconds(lambda v=values, p=path, f=found: f.update(dpp_path(v, alpha, p)), 1)
         )
         naive.append(scale * seconds(lambda v=values, p=path: naive_path(v, alpha, p), 1))
-        exact = relaxed_path(values, RelaxedSettings(alpha, np.sort(PROBED), solver="HIGHS"))
+        asked = PointSettings(
+            max_features=alpha, betas=np.sort(PROBED), solving=Solving(solver="HIGHS")
+        )
+        exact = relaxed_path(values, asked)
         at = np.searchsorted(BETAS, exact.betas - 1e-9)
         worse.append((path.u1[at] / exact.u1 - 1).max())
     residual = max(path.residual.max() for path in paths)
@@ -193,7 +198,12 @@ def bisection_gap():
     for i in range(3):
         values = local_values(data.X[rows], data.y[rows], i, 3)
         one, other = (
-            relaxed_path(values, RelaxedSettings(3, betas, form, solver="ECOS")).u1
+            relaxed_path(
+                values,
+                PointSettings(
+                    max_features=3, betas=betas, form=form, solving=Solving(solver="ECOS")
+                ),
+            ).u1
             for form in ("compactness", "bisection")
         )
         worst = max(worst, np.abs(other / one - 1).max())

@@ -17,9 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from convexfs import LLFS, load
+from convexfs.methods.base.parameters import Solving
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.path import local_path, local_point
-from convexfs.methods.llfs.relaxed import RelaxedSettings, relaxed_path, road
+from convexfs.methods.llfs.relaxed import relaxed_path, road
+from convexfs.methods.llfs.settings import PointSettings
 
 BETAS = np.linspace(0, 1, 21)
 SETS = ("wdbc", "wine", "iris", "subclasses:noise=20", "sonar")
@@ -59,7 +61,9 @@ def agreement(name, X, y, solver, form, n_points):
     """One line a data set, solver and form; returns the counts."""
     alpha = checked_max_features(None, X.shape[1])
     points = np.unique(np.linspace(0, len(y) - 1, n_points).astype(int))
-    settings = RelaxedSettings(alpha, BETAS, form, solver=solver)
+    settings = PointSettings(
+        max_features=alpha, betas=BETAS, form=form, solving=Solving(solver=solver)
+    )
     counts, worst, gap, programs, failures, listed = np.zeros(3, dtype=int), 0.0, 0.0, 0, 0, []
     cpu = 0.0
     for i in points.tolist():
@@ -97,7 +101,7 @@ def speed(solvers, repeats=2):
     plain /= 40
     print(f"100 x 130, alpha {alpha}: native {1e3 * plain:.2f} ms a point")
     for solver in solvers:
-        settings = RelaxedSettings(alpha, BETAS, solver=solver)
+        settings = PointSettings(max_features=alpha, betas=BETAS, solving=Solving(solver=solver))
         relaxed_path(every[0], settings)
         times = []
         for _ in range(repeats):

@@ -125,9 +125,12 @@ class MethodEstimator(Learned, BaseEstimator):
             tol=self.solver_tol,
             options=self.solver_options,
             time_limit=self.time_limit,
-            build=build_of(self.formulation, type(self)._method.__name__),
+            build=self._changed_build(),
             verbose=self.verbose > 0,
         )
+
+    def _changed_build(self) -> Callable[..., Any] | None:
+        return build_of(self.formulation, type(self)._method.__name__)
 
     def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Samples and class codes, or an error that names the bad cell or class."""

@@ -1,9 +1,9 @@
 """LLFS as a scikit-learn selector and classifier."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,16 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from convexfs.data import check_finite, check_largest
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.methods.base.parameters import parameters
 from convexfs.methods.base.selector import WeightSelector
-from convexfs.methods.llfs.fit import beta_values, llfs
+from convexfs.methods.llfs.fit import llfs, point_settings
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
-from convexfs.methods.llfs.relaxed import RelaxedSettings
+from convexfs.methods.llfs.settings import PointSettings, Settings
 from convexfs.methods.llfs.spheres import Hyperspheres
 from convexfs.methods.llfs.stages import Trace, stage_problem, trace
 from convexfs.methods.llfs.tasks import changes_of, points_map, progress
 
 
-class LLFS(ClassifierMixin, WeightSelector):
+@parameters
+class LLFS(Settings, ClassifierMixin, WeightSelector):
     r"""Every sample selects the features that matter where it lies, and votes with them.
 
     For each training sample, with G a sigmoid and U1, U2 its means over the distances
@@ -75,23 +77,20 @@ class LLFS(ClassifierMixin, WeightSelector):
         "auto" and "native" use the built-in solver; a cvxpy name uses that backend. A
         program that fails is tried again, at last by another solver, and counted in
         ``points_``; a beta that stays unsolved is dropped.
-    solver_tol : float, default=1e-6
-    solver_options : dict, optional
     time_limit : float, optional
         Seconds in which a sample may begin programs of a backend.
-    n_features_to_select : int, optional
-        ``get_support`` keeps this many instead.
     formulation : callable or path, optional
         A changed step ``build``, other constraints ``feasible(f, max_features)`` for every
         stage and rounding, or a problem file with either; cvxpy solves what is changed.
     n_jobs : int, optional
         Processes, one task a sample; the result does not depend on their number.
-    random_state : int, RandomState or None
-        For random roundings.
     verbose : int, default=0
         Above 0 a terminal shows a progress bar, on stderr, and progress is logged (logger
         ``convexfs.methods.llfs.tasks``, level INFO). The first fit of an installation
         compiles kernels, which takes up to a minute.
+    solver, solver_tol, solver_options, time_limit
+    n_features_to_select, n_jobs, random_state, verbose
+        As for every selector: :class:`convexfs.methods.base.selector.WeightSelector`.
 
     Attributes
     ----------
@@ -150,59 +149,15 @@ class LLFS(ClassifierMixin, WeightSelector):
     (True, True)
     """
 
-    def __init__(
-        self,
-        max_features: int | None = None,
-        gamma: float = 0.2,
-        betas: Any = 21,
-        form: str = "compactness",
-        rounding: str = "enumerate",
-        n_roundings: int = 1000,
-        swap: bool = False,
-        sigma_init: str = "feasible",
-        impurity: str = "normalised",
-        vote: str = "normalised",
-        neighbor_vote: bool = True,
-        support: str = "frequent",
-        prune_to: int | None = None,
-        bound: bool = False,
-        run_dir: str | Path | None = None,
-        solver: str = "auto",
-        solver_tol: float = 1e-6,
-        solver_options: Mapping[str, Any] | None = None,
-        time_limit: float | None = None,
-        n_features_to_select: int | None = None,
-        formulation: Callable[..., Any] | str | Path | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.max_features = max_features
-        self.gamma = gamma
-        self.betas = betas
-        self.form = form
-        self.rounding = rounding
-        self.n_roundings = n_roundings
-        self.swap = swap
-        self.sigma_init = sigma_init
-        self.impurity = impurity
-        self.vote = vote
-        self.neighbor_vote = neighbor_vote
-        self.support = support
-        self.prune_to = prune_to
-        self.bound = bound
-        self.run_dir = run_dir
-        self.solver = solver
-        self.solver_tol = solver_tol
-        self.solver_options = solver_options
-        self.time_limit = time_limit
-        self.n_features_to_select = n_features_to_select
-        self.formulation = formulation
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _method: ClassVar = staticmethod(llfs)
 
-    def fit(self, X: Any, y: Any) -> "LLFS":
+    vote: str = "normalised"
+    neighbor_vote: bool = True
+    support: str = "frequent"
+    prune_to: int | None = None
+    run_dir: str | Path | None = None
+
+    def fit(self, X: Any, y: Any) -> Self:
         """Let every sample of `X` select the features that tell its class."""
         X, codes = self._checked(X, y)
         check_choice("vote", self.vote, ("normalised", "raw"))
@@ -213,23 +168,11 @@ class LLFS(ClassifierMixin, WeightSelector):
             result = llfs(
                 X[:, kept],
                 codes,
-                max_features=self.max_features,
-                gamma=self.gamma,
-                betas=self.betas,
-                form=self.form,
-                rounding=self.rounding,
-                n_roundings=self.n_roundings,
-                swap=self.swap,
-                sigma_init=self.sigma_init,
-                impurity=self.impurity,
-                bound=self.bound,
-                solver=self.solver,
-                solver_tol=self.solver_tol,
-                solver_options=self.solver_options,
-                time_limit=self.time_limit,
+                self,
+                self._solving(),
+                feasible=changes_of(self.formulation).get("feasible"),
                 seed=self._seed(),
                 map=points_map(jobs, watch, self.run_dir, self.formulation),
-                **changes_of(self.formulation),
             )
         self.local_support_ = np.zeros(X.shape, dtype=bool)
         self.local_support_[:, kept] = result.support
@@ -245,6 +188,9 @@ class LLFS(ClassifierMixin, WeightSelector):
             self.vote == "normalised",
         )  # fmt: skip
         return self
+
+    def _changed_build(self) -> Callable[..., Any] | None:
+        return changes_of(self.formulation).get("build")
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the most votes; of tied ones the largest, then the first in the data."""
@@ -320,17 +266,14 @@ class LLFS(ClassifierMixin, WeightSelector):
         values, settings = self._point(i)
         return trace(values, settings, float(self.betas_[i]) if beta is None else beta)
 
-    def _point(self, i: int) -> tuple[dict[str, Any], RelaxedSettings]:
+    def _point(self, i: int) -> tuple[dict[str, Any], PointSettings]:
         """Numbers of a sample and how they were solved."""
         check_is_fitted(self)
         check_number("i, a sample,", i, 0, len(self.betas_) - 1, whole=True)
         kept = np.flatnonzero(~self.pruned_)
         X, codes, alpha = self._spheres.X[:, kept], self._spheres.codes, self._budget(len(kept))
-        settings = RelaxedSettings(
-            alpha, beta_values(self.betas), self.form, sigma_init=self.sigma_init,
-            solver=self.solver, solver_tol=self.solver_tol, solver_options=self.solver_options,
-            **changes_of(self.formulation),
-        )  # fmt: skip
+        feasible = changes_of(self.formulation).get("feasible")
+        settings = point_settings(self, self._solving(), self.n_features_in_, len(kept), feasible)
         return local_values(X, codes, i, alpha, self.sigma_init), settings
 
     def _get_support_mask(self) -> np.ndarray:
@@ -371,7 +314,7 @@ class LLFS(ClassifierMixin, WeightSelector):
         if self.prune_to is None:
             return np.arange(X.shape[1])
         check_number("prune_to", self.prune_to, 1, X.shape[1], whole=True)
-        from convexfs.methods.logo.fit.fit import logo
+        from convexfs.methods.logo.fit import logo
 
         weights = logo(X, codes).weights
         return np.sort(np.argsort(-weights, kind="stable")[: self.prune_to])

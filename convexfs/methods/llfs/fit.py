@@ -13,35 +13,18 @@ from convexfs.data import constant_columns, varying_columns
 from convexfs.errors import (
     ConvexfsError,
     ConvexfsWarning,
-    InputError,
-    check_choice,
-    check_number,
 )
+from convexfs.methods.base.parameters import AS_USUAL, Solving, taken_by
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
-from convexfs.methods.llfs.relaxed import UNCONVERGED, RelaxedSettings, candidates
+from convexfs.methods.llfs.relaxed import UNCONVERGED, candidates
 from convexfs.methods.llfs.road import FAILED, TIMEOUT
+from convexfs.methods.llfs.settings import PointSettings, Settings, beta_values
 from convexfs.methods.llfs.spheres import sphere_and_score
 from convexfs.methods.llfs.utility import utility
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Certificate, Solution
 
-IMPURITIES = ("normalised", "raw")
 #: A sphere whose score is higher by less than this is no better: the lowest beta has it.
 SCORE_TIE = 1e-12
-#: Finer steps than these between 0 and 1 change nothing.
-MOST_BETAS = 100_001
-
-
-@dataclass(frozen=True)
-class LlfsSettings:
-    """Everything about an LLFS fit but the data."""
-
-    relaxed: RelaxedSettings
-    gamma: float = 0.2
-    impurity: str = "normalised"
-
-    def __post_init__(self) -> None:
-        check_number("gamma", self.gamma, 0, 1, open_ends=True)
-        check_choice("impurity", self.impurity, IMPURITIES)
 
 
 @dataclass(frozen=True)
@@ -83,24 +66,11 @@ class LlfsResult:
 def llfs(
     X: np.ndarray,
     codes: np.ndarray,
+    settings: Settings | None = None,
+    solving: Solving = AS_USUAL,
     *,
-    max_features: int | None = None,
-    gamma: float = 0.2,
-    betas: Any = 21,
-    form: str = "compactness",
-    rounding: str = "enumerate",
-    n_roundings: int = 1000,
-    swap: bool = False,
-    sigma_init: str = "feasible",
-    impurity: str = "normalised",
-    bound: bool = False,
-    solver: str = "auto",
-    solver_tol: float = 1e-6,
-    solver_options: Mapping[str, Any] | None = None,
-    build: Callable[..., Any] | None = None,
     feasible: Callable[..., Any] | None = None,
     seed: Any = 0,
-    time_limit: float | None = None,
     map: Callable[..., Any] = map,
 ) -> LlfsResult:
     r"""Localized feature selection (Armanfard, Reilly & Komeili 2017, Algorithm 1).
@@ -119,72 +89,61 @@ def llfs(
     ----------
     X : array (N, M)
     codes : int array (N,)
-    max_features : int, optional
-        The paper's alpha; by default the square root of the number of features that vary,
-        rounded up, and never more than vary.
-    gamma : float in (0, 1)
-        Impurity a sphere may have.
-    betas : int or values in [0, 1]
-        So many evenly spaced ones, or these.
-    form : {"compactness", "linear", "bisection", "bisection-only", "ratio", "exact"}
-    rounding, n_roundings, swap
-        See :mod:`convexfs.methods.llfs.rounding`.
-    sigma_init : {"feasible", "literal"}
-        See :func:`convexfs.methods.llfs.utility.steepness`.
-    impurity : {"normalised", "raw"}
-    bound : bool
-        Compute a lower bound for every point and beta.
-    build : callable, optional
-        A changed step of (7).
+    settings : Settings
+        ``max_features`` is the paper's alpha, by default the square root of the number of
+        features that vary, rounded up, and never more than vary; ``betas`` are values in
+        [0, 1], or how many evenly spaced ones. For ``rounding``, ``n_roundings`` and ``swap``
+        see :mod:`convexfs.methods.llfs.rounding`, for ``sigma_init``
+        :func:`convexfs.methods.llfs.utility.steepness`.
+    solving : Solving
+        ``build`` is a changed step of (7). After ``time_limit`` seconds a point begins no more
+        programs of a backend; betas without an answer by then are dropped.
     feasible : callable, optional
         ``feasible(f, max_features)``: other constraints, for every stage.
     seed : int or tuple of int
         For random roundings; each point and beta has draws of its own.
-    time_limit : float, optional
-        Seconds a point may begin programs of a backend; betas without an answer by then
-        are dropped.
     map : callable
         Applied over the points, which do not depend on each other.
     """
+    settings = settings or Settings()
     # A changed problem may name features by their place.
-    changed = build is not None or feasible is not None
+    changed = solving.build is not None or feasible is not None
     kept = np.arange(X.shape[1]) if changed else varying_columns(X)
-    relaxed = RelaxedSettings(
-        checked_max_features(max_features, X.shape[1], len(kept)), beta_values(betas), form,
-        rounding, n_roundings, swap, sigma_init, bound, solver, solver_tol, solver_options,
-        build, feasible, seed, time_limit,
-    )  # fmt: skip
-    settings = LlfsSettings(relaxed, gamma, impurity)
+    asked = point_settings(settings, solving, X.shape[1], len(kept), feasible, seed)
     varying = np.ascontiguousarray(X[:, kept], dtype=np.float64)
     codes = np.ascontiguousarray(codes, dtype=np.int64)
-    work = partial(llfs_point, X=varying, codes=codes, settings=settings)
+    work = partial(llfs_point, X=varying, codes=codes, settings=asked)
     points = sorted(map(work, range(len(X))), key=lambda result: result.point)
     support = np.zeros(X.shape, dtype=bool)
     for row, point in enumerate(points):
         support[row, kept[point.features]] = True
     support[:, constant_columns(X)] = False
-    return summarise(points, support, kept, relaxed)
+    return summarise(points, support, kept, asked)
 
 
-def beta_values(betas: Any) -> np.ndarray:
-    """Ascending values in [0, 1]: as given, or so many evenly spaced ones."""
-    if np.ndim(betas) == 0:
-        check_number("betas, when it is a count,", betas, 2, MOST_BETAS, whole=True)
-        return np.linspace(0.0, 1.0, int(betas))
-    values = np.unique(np.asarray(betas, dtype=float))
-    if not len(values):
-        raise InputError("betas is empty: give values between 0 and 1, or how many")
-    for value in values:
-        check_number("each of betas", float(value), 0, 1)
-    return values
+def point_settings(
+    settings: Settings,
+    solving: Solving,
+    n_features: int,
+    n_varying: int,
+    feasible: Callable[..., Any] | None = None,
+    seed: Any = 0,
+) -> PointSettings:
+    """The settings of a fit as its points get them, checked."""
+    chosen = taken_by(Settings, settings) | {
+        "max_features": checked_max_features(settings.max_features, n_features, n_varying),
+        "betas": beta_values(settings.betas),
+    }
+    return PointSettings(**chosen, solving=solving, feasible=feasible, seed=seed)
 
 
-def llfs_point(point: int, X: np.ndarray, codes: np.ndarray, settings: LlfsSettings) -> PointResult:
+def llfs_point(
+    point: int, X: np.ndarray, codes: np.ndarray, settings: PointSettings
+) -> PointResult:
     """Features, radius and beta of one representative point."""
     start = time.perf_counter()
-    relaxed = settings.relaxed
-    values = local_values(X, codes, point, relaxed.max_features, relaxed.sigma_init)
-    found = candidates(values, relaxed, point)
+    values = local_values(X, codes, point, settings.max_features, settings.sigma_init)
+    found = candidates(values, settings, point)
     same = codes == codes[point]
     normalised = settings.impurity == "normalised"
     spheres: dict[bytes, tuple[float, float]] = {}
@@ -203,7 +162,7 @@ def llfs_point(point: int, X: np.ndarray, codes: np.ndarray, settings: LlfsSetti
     best = _best(scores)
     mask = found.masks[best]
     if mask is None:
-        mask = _lone_feature(values, relaxed, point)
+        mask = _lone_feature(values, settings, point)
     radius, score = sphere(mask)
     return PointResult(
         point, np.flatnonzero(mask), radius, float(found.table["beta"][best]), score,
@@ -220,11 +179,11 @@ def _best(scores: Sequence[float]) -> int:
     return best
 
 
-def _lone_feature(values: Mapping[str, Any], relaxed: RelaxedSettings, point: int) -> np.ndarray:
+def _lone_feature(values: Mapping[str, Any], settings: PointSettings, point: int) -> np.ndarray:
     """The feature of least U1, for a point none of whose betas has a feasible rounding."""
     u1 = utility(values["a_same"], values["s"], values["lam"]).mean(axis=0)
-    if relaxed.allows is not None:
-        u1[~relaxed.allows(np.eye(len(u1), dtype=bool))] = np.inf
+    if settings.allows is not None:
+        u1[~settings.allows(np.eye(len(u1), dtype=bool))] = np.inf
     best = int(np.argmin(u1))
     if np.isinf(u1[best]):
         raise ConvexfsError(
@@ -238,7 +197,7 @@ def summarise(
     points: list[PointResult],
     support: np.ndarray,
     considered: np.ndarray,
-    relaxed: RelaxedSettings,
+    settings: PointSettings,
 ) -> LlfsResult:
     """Sum up what is known of all points."""
     tables = np.array([result.table for result in points])
@@ -251,12 +210,12 @@ def summarise(
     )
     solution = Solution(
         status=OPTIMAL if converged else INACCURATE,
-        solver=NATIVE if relaxed.native else relaxed.solver,
+        solver=NATIVE if settings.native else settings.solving.solver,
         primal={"f": support.mean(axis=0)},
         objective=float(tables["u1"][answered].mean()) if answered.any() else None,
         solve_seconds=sum(result.seconds for result in points),
-        iterations=None if relaxed.native else int(tables["programs"].sum()),
-        failure=_unsolved(tables["status"], relaxed.solver),
+        iterations=None if settings.native else int(tables["programs"].sum()),
+        failure=_unsolved(tables["status"], settings.solving.solver),
     )
     certificate = Certificate.of(
         solution,

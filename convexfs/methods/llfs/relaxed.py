@@ -1,36 +1,30 @@
 """One point of LLFS: its path along beta by any road, and the sets of features it leads to."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from convexfs.errors import InputError, check_choice, check_number
-from convexfs.methods.base.formulation import Formulation
-from convexfs.methods.base.step import AUTO, NATIVE, check_solver, runs_natively
-from convexfs.methods.llfs import METHOD
+from convexfs.methods.base.parameters import AUTO
 from convexfs.methods.llfs.exact import best_subset
 from convexfs.methods.llfs.linear import largest_sum, priced_minimum
 from convexfs.methods.llfs.newton import KKT_TOL
-from convexfs.methods.llfs.numbers import SIGMA_INITS, secant_bound
+from convexfs.methods.llfs.numbers import secant_bound
 from convexfs.methods.llfs.path import LocalPath, local_path, local_point, maximiser
 from convexfs.methods.llfs.road import Road, RoadPath
 from convexfs.methods.llfs.road_point import RoadPoint
 from convexfs.methods.llfs.road_programs import RATIO, RoadPrograms
 from convexfs.methods.llfs.road_separation import Step, Unsolved
-from convexfs.methods.llfs.rounding import HOW, best_rounding, swap_search
+from convexfs.methods.llfs.rounding import best_rounding, swap_search
+from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.stated import StatedPrograms
 from convexfs.methods.llfs.utility import mean_utility
 
-FORMS = ("compactness", "linear", "bisection", "bisection-only", "ratio", "exact")
 #: What a step may leave to be gained, as a share of ``solver_tol``: errors add up.
 ROAD_SHARE = 0.1
-#: Those without a solver of their own.
-BACKEND_FORMS = ("bisection", "bisection-only", "ratio")
 #: A mean of G, which is a difference of numbers near 1/2, errs by this.
 UTILITY_ROUNDING = 1e-15
 GLOBAL, LOCAL, EXACT, UNCONVERGED = "global", "local", "exact", "unconverged"
@@ -53,72 +47,6 @@ STATUS_ROW = np.dtype(
 
 
 @dataclass(frozen=True)
-class RelaxedSettings:
-    """How a point gets its candidate sets; see :func:`convexfs.methods.llfs.fit.llfs`."""
-
-    max_features: int
-    betas: np.ndarray
-    form: str = "compactness"
-    rounding: str = "enumerate"
-    n_roundings: int = 1000
-    swap: bool = False
-    sigma_init: str = "feasible"
-    bound: bool = False
-    solver: str = "auto"
-    solver_tol: float = 1e-6
-    solver_options: Mapping[str, Any] | None = None
-    build: Callable[..., Any] | None = None
-    feasible: Callable[..., Any] | None = None
-    seed: Any = 0
-    time_limit: float | None = None
-
-    def __post_init__(self) -> None:
-        check_choice("form", self.form, FORMS)
-        check_choice("rounding", self.rounding, HOW)
-        check_choice("sigma_init", self.sigma_init, SIGMA_INITS)
-        check_number("n_roundings", self.n_roundings, 1, whole=True)
-        if self.time_limit is not None:
-            check_number("time_limit, in seconds,", self.time_limit, 0, open_ends=True)
-        if self.swap and self.feasible is not None:
-            raise InputError(
-                "swap=True exchanges features within the paper's constraints only: "
-                "leave it out, or the changed feasible"
-            )
-        if not self.native:
-            check_solver(self.formulation, self.solver, self.solver_tol, self.build)
-
-    @cached_property
-    def allows(self) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Which sets a changed `feasible` allows; None for the paper's own constraints."""
-        if self.feasible is None:
-            return None
-        from convexfs.methods.llfs.problem import allowed_sets
-
-        return partial(allowed_sets, feasible=self.feasible, max_features=self.max_features)
-
-    def most_features(self, n_features: int) -> int:
-        """Of a set: the budget, or all where a changed `feasible` has its place."""
-        return self.max_features if self.feasible is None else n_features
-
-    @property
-    def formulation(self) -> Formulation:
-        return METHOD.formulation(f"llfs-{self.form.removesuffix('-only')}")
-
-    @cached_property
-    def native(self) -> bool:
-        """Whether no cvxpy solver takes part."""
-        changed = self.build or self.feasible
-        if self.solver.lower() == NATIVE and self.form in BACKEND_FORMS:
-            raise InputError(
-                f"form={self.form!r} is a road for cvxpy's solvers: name one, as in "
-                "solver='ECOS', or use form='compactness', which solver='native' takes"
-            )
-        if self.form == "exact" and changed is None:
-            return self.solver.lower() in ("auto", "native")
-        return runs_natively(self.formulation, self.solver, changed)
-
-
-@dataclass(frozen=True)
 class Candidates:
     """The sets of one point, one per beta (None: dropped), and what is known of them."""
 
@@ -126,7 +54,7 @@ class Candidates:
     table: np.ndarray
 
 
-def candidates(values: Mapping[str, Any], settings: RelaxedSettings, point: int) -> Candidates:
+def candidates(values: Mapping[str, Any], settings: PointSettings, point: int) -> Candidates:
     """Solve all betas of one point and round them."""
     if settings.form == "exact":
         return _exact_sets(values, settings)
@@ -136,9 +64,9 @@ def candidates(values: Mapping[str, Any], settings: RelaxedSettings, point: int)
     return Candidates(masks, table)
 
 
-def relaxed_path(values: Mapping[str, Any], settings: RelaxedSettings) -> LocalPath:
+def relaxed_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPath:
     """All betas of the relaxed problem, natively or through a backend."""
-    if settings.build is not None:
+    if settings.solving.build is not None:
         return _stated_programs(values, settings).path(settings.betas)
     if not settings.native:
         return road(values, settings).path(settings.betas)
@@ -148,24 +76,24 @@ def relaxed_path(values: Mapping[str, Any], settings: RelaxedSettings) -> LocalP
 
 
 def road(
-    values: Mapping[str, Any], settings: RelaxedSettings, steps: list[Step] | None = None
+    values: Mapping[str, Any], settings: PointSettings, steps: list[Step] | None = None
 ) -> Road:
     """The cvxpy stages of a point, which add every program to `steps`."""
     # Without its sigmoid, (7) is the linear form.
     numbers = {**values, "s": 0.0, "lam": 1.0} if settings.form == "linear" else dict(values)
-    alpha, tol = settings.max_features, ROAD_SHARE * settings.solver_tol
+    alpha, tol = settings.max_features, ROAD_SHARE * settings.solving.tol
     point = RoadPoint(**numbers, max_features=alpha, free=settings.feasible is None)
     # What a mixed-integer or a changed program needs, (6) does not.
-    alone = settings.form == "exact" or settings.build is not None
+    alone = settings.form == "exact" or settings.solving.build is not None
     programs = RoadPrograms(
-        AUTO if alone else settings.solver,
+        AUTO if alone else settings.solving.solver,
         point.n_features,
         alpha,
         tol,
-        settings.solver_options,
+        settings.solving.options,
         settings.feasible,
     )
-    limit = settings.time_limit
+    limit = settings.solving.time_limit
     deadline = np.inf if limit is None else time.monotonic() + limit
     form = "compactness" if settings.form in ("linear", "exact") else settings.form
     singles = None
@@ -174,13 +102,15 @@ def road(
     return Road(point, programs, form, tol, deadline, steps, singles)
 
 
-def _stated_programs(values: Mapping[str, Any], settings: RelaxedSettings) -> StatedPrograms:
+def _stated_programs(values: Mapping[str, Any], settings: PointSettings) -> StatedPrograms:
     """Errors add up over their steps."""
-    tol, options = 0.01 * settings.solver_tol, settings.solver_options
-    return StatedPrograms(road(values, settings), settings.solver, tol, options, settings.build)
+    tol, options = 0.01 * settings.solving.tol, settings.solving.options
+    return StatedPrograms(
+        road(values, settings), settings.solving.solver, tol, options, settings.solving.build
+    )
 
 
-def _linear_path(values: Mapping[str, Any], settings: RelaxedSettings) -> LocalPath:
+def _linear_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPath:
     c1, c2 = values["a_same"].mean(axis=0), values["a_other"].mean(axis=0)
     alpha, most = settings.max_features, largest_sum(c2, settings.max_features)
     found = [priced_minimum(c1, c2, beta * most, alpha) for beta in settings.betas]
@@ -190,7 +120,7 @@ def _linear_path(values: Mapping[str, Any], settings: RelaxedSettings) -> LocalP
     return LocalPath(settings.betas, F, F @ c1, F @ c2, mu, zeros, zeros.astype(int), most, 0.0)
 
 
-def _table(path: LocalPath, values: Mapping[str, Any], settings: RelaxedSettings) -> np.ndarray:
+def _table(path: LocalPath, values: Mapping[str, Any], settings: PointSettings) -> np.ndarray:
     table = np.zeros(len(path.betas), dtype=STATUS_ROW)
     for name in ("u1", "u2", "residual"):
         table[name] = getattr(path, name)
@@ -225,7 +155,7 @@ def _roundings(
     F: np.ndarray,
     levels: np.ndarray,
     values: Mapping[str, Any],
-    settings: RelaxedSettings,
+    settings: PointSettings,
     point: int,
 ) -> tuple[list[np.ndarray | None], list[float]]:
     """The best set near each row of F, or None, and its U1."""
@@ -248,7 +178,7 @@ def _roundings(
     return masks, least
 
 
-def _exact_sets(values: Mapping[str, Any], settings: RelaxedSettings) -> Candidates:
+def _exact_sets(values: Mapping[str, Any], settings: PointSettings) -> Candidates:
     """The best binary set of every beta, without a relaxation."""
     a_same, a_other, s, lam = (values[name] for name in ("a_same", "a_other", "s", "lam"))
     alpha, masks = settings.max_features, []

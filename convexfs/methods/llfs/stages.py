@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_number
-from convexfs.methods.base.step import AUTO, NATIVE
+from convexfs.methods.base.parameters import AUTO
 from convexfs.methods.llfs import METHOD
-from convexfs.methods.llfs.relaxed import RelaxedSettings, relaxed_path, road
+from convexfs.methods.llfs.relaxed import relaxed_path, road
 from convexfs.methods.llfs.road_programs import CURVED, RANK, checked_constraints
 from convexfs.methods.llfs.road_separation import Step
+from convexfs.methods.llfs.settings import PointSettings
+from convexfs.records import NATIVE
 
 STAGES = ("separation", "compactness", CURVED, "bisection", "linear", "ratio", "exact")
 #: What a reader calls a program of the road.
@@ -21,7 +23,7 @@ NAMES = {"linear": "linear step", CURVED: "quadratic step", "ask": "question", "
 
 def stage_problem(
     values: Mapping[str, Any],
-    settings: RelaxedSettings,
+    settings: PointSettings,
     beta: float,
     stage: str = "compactness",
     iterate: np.ndarray | None = None,
@@ -48,7 +50,9 @@ def stage_problem(
     changed = settings.feasible
     allowed = feasible if changed is None else checked_constraints(changed)
     if stage == CURVED:
-        place = (here := road(values, replace(settings, solver=AUTO))).point.at(f)
+        solving = replace(settings.solving, solver=AUTO)
+        here = road(values, replace(settings, solving=solving))
+        place = here.point.at(f)
         _, price = here._promise(place, place.u1, beta * eps_max)
         R = here.point.curvature(place, price.reduced, price.mu, True, RANK)
         level = beta * eps_max - place.u2 + float(place.g2 @ f)
@@ -61,8 +65,8 @@ def stage_problem(
         **_levels(values, f),
     }  # fmt: skip
     build = METHOD.formulation(f"llfs-{stage}").build
-    if stage == "compactness" and settings.build is not None:
-        build = settings.build
+    if stage == "compactness" and settings.solving.build is not None:
+        build = settings.solving.build
     from convexfs.methods.base.step import call_by_name
 
     return call_by_name(build, offered)
@@ -83,7 +87,7 @@ def _levels(values: Mapping[str, Any], f: np.ndarray) -> dict[str, Any]:
 
 
 def _optimum(
-    values: Mapping[str, Any], settings: RelaxedSettings, beta: float
+    values: Mapping[str, Any], settings: PointSettings, beta: float
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """The local optimum at beta, the maximiser of (6), and its value."""
     if settings.form not in ("compactness", "bisection", "bisection-only"):
@@ -191,18 +195,19 @@ class Trace(Sequence[TraceStep]):
         return "\n".join(rows)
 
 
-def trace(values: Mapping[str, Any], settings: RelaxedSettings, beta: float) -> Trace:
+def trace(values: Mapping[str, Any], settings: PointSettings, beta: float) -> Trace:
     """All programs by which the road reaches `beta`, upwards and downwards.
 
     A fit by the native solver is traced through the backend that "auto" names.
     """
     check_number("beta", beta, 0, 1)
-    if settings.build is not None:
+    if settings.solving.build is not None:
         raise InputError("a changed build has steps of its own kind: trace shows the road's")
     form = "compactness" if settings.form == "exact" else settings.form
-    solver = AUTO if settings.solver.lower() == NATIVE else settings.solver
+    solver = AUTO if settings.solving.solver.lower() == NATIVE else settings.solving.solver
     betas = np.unique(np.append(settings.betas, beta))
-    settings = replace(settings, solver=solver, form=form, betas=betas)
+    solving = replace(settings.solving, solver=solver)
+    settings = replace(settings, solving=solving, form=form, betas=betas)
     steps: list[Step] = []
     way = road(values, settings, steps)
     way.path(betas)

@@ -19,7 +19,8 @@ from convexfs.batch.store import Store, unpack
 from convexfs.batch.tasks import code_sha256
 from convexfs.errors import ConvexfsError, InputError
 from convexfs.methods.base.changed import build_of, changed_file
-from convexfs.methods.llfs.fit import LlfsSettings, PointResult
+from convexfs.methods.llfs.fit import PointResult
+from convexfs.methods.llfs.settings import PointSettings
 
 log = logging.getLogger(__name__)
 
@@ -142,9 +143,10 @@ def _keys(work: Any, points: list[int], changed: ProblemFile | None) -> dict[int
     }
 
 
-def _described(settings: LlfsSettings) -> str:
+def _described(settings: PointSettings) -> str:
     """JSON text of the settings but for functions, which their file tells."""
-    plain = asdict(replace(settings, relaxed=replace(settings.relaxed, build=None, feasible=None)))
+    solving = replace(settings.solving, build=None)
+    plain = asdict(replace(settings, solving=solving, feasible=None))
     return json.dumps(plain, sort_keys=True, default=lambda part: np.asarray(part).tolist())
 
 

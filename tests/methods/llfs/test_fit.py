@@ -3,9 +3,11 @@ import pytest
 
 from convexfs import load
 from convexfs.errors import InputError
-from convexfs.methods.llfs.fit import beta_values, llfs
+from convexfs.methods.base.parameters import Solving
+from convexfs.methods.llfs.fit import Settings, llfs
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
-from convexfs.methods.llfs.relaxed import RelaxedSettings, relaxed_path
+from convexfs.methods.llfs.relaxed import relaxed_path
+from convexfs.methods.llfs.settings import PointSettings, beta_values
 from tests.methods.llfs.points import sample
 
 BETAS = [0.0, 0.3, 0.6, 0.9, 1.0]
@@ -13,7 +15,7 @@ BETAS = [0.0, 0.3, 0.6, 0.9, 1.0]
 
 def test_subclasses_get_their_own_features():
     data = load("subclasses:gap=8,noise=100").scaled()
-    support = llfs(data.X, data.y, max_features=2).support
+    support = llfs(data.X, data.y, Settings(max_features=2)).support
     share = [support[data.groups == group].mean(axis=0) for group in range(3)]
     assert share[0][0] >= 0.95
     assert share[1][1] >= 0.95
@@ -25,7 +27,7 @@ def test_subclasses_get_their_own_features():
 @pytest.mark.parametrize("classes", [2, 3])
 def test_every_row_of_the_table_keeps_its_word(classes):
     X, y = sample(0, n=24, m=10, classes=classes)
-    result = llfs(X, y, max_features=3, bound=True)
+    result = llfs(X, y, Settings(max_features=3, bound=True))
     assert result.solution.status == "optimal"
     assert result.certificate.ok is None
     assert "local" in result.certificate.basis
@@ -47,7 +49,7 @@ def test_every_row_of_the_table_keeps_its_word(classes):
 def test_exact_sets_are_never_worse_than_rounded_ones():
     X, y = sample(1, n=20, m=9)
     rounded, swapped, exact = (
-        llfs(X, y, max_features=3, betas=BETAS, **changes)
+        llfs(X, y, Settings(max_features=3, betas=BETAS, **changes))
         for changes in ({}, {"swap": True}, {"form": "exact"})
     )
     for one, two, three in zip(rounded.points, swapped.points, exact.points, strict=True):
@@ -63,7 +65,9 @@ def test_exact_sets_are_never_worse_than_rounded_ones():
 def test_a_backend_chooses_what_native_chooses(form):
     X, y = sample(2, n=8, m=5)
     given = {"max_features": 2, "betas": [0.0, 0.5, 1.0], "form": form}
-    native, backend = (llfs(X, y, **given, solver=solver) for solver in ("native", "HIGHS"))
+    native, backend = (
+        llfs(X, y, Settings(**given), Solving(solver=solver)) for solver in ("native", "HIGHS")
+    )
     assert (native.solution.solver, backend.solution.solver) == ("native", "HIGHS")
     for one, other in zip(native.points, backend.points, strict=True):
         below = one.table["beta"] < 1
@@ -74,7 +78,7 @@ def test_a_backend_chooses_what_native_chooses(form):
 def test_random_roundings_are_seeded_by_point_and_beta():
     X, y = sample(3, n=16, m=20)
     given = {"max_features": 5, "betas": BETAS, "rounding": "random", "n_roundings": 20}
-    one, same, other = (llfs(X, y, **given, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (llfs(X, y, Settings(**given), seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.support, same.support)
     values = [[p.table["rounded_u1"] for p in r.points] for r in (one, other)]
     assert not np.array_equal(*values)
@@ -86,19 +90,21 @@ def test_points_do_not_depend_on_their_order_of_work():
     def backwards(work, points):
         return [work(point) for point in reversed(list(points))]
 
-    one, other = (llfs(X, y, max_features=3, map=m) for m in (map, backwards))
+    one, other = (llfs(X, y, Settings(max_features=3), map=m) for m in (map, backwards))
     np.testing.assert_array_equal(one.support, other.support)
 
 
 def test_forbidding_a_feature_no_stage_used_changes_nothing():
     X, y = sample(5, n=6, m=5)
     betas = [0.4, 0.8]
-    free = llfs(X, y, max_features=2, betas=betas, solver="HIGHS")
+    free = llfs(X, y, Settings(max_features=2, betas=betas), Solving(solver="HIGHS"))
     # At beta = 1 it is the maximiser of (6), which sets every level.
-    settings = RelaxedSettings(2, np.array([*betas, 1.0]), solver="HIGHS")
+    settings = PointSettings(
+        max_features=2, betas=np.array([*betas, 1.0]), solving=Solving(solver="HIGHS")
+    )
     unused = 0
     for j in (3, 4):
-        limited = llfs(X, y, max_features=2, betas=betas, feasible=without(j))
+        limited = llfs(X, y, Settings(max_features=2, betas=betas), feasible=without(j))
         for i in range(len(X)):
             path = relaxed_path(local_values(X, y, i, 2), settings)
             if not path.f[:, j].any():
@@ -132,4 +138,4 @@ def test_a_sample_equal_to_all_it_is_compared_with_is_named():
     X, y = sample(6, n=10, m=3)
     X[y == 1] = X[0]
     with pytest.raises(InputError, match="sample 1 is equal, in every feature"):
-        llfs(X, y, max_features=2)
+        llfs(X, y, Settings(max_features=2))

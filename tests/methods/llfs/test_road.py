@@ -6,13 +6,15 @@ import pytest
 
 from convexfs import LLFS, load
 from convexfs.errors import ConvexfsWarning, InputError
+from convexfs.methods.base.parameters import Solving
 from convexfs.methods.llfs import road_programs as llfs_road_programs
 from convexfs.methods.llfs.exact import best_subset
-from convexfs.methods.llfs.fit import llfs
+from convexfs.methods.llfs.fit import Settings, llfs
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.path import local_path, local_point
 from convexfs.methods.llfs.problem import llfs_ratio, llfs_tangent_step
-from convexfs.methods.llfs.relaxed import RelaxedSettings, candidates, relaxed_path, road
+from convexfs.methods.llfs.relaxed import candidates, relaxed_path, road
+from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.utility import mean_utility_gradient
 from convexfs.solving.backends import BACKENDS
 from convexfs.solving.compiled import Answer, CompiledProblem
@@ -20,6 +22,7 @@ from convexfs.solving.solve import solve
 from tests.methods.llfs.points import BETAS, point_values, sample
 
 ALPHA = 3
+SOLVING = ("tol", "options", "time_limit", "build")
 SOLVERS = [
     pytest.param(
         name, marks=pytest.mark.skipif(not BACKENDS[name].installed, reason=f"{name} is missing")
@@ -29,7 +32,11 @@ SOLVERS = [
 
 
 def settings(solver="ECOS", form="compactness", betas=BETAS, **changes):
-    return RelaxedSettings(ALPHA, np.asarray(betas), form, solver=solver, **changes)
+    own = {name: changes.pop(name) for name in SOLVING if name in changes}
+    solving = Solving(solver=solver, **own)
+    return PointSettings(
+        max_features=ALPHA, betas=np.asarray(betas), form=form, solving=solving, **changes
+    )
 
 
 def native(values, alpha=ALPHA, betas=BETAS):
@@ -116,10 +123,11 @@ class Unreliable:
 @pytest.mark.parametrize("form", ["compactness", "bisection", "linear", "ratio"])
 def test_a_solver_that_fails_every_third_program_ends_no_fit(form, monkeypatch):
     X, y = sample(0, n=8, m=6)
-    given = {"max_features": 2, "betas": [0.0, 0.4, 0.8, 1.0], "form": form, "solver": "ECOS"}
-    sound = llfs(X, y, **given)
+    given = {"max_features": 2, "betas": [0.0, 0.4, 0.8, 1.0], "form": form}
+    by_ecos = Solving(solver="ECOS")
+    sound = llfs(X, y, Settings(**given), by_ecos)
     solver = Unreliable(monkeypatch, every=3)
-    found = llfs(X, y, **given)
+    found = llfs(X, y, Settings(**given), by_ecos)
     tables = [np.array([point.table for point in result.points]) for result in (sound, found)]
     assert solver.calls > 0
     assert tables[0]["failures"].sum() == 0
@@ -151,7 +159,7 @@ def test_without_any_solver_betas_are_dropped_and_counted(monkeypatch):
     monkeypatch.setattr(CompiledProblem, "solve", lambda *_: Answer("solver_error", {}))
     X, y = sample(0, n=12, m=12)
     with pytest.warns(ConvexfsWarning, match="pairs of sample and beta are dropped"):
-        result = llfs(X, y, max_features=3, betas=[0.0, 0.5, 0.9], solver="ECOS")
+        result = llfs(X, y, Settings(max_features=3, betas=[0.0, 0.5, 0.9]), Solving(solver="ECOS"))
     tables = np.array([point.table for point in result.points])
     dropped = tables["status"] == "failed"
     assert dropped.any()

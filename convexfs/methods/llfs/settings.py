@@ -1,0 +1,122 @@
+"""Parameters of LLFS: of a whole fit, and as every point gets them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError, check_choice, check_number
+from convexfs.methods.base.formulation import Formulation
+from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters
+from convexfs.methods.base.step import check_solver, runs_natively
+from convexfs.methods.llfs import METHOD
+from convexfs.methods.llfs.numbers import SIGMA_INITS
+from convexfs.methods.llfs.rounding import HOW
+from convexfs.records import NATIVE
+
+FORMS = ("compactness", "linear", "bisection", "bisection-only", "ratio", "exact")
+#: Those without a solver of their own.
+BACKEND_FORMS = ("bisection", "bisection-only", "ratio")
+IMPURITIES = ("normalised", "raw")
+#: Finer steps than these between 0 and 1 change nothing.
+MOST_BETAS = 100_001
+
+
+@parameters
+class Settings:
+    """Parameters of LLFS; :class:`convexfs.LLFS` says what they mean."""
+
+    max_features: int | None = None
+    gamma: float = 0.2
+    betas: Any = 21
+    form: str = "compactness"
+    rounding: str = "enumerate"
+    n_roundings: int = 1000
+    swap: bool = False
+    sigma_init: str = "feasible"
+    impurity: str = "normalised"
+    bound: bool = False
+
+
+@dataclass(kw_only=True, eq=False)
+class PointSettings(Settings):
+    """What every point is asked: ``max_features`` is a number now, ``betas`` are values.
+
+    Attributes
+    ----------
+    solving : Solving
+    feasible : callable or None
+        ``feasible(f, max_features)``: other constraints than the paper's, for every stage.
+    seed : int or tuple of int
+        For random roundings; each point and beta has draws of its own.
+    """
+
+    max_features: int = 1
+    solving: Solving = AS_USUAL
+    feasible: Callable[..., Any] | None = None
+    seed: Any = 0
+
+    def __post_init__(self) -> None:
+        check_choice("form", self.form, FORMS)
+        check_choice("rounding", self.rounding, HOW)
+        check_choice("sigma_init", self.sigma_init, SIGMA_INITS)
+        check_choice("impurity", self.impurity, IMPURITIES)
+        check_number("gamma", self.gamma, 0, 1, open_ends=True)
+        check_number("n_roundings", self.n_roundings, 1, whole=True)
+        if self.solving.time_limit is not None:
+            check_number("time_limit, in seconds,", self.solving.time_limit, 0, open_ends=True)
+        if self.swap and self.feasible is not None:
+            raise InputError(
+                "swap=True exchanges features within the paper's constraints only: "
+                "leave it out, or the changed feasible"
+            )
+        if not self.native:
+            check_solver(self.formulation, self.solving)
+
+    @cached_property
+    def allows(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Which sets a changed `feasible` allows; None for the paper's own constraints."""
+        if self.feasible is None:
+            return None
+        from convexfs.methods.llfs.problem import allowed_sets
+
+        return partial(allowed_sets, feasible=self.feasible, max_features=self.max_features)
+
+    def most_features(self, n_features: int) -> int:
+        """Of a set: the budget, or all where a changed `feasible` has its place."""
+        return self.max_features if self.feasible is None else n_features
+
+    @property
+    def formulation(self) -> Formulation:
+        return METHOD.formulation(f"llfs-{self.form.removesuffix('-only')}")
+
+    @cached_property
+    def native(self) -> bool:
+        """Whether no cvxpy solver takes part."""
+        solver = self.solving.solver.lower()
+        changed = self.solving.build is not None or self.feasible is not None
+        if solver == NATIVE and self.form in BACKEND_FORMS:
+            raise InputError(
+                f"form={self.form!r} is a road for cvxpy's solvers: name one, as in "
+                "solver='ECOS', or use form='compactness', which solver='native' takes"
+            )
+        if self.form == "exact" and not changed:
+            return solver in (AUTO, NATIVE)
+        if self.feasible is not None and solver != NATIVE:
+            return False
+        return runs_natively(self.formulation, self.solving)
+
+
+def beta_values(betas: Any) -> np.ndarray:
+    """Ascending values in [0, 1]: as given, or so many evenly spaced ones."""
+    if np.ndim(betas) == 0:
+        check_number("betas, when it is a count,", betas, 2, MOST_BETAS, whole=True)
+        return np.linspace(0.0, 1.0, int(betas))
+    values = np.unique(np.asarray(betas, dtype=float))
+    if not len(values):
+        raise InputError("betas is empty: give values between 0 and 1, or how many")
+    for value in values:
+        check_number("each of betas", float(value), 0, 1)
+    return values

@@ -16,6 +16,7 @@ from convexfs.native.lmba import (
 )
 from convexfs.native.lmba_kinks import polish
 from convexfs.native.lmba_newton import minimise
+from convexfs.native.lmba_working_set import FEW, minimise_wide
 
 FORMS = {"box": (lmba, box_gap), "simplex": (lmba_simplex, simplex_gap)}
 forms = pytest.mark.parametrize("form", FORMS)
@@ -146,3 +147,29 @@ def test_integer_data_with_many_ties_are_solved_too():
     for form, (solve, _) in FORMS.items():
         solution = solve(**values, **hyper)
         assert solution.objective == pytest.approx(whole_program(values, 1.0, form), rel=1e-7)
+
+
+@forms
+def test_a_working_set_finds_what_all_features_at_once_do(form):
+    values, hyper = lmba_problem(*sample(1, n=24, j=FEW + 60))
+    program = program_of(**values, c=hyper["c"], simplex=form == "simplex")
+    wide, whole = minimise_wide(program, 1e-10, 2000), minimise(program, 1e-10, 2000)
+    assert wide.gap <= 1e-10
+    assert wide.value == pytest.approx(whole.value, rel=1e-9)
+    assert abs(FORMS[form][1](values, hyper, {"u": wide.u})) <= 1e-9 * wide.value
+
+
+@forms
+def test_pricing_brings_in_every_feature_that_pays(form, monkeypatch):
+    values, hyper = lmba_problem(*sample(4, n=24, j=60))
+    program = program_of(**values, c=hyper["c"], simplex=form == "simplex")
+    start = np.eye(60)[-1] * (program.total or 1.0)
+    bounds, sizes = [], []
+    for at_first in (0, 60):
+        monkeypatch.setattr("convexfs.native.lmba_kinks._FEATURES", at_first)
+        polished = polish(program, start)
+        assert polished is not None
+        bounds.append(polished.bound)
+        sizes.append(len(polished.features))
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)
+    assert 1 < sizes[0] <= sizes[1] == 60

@@ -1,8 +1,16 @@
-"""Whoever waits for a compiler is told so, once, and nobody else is."""
+"""Whoever waits for a compiler is told so, once; and kernels run where no cache can be written."""
 
+import gc
+import os
+import subprocess
+import sys
+
+import pytest
 from numba import njit
+from numba.core.errors import TypingError
 
-from convexfs.compiling import MESSAGE, announced
+from convexfs import compiling
+from convexfs.compiling import MESSAGE, announced, compiled
 
 
 def kernel_of(module):
@@ -34,3 +42,58 @@ def test_nothing_is_said_of_others_kernels_nor_of_compiled_ones_nor_afterwards()
         kernel_of("elsewhere")(1)
     later(1)
     assert said == []
+
+
+FIT = """
+import logging, os
+logging.basicConfig(format="%(message)s")
+from convexfs import Simba
+print(Simba(random_state=0).fit([[0, 1], [1, 5], [7, 2], [8, 4]], [0, 0, 1, 1]).weights_)
+print(os.environ["NUMBA_CACHE_DIR"])
+"""
+
+
+def test_an_estimator_fits_where_no_cache_can_be_written(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    # The one place numba may look for a cache would have to be a folder in a file.
+    variables = {
+        "NUMBA_CACHE_DIR": str(file / "cache"),
+        "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator",
+        "TMPDIR": str(tmp_path),
+    }
+    ran = subprocess.run(
+        [sys.executable, "-c", FIT], env=os.environ | variables, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.count("no cache can be written: set NUMBA_CACHE_DIR") == 1
+    assert str(tmp_path / "convexfs-numba-") in ran.stdout
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_without_any_folder_kernels_are_compiled_uncached(monkeypatch):
+    def no_folder(**options):
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return njit(**options)
+
+    def disk_full(**options):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(compiling, "njit", no_folder)
+    monkeypatch.setattr(compiling.tempfile, "mkdtemp", disk_full)
+    assert compiled()(lambda x: 2 * x)(3) == 6
+
+
+def test_garbage_is_collected_again_after_a_kernel_is_compiled_or_fails():
+    def observed(x):
+        return len(x)
+
+    observed.__module__ = "convexfs.observed"
+    kernel = njit(observed)
+    assert gc.isenabled()
+    assert kernel((1, 2)) == 2
+    assert gc.isenabled()
+    with pytest.raises(TypingError):
+        kernel(1)
+    assert gc.isenabled()

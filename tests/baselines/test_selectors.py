@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import eigvalsh
 from scipy.optimize import minimize
 from scipy.stats import ks_2samp
+from sklearn.linear_model import LogisticRegression
 
 from convexfs import load
 from convexfs.baselines import SELECTORS, selector
@@ -156,3 +157,11 @@ def test_a_constant_feature_is_never_selected(name):
     data = make_dataset(X, np.arange(40) % 2)
     for top in (None, 4):
         assert not prepared(name, {}, top)(data).support[2]
+
+
+def test_l1_logistic_agrees_with_another_solver_run_to_the_end():
+    X, y, _ = planted(2)
+    scores = selector("l1-logistic")(X, y)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    slow = LogisticRegression(l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=100_000).fit(Z, y)
+    np.testing.assert_allclose(scores, np.abs(slow.coef_[0]), atol=1e-3)

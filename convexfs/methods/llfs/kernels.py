@@ -1,4 +1,4 @@
-"""The arithmetic of LLFS's Newton method: utilities, sums, a small linear system.
+"""The small change of LLFS's Newton method: utilities, sums, a linear system, free features.
 
 Compiled callers are cached by their own files: who edits these functions empties the cache.
 """
@@ -135,7 +135,7 @@ def steepest_exchange(r, f, upper):
     return up, down
 
 
-@leaf
+@part
 def longest_step(upper, free, f, k, x):
     """Share of the step x, at most 1, that keeps the bounds, and which feature blocks it."""
     t, block = 1.0, -1
@@ -145,3 +145,22 @@ def longest_step(upper, free, f, k, x):
         if x[a] != 0.0 and t * abs(x[a]) >= room:
             t, block = room / abs(x[a]), a
     return t, block
+
+
+@leaf
+def admit(work, k, feature):
+    """Add a feature to the free set if it is not in it."""
+    if work.is_free[feature]:
+        return k
+    work.free[k] = feature
+    work.is_free[feature] = True
+    return k + 1
+
+
+@leaf
+def put(f, row, F, table, b):
+    """Write an answer into row b."""
+    for m in range(f.size):
+        F[b, m] = f[m]
+    for c in range(row.size):
+        table[b, c] = row[c]

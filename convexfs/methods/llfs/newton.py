@@ -33,11 +33,13 @@ import numpy as np
 
 from convexfs.methods.llfs.kernels import (
     add_scaled,
+    admit,
     dot,
     kernel,
     leaf,
     longest_step,
     part,
+    put,
     solve_linear,
     steepest_exchange,
     utilities,
@@ -166,16 +168,6 @@ def reduced_gradient(point, work, cost, mu, r):
 
 
 @leaf
-def admit(work, k, feature):
-    """Add a feature to the free set if it is not in it."""
-    if work.is_free[feature]:
-        return k
-    work.free[k] = feature
-    work.is_free[feature] = True
-    return k + 1
-
-
-@leaf
 def restoring_step(point, work, f, k, gap, cost):
     """Fill x with the exchange that moves U2 by `gap` for the least U1; admit its features.
 
@@ -207,7 +199,7 @@ def restoring_step(point, work, f, k, gap, cost):
     return k, price
 
 
-@leaf
+@part
 def dismiss_at_bounds(point, work, f, k, block):
     """Take the features whose step ended at a bound out of the free set."""
     x = work.small[X]
@@ -223,7 +215,7 @@ def dismiss_at_bounds(point, work, f, k, block):
     return k
 
 
-@leaf
+@part
 def line_search(point, work, k, t, level, weight, rho, mu, eps, u1, u2):
     """Halve t until the exact penalty (the Lagrangian where mu is fixed) falls enough."""
     dz, trial = work.samples[DZ], work.samples[TRIAL]
@@ -362,15 +354,6 @@ def local_optimum(point, work, f, mu, asked, cost, row):
 def serves(row, eps):
     """Whether a row of the table is a converged answer for this level."""
     return row[U2] >= eps and row[RESIDUAL] < np.inf
-
-
-@leaf
-def put(f, row, F, table, b):
-    """Write an answer into row b."""
-    for m in range(f.size):
-        F[b, m] = f[m]
-    for c in range(row.size):
-        table[b, c] = row[c]
 
 
 @kernel

@@ -20,6 +20,8 @@ kernel = compiled()
 #: For what only kernels call. Loops are written out below, because whole-array statements
 #: take numba seconds to compile.
 leaf = compiled(**INNER)
+#: For what one kernel calls: copied into it, and not compiled by itself.
+part = compiled(inline="always")
 
 
 @kernel
@@ -121,7 +123,7 @@ def _told(X, same, features, distance, radius):
     return detected, alarms
 
 
-@leaf
+@part
 def _tree(X, features):
     """Samples in some coordinates, halved along the widest until few are left together.
 
@@ -161,7 +163,7 @@ def _tree(X, features):
             if high - low > width:
                 widest, width = q, high - low
         if node < 1 << depth:
-            middle = (first + last) // 2
+            middle = (first + last) >> 1
             _halve(order, columns[widest], first, middle, last - 1)
             ends[2 * node, 0] = first
             ends[2 * node, 1] = ends[2 * node + 1, 0] = middle
@@ -173,11 +175,11 @@ def _tree(X, features):
     return order, P, ends, boxes
 
 
-@leaf
+@part
 def _halve(order, column, low, middle, high):
     """Rearrange order[low : high + 1]: no value before `middle` is above one after it."""
     while low < high:
-        pivot = column[order[(low + high) // 2]]
+        pivot = column[order[(low + high) >> 1]]
         i, j = low, high
         while i <= j:
             while column[order[i]] < pivot:
@@ -196,7 +198,7 @@ def _halve(order, column, low, middle, high):
             high = j
 
 
-@leaf
+@part
 def _others_agree(P, ends, boxes, j, labels, squared, waiting):
     """:func:`nearest_agrees` for sample j of the tree, which spares most distances."""
     nearest, agree, ties = np.inf, 0, 0
@@ -227,7 +229,7 @@ def _others_agree(P, ends, boxes, j, labels, squared, waiting):
     return 2 * agree > ties
 
 
-@leaf
+@part
 def _squared_to(P, j, first, last, out):
     """From sample j to first:last, coordinate by coordinate, which is quick."""
     for i in range(last - first):

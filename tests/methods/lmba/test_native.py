@@ -16,6 +16,7 @@ from convexfs.methods.lmba.native import (
 )
 from convexfs.methods.lmba.native import lmba_box as lmba
 from convexfs.methods.lmba.newton import _solve_scaled, minimise
+from convexfs.methods.lmba.working_set import FEW, minimise_wide
 
 lmba_problem = FORMULATIONS["lmba-simplex"].numbers
 
@@ -165,3 +166,29 @@ def test_more_hinges_at_0_than_usual_are_certified_at_any_scale(scale, seed):
 def test_no_curvature_left_is_not_divided_by():
     with pytest.raises(np.linalg.LinAlgError):
         _solve_scaled(np.diag([1.0, 0.0]), np.ones(2))
+
+
+@forms
+def test_a_working_set_finds_what_all_features_at_once_do(form):
+    values, hyper = lmba_problem(*sample(1, n=24, j=FEW + 60))
+    program = program_of(**values, c=hyper["c"], simplex=form == "simplex")
+    wide, whole = minimise_wide(program, 1e-10, 2000), minimise(program, 1e-10, 2000)
+    assert wide.gap <= 1e-10
+    assert wide.value == pytest.approx(whole.value, rel=1e-9)
+    assert abs(FORMS[form][1](values, hyper, {"u": wide.u})) <= 1e-9 * wide.value
+
+
+@forms
+def test_pricing_brings_in_every_feature_that_pays(form, monkeypatch):
+    values, hyper = lmba_problem(*sample(4, n=24, j=60))
+    program = program_of(**values, c=hyper["c"], simplex=form == "simplex")
+    start = np.eye(60)[-1] * (program.total or 1.0)
+    bounds, sizes = [], []
+    for at_first in (0, 60):
+        monkeypatch.setattr("convexfs.methods.lmba.kinks._FEATURES", at_first)
+        polished = polish(program, start)
+        assert polished is not None
+        bounds.append(polished.bound)
+        sizes.append(len(polished.features))
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)
+    assert 1 < sizes[0] <= sizes[1] == 60

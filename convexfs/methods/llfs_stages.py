@@ -9,10 +9,12 @@ import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.formulations import FORMULATIONS
+from convexfs.formulations.llfs_utility import mean_utility
+from convexfs.methods.llfs_numbers import polymatroid_cut
 from convexfs.methods.llfs_relaxed import RelaxedSettings, relaxed_path, road
 from convexfs.methods.llfs_road_programs import CURVED, RANK, checked_constraints
 from convexfs.methods.llfs_road_separation import Step
-from convexfs.methods.step import AUTO, NATIVE
+from convexfs.methods.step import AUTO, NATIVE, call_by_name
 
 STAGES = ("separation", "compactness", CURVED, "bisection", "linear", "ratio", "exact")
 #: What a reader calls a program of the road.
@@ -48,8 +50,9 @@ def stage_problem(
     changed = settings.feasible
     allowed = feasible if changed is None else checked_constraints(changed)
     if stage == CURVED:
-        place = (here := road(values, replace(settings, solver=AUTO))).point.at(f)
-        _, price = here._promise(place, place.u1, beta * eps_max)
+        here = road(values, replace(settings, solver=AUTO, form="compactness"))
+        place = here.point.at(f)
+        _, price = here.promise(place, place.u1, beta * eps_max)
         R = here.point.curvature(place, price.reduced, price.mu, True, RANK)
         level = beta * eps_max - place.u2 + float(place.g2 @ f)
         return llfs_curved_step(
@@ -63,16 +66,11 @@ def stage_problem(
     build = FORMULATIONS[f"llfs-{stage}"].build
     if stage == "compactness" and settings.build is not None:
         build = settings.build
-    from convexfs.methods.step import call_by_name
-
     return call_by_name(build, offered)
 
 
 def _levels(values: Mapping[str, Any], f: np.ndarray) -> dict[str, Any]:
     """What the iterate tells the bisection, the ratio and the cut of the binary problem."""
-    from convexfs.formulations.llfs_utility import mean_utility
-    from convexfs.methods.llfs_numbers import polymatroid_cut
-
     a_same, a_other, s, lam = (values[name] for name in ("a_same", "a_other", "s", "lam"))
     order = np.argsort(-f, kind="stable")
     return {

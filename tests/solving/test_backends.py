@@ -112,3 +112,14 @@ def test_suitable_lists_installed_solvers_only_unless_asked():
 def test_constant_objective_needs_only_lp():
     x = cp.Variable()
     assert str(needs_of(cp.Problem(cp.Minimize(0), [x >= 1]))) == "LP"
+
+
+def test_paced_solvers_are_asked_for_no_more_than_they_reach():
+    paced = {name: row.pace for name, row in BACKENDS.items() if row.pace is not None}
+    assert set(paced) == {"SCS", "OSQP"}
+    for pace in paced.values():
+        asked = [pace(gain)["eps_abs"] for gain in (1.0, 1e-3, 1e-6, 0.0)]
+        assert asked == sorted(asked, reverse=True)
+        assert asked[0] == 1e-4
+        assert asked[1] == pytest.approx(1e-5)
+        assert asked[-1] >= 1e-7

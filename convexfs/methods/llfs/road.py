@@ -70,7 +70,7 @@ class Road(SeparationRoad):
         for _ in range(MOST_STEPS):
             place = self.point.at(at)
             if best.f is at:
-                best.promise, price = self._promise(place, best.value, eps)
+                best.promise, price = self.promise(place, best.value, eps)
                 self._mu, self._g2 = price.mu, place.g2
                 if best.promise <= self.tol or self.late or _as_known(best, known):
                     break
@@ -100,7 +100,7 @@ class Road(SeparationRoad):
             exact = exact or best.promise <= NEAR or 2 * vain >= most
             kind = self._vain_kind(vain)
         if best.f is not None and not np.isfinite(best.promise):
-            best.promise, _ = self._promise(self.point.at(best.f), best.value, eps)
+            best.promise, _ = self.promise(self.point.at(best.f), best.value, eps)
         return best
 
     @property

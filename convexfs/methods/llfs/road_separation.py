@@ -125,7 +125,7 @@ class SeparationRoad:
     def _slope(self, place: Place, value: float) -> np.ndarray:
         return self._mean - value * place.g2 if self.form == RATIO else place.g1
 
-    def _promise(self, place: Place, value: float, eps: float) -> tuple[float, Price]:
+    def promise(self, place: Place, value: float, eps: float) -> tuple[float, Price]:
         """Share of the value that a step could gain; over changed constraints by a program."""
         slope = self._slope(place, value)
         if self.point.free:

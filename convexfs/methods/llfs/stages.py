@@ -9,11 +9,14 @@ import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.base.parameters import AUTO
+from convexfs.methods.base.step import call_by_name
 from convexfs.methods.llfs import METHOD
+from convexfs.methods.llfs.numbers import polymatroid_cut
 from convexfs.methods.llfs.relaxed import relaxed_path, road
 from convexfs.methods.llfs.road_programs import CURVED, RANK, checked_constraints
 from convexfs.methods.llfs.road_separation import Step
 from convexfs.methods.llfs.settings import PointSettings
+from convexfs.methods.llfs.utility import mean_utility
 from convexfs.records import NATIVE
 
 STAGES = ("separation", "compactness", CURVED, "bisection", "linear", "ratio", "exact")
@@ -51,9 +54,9 @@ def stage_problem(
     allowed = feasible if changed is None else checked_constraints(changed)
     if stage == CURVED:
         solving = replace(settings.solving, solver=AUTO)
-        here = road(values, replace(settings, solving=solving))
+        here = road(values, replace(settings, solving=solving, form="compactness"))
         place = here.point.at(f)
-        _, price = here._promise(place, place.u1, beta * eps_max)
+        _, price = here.promise(place, place.u1, beta * eps_max)
         R = here.point.curvature(place, price.reduced, price.mu, True, RANK)
         level = beta * eps_max - place.u2 + float(place.g2 @ f)
         return llfs_curved_step(
@@ -67,16 +70,11 @@ def stage_problem(
     build = METHOD.formulation(f"llfs-{stage}").build
     if stage == "compactness" and settings.solving.build is not None:
         build = settings.solving.build
-    from convexfs.methods.base.step import call_by_name
-
     return call_by_name(build, offered)
 
 
 def _levels(values: Mapping[str, Any], f: np.ndarray) -> dict[str, Any]:
     """What the iterate tells the bisection, the ratio and the cut of the binary problem."""
-    from convexfs.methods.llfs.numbers import polymatroid_cut
-    from convexfs.methods.llfs.utility import mean_utility
-
     a_same, a_other, s, lam = (values[name] for name in ("a_same", "a_other", "s", "lam"))
     order = np.argsort(-f, kind="stable")
     return {

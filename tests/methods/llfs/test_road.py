@@ -307,29 +307,22 @@ def test_solvers_that_fail_on_curvature_are_given_none():
     assert "curved" in {step.kind for step in steps}
 
 
-def test_large_points_are_solved_over_a_working_set():
+def test_large_points_are_solved_over_a_working_set(monkeypatch):
     values = point_values(0, n=40, m=120)
-    steps = []
-    path = road(values, settings("ECOS"), steps).path(BETAS[::4])
+    path = relaxed_path(values, settings("ECOS", betas=BETAS[::4]))
     assert (path.u1 <= native(values, betas=BETAS[::4]).u1 * (1 + 1e-6))[:-1].all()
-    sizes = {shape[3] for shape in _compiled_shapes()}
-    assert 120 not in sizes
-    assert llfs_road_programs.RANK < 40
+    sizes = {given[3] for given in _compiled_for(point_values(3, n=40, m=120), monkeypatch)}
+    assert sizes == {40}
 
 
-def _compiled_shapes():
-    """Kind, solver, tangents and features of the programs compiled last."""
-    values = point_values(3, n=40, m=120)
-    seen = []
-    original = llfs_road_programs._compiled
+def _compiled_for(values, monkeypatch):
+    """Kind, solver, tangents and features of the programs that a point needs."""
+    seen, original = [], llfs_road_programs._compiled
 
     def spy(*given):
         seen.append(given)
         return original(*given)
 
-    llfs_road_programs._compiled = spy
-    try:
-        road(values, settings("ECOS")).path(np.array([0.5]))
-    finally:
-        llfs_road_programs._compiled = original
+    monkeypatch.setattr(llfs_road_programs, "_compiled", spy)
+    road(values, settings("ECOS")).path(np.array([0.5]))
     return seen

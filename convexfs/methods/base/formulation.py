@@ -14,6 +14,7 @@ name, and imported when first used, so that a native fit never loads cvxpy:
 """
 
 import importlib
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -83,7 +84,13 @@ class Formulation:
     @property
     def numbers(self) -> Callable[..., tuple[dict[str, Any], dict[str, Any]]]:
         function = getattr(_file(self.home, "numbers"), _as_identifier(self.name))
-        return partial(function, **taken_by(function, self.settings()))
+        own = {
+            name
+            for name, parameter in inspect.signature(function).parameters.items()
+            if parameter.default is not parameter.empty
+        }
+        defaults = taken_by(function, self.settings())
+        return partial(function, **{k: v for k, v in defaults.items() if k not in own})
 
     @property
     def settings(self) -> type[Any]:

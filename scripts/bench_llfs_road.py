@@ -13,6 +13,7 @@ seconds: trust the ratios.
 import argparse
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -69,6 +70,7 @@ def agreement(name, X, y, solver, form, n_points):
     for i in points.tolist():
         values = local_values(X, y, i, alpha)
         known = native(values, alpha)
+        path: Any
         path, seconds = cpu_of(lambda v=values: relaxed_path(v, settings))
         change = (path.u1 / known.u1 - 1)[:-1]
         counts += [(np.abs(change) <= SAME).sum(), (change < -SAME).sum(), (change > SAME).sum()]
@@ -122,7 +124,7 @@ def fits(folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data")
     parser.add_argument("--solvers", default=",".join(SOLVERS))
     parser.add_argument("--forms", default=",".join(FORMS))

@@ -94,7 +94,8 @@ class Formulation:
 
     @property
     def settings(self) -> type[Any]:
-        return _file(self.home, "fit").Settings
+        fit: Any = _file(self.home, "fit")
+        return fit.Settings
 
     @property
     def method(self) -> Callable[..., Any]:

@@ -2,13 +2,18 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, dataclass_transform
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, dataclass_transform
 
 AUTO = "auto"
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False)
+def learned(*, init: Literal[False] = False) -> Any:
+    """Declare an attribute that ``fit`` sets, and that is no parameter."""
+    return field(init=init)
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(learned,))
 def parameters(cls: Any) -> Any:
     """Make the annotated fields of a class its keyword-only parameters.
 

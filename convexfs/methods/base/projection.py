@@ -6,23 +6,15 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from convexfs.errors import InputError, check_number
-from convexfs.methods.base.parameters import parameters
+from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import MethodEstimator
 
 #: The value of ``n_components`` that asks for cross-validation, where a method has it.
 BY_CROSS_VALIDATION = "cv"
 
 
-class LearnedProjection:
-    """Attributes that ``fit`` sets: rows are what samples are projected on."""
-
-    components_: np.ndarray
-
-
 @parameters
-class Projection(
-    LearnedProjection, ClassNamePrefixFeaturesOutMixin, TransformerMixin, MethodEstimator
-):
+class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MethodEstimator):
     """Base of the estimators that project samples on a few directions.
 
     Parameters
@@ -32,6 +24,8 @@ class Projection(
     """
 
     n_components: int | None = None
+
+    components_: np.ndarray = learned()
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of samples along the components."""

@@ -26,7 +26,7 @@ from convexfs.data import (
 )
 from convexfs.errors import InputError, check_number
 from convexfs.methods.base.changed import build_of
-from convexfs.methods.base.parameters import Solving, parameters
+from convexfs.methods.base.parameters import Solving, learned, parameters
 from convexfs.methods.base.progress import heard, narrator
 from convexfs.records import RELEVANT_SHARE, Certificate, Solution
 
@@ -38,20 +38,8 @@ class NotNumbers(InputError, TypeError):
     """Samples that cannot be converted to numbers; scikit-learn asks for a TypeError."""
 
 
-class Learned:
-    """Attributes that ``fit`` sets."""
-
-    n_features_in_: int
-    classes_: np.ndarray
-    weights_: np.ndarray
-    solution_: Solution
-    certificate_: Certificate
-    #: Columns that had a single value in `fit`.
-    _constant: np.ndarray
-
-
 @parameters
-class MethodEstimator(Learned, BaseEstimator):
+class MethodEstimator(BaseEstimator):
     """Parameters and ``fit`` that the estimators of all methods have in common.
 
     A subclass names its method's function as ``_method``, inherits the parameters of that
@@ -92,6 +80,13 @@ class MethodEstimator(Learned, BaseEstimator):
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
+
+    n_features_in_: int = learned()
+    classes_: np.ndarray = learned()
+    solution_: Solution = learned()
+    certificate_: Certificate = learned()
+    #: Columns that had a single value in `fit`.
+    _constant: np.ndarray = learned()
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the samples `X` of classes `y`."""
@@ -201,6 +196,8 @@ class WeightSelector(SelectorMixin, MethodEstimator):
     """
 
     n_features_to_select: int | None = None
+
+    weights_: np.ndarray = learned()
 
     @property
     def feature_importances_(self) -> np.ndarray:

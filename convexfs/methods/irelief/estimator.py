@@ -1,8 +1,10 @@
 """I-RELIEF as a scikit-learn selector."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from convexfs.methods.base.parameters import parameters
+import numpy as np
+
+from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.irelief.fit import Settings, irelief
 
@@ -89,3 +91,11 @@ class IRelief(Settings, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(irelief)
+
+    margin_: np.ndarray = learned()
+    converged_: bool = learned()
+    residual_: float = learned()
+    period_: int = learned()
+    n_iter_: int = learned()
+    rounds_: tuple[int, ...] = learned()
+    starts_: list[dict[str, Any]] = learned()

@@ -9,7 +9,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import InputError
-from convexfs.methods.base.parameters import parameters
+from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.projection import BY_CROSS_VALIDATION, Projection
 from convexfs.methods.lfe.fit import Settings, lfe
 
@@ -91,6 +91,11 @@ class LFE(Settings, Projection):
     """
 
     _method: ClassVar = staticmethod(lfe)
+
+    eigenvalues_: np.ndarray = learned()
+    power_loss_: np.ndarray = learned()
+    renormalised_loss_: np.ndarray = learned()
+    choice_: "ComponentChoice" = learned()
 
     n_components: int | str | None = None
 

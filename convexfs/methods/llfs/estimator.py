@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from convexfs.data import check_finite, check_largest
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
-from convexfs.methods.base.parameters import parameters
+from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.llfs.fit import llfs, point_settings
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
@@ -156,6 +156,12 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     support: str = "frequent"
     prune_to: int | None = None
     run_dir: str | Path | None = None
+
+    local_support_: np.ndarray = learned()
+    pruned_: np.ndarray = learned()
+    radii_: np.ndarray = learned()
+    betas_: np.ndarray = learned()
+    points_: np.ndarray = learned()
 
     def fit(self, X: Any, y: Any) -> Self:
         """Let every sample of `X` select the features that tell its class."""

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_X_y
 
-from convexfs.methods.base.parameters import parameters
+from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.lmba.fit import Settings, lmba, lmba_loss
 
@@ -74,6 +74,8 @@ class Lmba(Settings, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(lmba)
+
+    loss_: float = learned()
 
 
 class LmbaCriterion(ClassifierMixin, BaseEstimator):

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from convexfs.methods.base.parameters import parameters
+from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.projection import Projection
 from convexfs.methods.lmnn.fit import Settings, lmnn
 
@@ -26,6 +26,10 @@ class LMNN(Settings, Projection):
     """
 
     _method: ClassVar = staticmethod(lmnn)
+
+    metric_: np.ndarray = learned()
+    rounds_: tuple[int, ...] = learned()
+    eigenvalues_: np.ndarray = learned()
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         eigenvalues, vectors = np.linalg.eigh(self.metric_)

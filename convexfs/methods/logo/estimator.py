@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from convexfs.methods.base.parameters import parameters
+from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.logo.classification import class_distances
 from convexfs.methods.logo.fit import Settings, logo
@@ -17,6 +17,7 @@ NUMERIC = (
 )  # fmt: skip
 
 
+@parameters
 class LocalMarginClassifier(ClassifierMixin, WeightSelector):
     """What Logo and its cross-validated form share: input as it is, margins as classifier.
 
@@ -24,7 +25,8 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
     """
 
     _layout: ClassVar[dict[str, Any]] = {"dtype": NUMERIC}
-    sigma_: float
+
+    sigma_: float = learned()
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Margins of samples: positive speaks for ``classes_[1]``.
@@ -146,6 +148,12 @@ class Logo(Settings, LocalMarginClassifier):
     """
 
     _method: ClassVar = staticmethod(logo)
+
+    converged_: bool = learned()
+    period_: int = learned()
+    n_iter_: int = learned()
+    history_: list[dict[str, Any]] = learned()
+    starts_: list[dict[str, Any]] = learned()
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         self.sigma_ = float(self.sigma)

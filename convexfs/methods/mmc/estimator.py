@@ -2,7 +2,9 @@
 
 from typing import ClassVar
 
-from convexfs.methods.base.parameters import parameters
+import numpy as np
+
+from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.projection import Projection
 from convexfs.methods.mmc.fit import Settings, mmc
 
@@ -18,3 +20,5 @@ class MMC(Settings, Projection):
     """
 
     _method: ClassVar = staticmethod(mmc)
+
+    eigenvalues_: np.ndarray = learned()

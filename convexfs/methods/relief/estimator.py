@@ -2,7 +2,9 @@
 
 from typing import ClassVar
 
-from convexfs.methods.base.parameters import parameters
+import numpy as np
+
+from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.relief.fit import Settings, relief
 
@@ -71,3 +73,5 @@ class Relief(Settings, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(relief)
+
+    margin_: np.ndarray = learned()

@@ -2,7 +2,9 @@
 
 from typing import ClassVar
 
-from convexfs.methods.base.parameters import parameters
+import numpy as np
+
+from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.simba.fit import Settings, simba
 
@@ -61,3 +63,5 @@ class Simba(Settings, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(simba)
+
+    evaluations_: np.ndarray = learned()

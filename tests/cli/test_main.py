@@ -301,7 +301,7 @@ def test_a_command_that_ignores_ctrl_c_goes_on_ignoring_it():
 
 
 def test_the_installed_command_starts_where_ctrl_c_is_awaited():
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     assert project["project"]["scripts"] == {"convexfs": "convexfs.__main__:main"}
 
 

@@ -46,7 +46,7 @@ def _use_temporary_cache() -> None:
         "kernels are compiled anew in every run, because no cache can be written: set "
         "NUMBA_CACHE_DIR to a folder that can"
     )
-    os.environ["NUMBA_CACHE_DIR"] = config.CACHE_DIR = folder
+    os.environ["NUMBA_CACHE_DIR"] = config.__dict__["CACHE_DIR"] = folder
 
     @atexit.register
     def remove() -> None:

@@ -75,7 +75,7 @@ def main(against: Path | None, names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--against", type=Path, help="another checkout of this project")
     parser.add_argument("--only", default=",".join(FITS), help="estimators, by commas")
     parser.add_argument("--fit", help=argparse.SUPPRESS)

@@ -118,7 +118,7 @@ def fits(folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data")
     parser.add_argument("--solvers", default=",".join(SOLVERS))
     parser.add_argument("--forms", default=",".join(FORMS))

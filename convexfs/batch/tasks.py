@@ -325,7 +325,7 @@ def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
     """The whole method, with the file's problem as its step: answer, proof and iterations."""
     data, chosen = dataset_of(task), json.loads(task.hyper)
     method, settings = problem.formulation.method, problem.formulation.settings
-    more = {"seed": _seed(task, settings)}
+    more: dict[str, Any] = {"seed": _seed(task, settings)}
     build = with_fixed(problem.build, chosen)
     if problem.feasible is not None:
         build, more["feasible"] = None, problem.feasible

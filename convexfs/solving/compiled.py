@@ -63,7 +63,9 @@ class CompiledProblem:
             raise InputError("a problem that is compiled once must be DPP in its parameters")
         self.problem = problem
         self.parameters = {each.name(): each for each in problem.parameters()}
-        self._data, self._chain, self._inverse = {}, None, None
+        self._data: dict[str, Any] = {}
+        self._chain: Any = None
+        self._inverse: Any = None
         self.places = self._found_places()
         program = self._data[cvxpy_settings.PARAM_PROB]
         self._columns = {

@@ -31,7 +31,7 @@ class Projection(
         Components kept, of those there are.
     """
 
-    n_components: int | None = None
+    n_components: Any = None
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of samples along the components."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -39,7 +39,7 @@ class NotNumbers(InputError, TypeError):
 
 
 class Learned:
-    """Attributes that ``fit`` sets."""
+    """Attributes that ``fit`` sets, and whatever else a method's result has."""
 
     n_features_in_: int
     classes_: np.ndarray
@@ -48,6 +48,10 @@ class Learned:
     certificate_: Certificate
     #: Columns that had a single value in `fit`.
     _constant: np.ndarray
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 @parameters
@@ -205,7 +209,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         check_is_fitted(self)
         return self.weights_
 
-    def _get_support_mask(self) -> np.ndarray:
+    def _get_support_mask(self) -> Any:
         check_is_fitted(self)
         weights, wanted = self.weights_, self.n_features_to_select
         if wanted is None:

@@ -31,17 +31,15 @@ def mitra(X: Any, y: Any, n_neighbors: int = 2) -> np.ndarray:
     kept: list[np.ndarray] = []
     while len(left):
         k = min(k, len(left) - 1)
-        while k > 0:
-            sorted_distance = np.sort(distance[np.ix_(left, left)], axis=1)[:, k]
-            reach = sorted_distance.min() if reach is None else reach
-            if sorted_distance.min() <= reach:
-                break
+        by_distance = np.sort(distance[np.ix_(left, left)], axis=1)
+        reach = by_distance[:, k].min() if reach is None else reach
+        while k > 0 and by_distance[:, k].min() > reach:
             k -= 1
         if k == 0:
             kept.append(left)
             break
-        nearest = sorted_distance.min()  # of copies a hair below 0
-        tied = left[sorted_distance <= nearest + 1e-12 * abs(nearest)]
+        nearest = by_distance[:, k].min()  # of copies a hair below 0
+        tied = left[by_distance[:, k] <= nearest + 1e-12 * abs(nearest)]
         stays = tied[variance[tied].argmax()]
         near = left[np.argsort(distance[stays, left], kind="stable")]
         gone = near[near != stays][:k]

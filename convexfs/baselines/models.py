@@ -50,14 +50,15 @@ def l1_logistic(X: Any, y: Any, C: float = 1.0) -> np.ndarray:
     X, codes = checked(X, y)
     X = standardised(X)
     classes = range(1, 2) if codes.max() == 1 else range(codes.max() + 1)
-    models = (
-        LogisticRegression(
+
+    def against_others(c: int) -> np.ndarray:
+        model = LogisticRegression(
             l1_ratio=1.0, C=C, solver="liblinear", intercept_scaling=10_000, tol=1e-8,
             max_iter=5000, random_state=0,
-        ).fit(X, codes == c)
-        for c in classes
-    )  # fmt: skip
-    return np.max([np.abs(model.coef_[0]) for model in models], axis=0)
+        )  # fmt: skip
+        return model.fit(X, codes == c).coef_[0]
+
+    return np.max([np.abs(against_others(c)) for c in classes], axis=0)
 
 
 def random_forest(X: Any, y: Any, random_state: int = 0) -> np.ndarray:

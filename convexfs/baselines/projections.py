@@ -53,7 +53,7 @@ class DANN(TransformerMixin, BaseEstimator):
 class PCA(sklearn.decomposition.PCA):
     """Principal components (scikit-learn), the classes not used."""
 
-    def fit(self, X: Any, y: Any) -> "PCA":
+    def fit(self, X: Any, y: Any = None) -> "PCA":
         """Learn the directions."""
         X, _ = checked(X, y)
         if not X.var(axis=0).any():

@@ -116,7 +116,7 @@ def list_all(_: argparse.Namespace) -> int:
     methods = _table("Methods", "method", "estimator", "kind")
     for name, method in estimator_homes().items():
         kind = "selector" if method.component_number is None else "projection"
-        methods.add_row(name, method.class_name(name), kind)
+        methods.add_row(name, f"convexfs.{method.class_name(name)}", kind)
     console.print(methods)
     comparators = _table("Comparators", "method", "kind", "what")
     for name in SELECTORS:

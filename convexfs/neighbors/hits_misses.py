@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import InputError, check_choice, check_number
+from convexfs.errors import InputError, check_choice, check_number, shortened
 from convexfs.neighbors import kernels
 
 METRICS = ("manhattan", "sqeuclidean")
@@ -115,8 +115,8 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
     check_number("n_neighbors", n_neighbors, 1, whole=True)
     if n_neighbors >= n_samples:
         raise InputError(
-            f"n_neighbors={n_neighbors} asks for more neighbours than the {n_samples} rows have: "
-            f"use at most {n_samples - 1}, or more rows"
+            f"n_neighbors={shortened(n_neighbors)} asks for more neighbours than the {n_samples} "
+            f"rows have: use at most {n_samples - 1}, or more rows"
         )
 
 

@@ -18,13 +18,16 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "IRelief": [{"tol": 1e-9}, {"tol": 1e-9, "sigma": 5.0}],
     "Simba": [{"random_state": 0}, {"random_state": 1, "utility": "sigmoid"}],
     "Logo": [{"tol": 1e-9}, {"tol": 1e-9, "lam": 0.3}, {"tol": 1e-9, "beta": 2.0}],
+    "LogoCV": [{"tol": 1e-9, "sigmas": [2.0], "lams": [0.5, 2.0], "cv": 2}],
     "LFE": [{}, {"n_neighbors": 3}],
+    "LMNN": [{"n_neighbors": 1, "solver_tol": 1e-8}],
+    "MMC": [{}, {"n_components": 1}],
     "Lmba": [{}, {"form": "box"}],
     "LLFS": [{"betas": 3}, {"betas": 3, "form": "linear"}],
 }
 #: How far numbers may be apart, relative to the largest: rounding, or what a solver leaves.
 TOLERANCE = {"Relief": 1e-7, "IRelief": 1e-5, "Logo": 1e-3, "LFE": 1e-7, "Lmba": 1e-3, "LLFS": 1e-9}
-TOLERANCE |= {"Simba": 1e-9}
+TOLERANCE |= {"Simba": 1e-9, "LogoCV": 1e-3, "LMNN": 1e-3, "MMC": 1e-7}
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,11 @@ class Law:
 
     change: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
     settings: Callable[[dict[str, Any]], dict[str, Any]] = lambda settings: settings
-    #: Methods for which it is no law: Simba walks through the samples in their order, and
-    #: thresholds or widths that are fixed numbers do not scale with the data.
+    #: Methods for which it is no law: Simba walks through the samples in their order, LogoCV
+    #: splits them by it; thresholds or widths that are fixed numbers do not scale with the data.
     but: frozenset[str] = field(default_factory=frozenset)
+    #: Makes samples that can be so changed of any.
+    fitting: Callable[[np.ndarray], np.ndarray] = lambda X: X
 
 
 def _columns(X, y, rng):
@@ -73,18 +78,23 @@ def _single(X, y, rng):
     return X.astype(np.float32), y, np.arange(X.shape[1])
 
 
+def _whole(X, y, rng):
+    return X.astype(np.int64), y, np.arange(X.shape[1])
+
+
 def _fortran(X, y, rng):
     return np.asfortranarray(X), y, np.arange(X.shape[1])
 
 
 LAWS = {
     "column order": Law(_columns, but=frozenset({"Simba"})),
-    "row order": Law(_rows, but=frozenset({"Simba"})),
+    "row order": Law(_rows, but=frozenset({"Simba", "LogoCV"})),
     "class names": Law(_names),
     "shift": Law(_shifted),
-    "scale": Law(_scaled, but=frozenset({"IRelief", "Logo", "Lmba", "LLFS", "Simba"})),
+    "scale": Law(_scaled, but=frozenset(METHODS) - {"Relief", "LFE"}),
     "n_jobs": Law(_same, lambda settings: settings | {"n_jobs": 2}, but=frozenset({"LLFS"})),
     "float32": Law(_single),
+    "integers": Law(_whole, fitting=lambda X: np.round(4 * X)),
     "memory layout": Law(_fortran),
 }
 
@@ -121,8 +131,7 @@ def sample(seed: int) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
 def judge(case: Case) -> Verdict:
     """Fit before and after, and compare; a fit that did not converge promises nothing."""
     law = LAWS[case.law]
-    X, y, rng = sample(case.seed)
-    changed_X, changed_y, order = law.change(X, y, rng)
+    (X, y), (changed_X, changed_y), order = _before_and_after(case)
     try:
         with quiet():
             before = _fit(case.method, dict(case.settings), X, y)
@@ -140,6 +149,15 @@ def judge(case: Case) -> Verdict:
     return Verdict("violated", (Failure("law", f"{case.law} matters to {case.method}"),))
 
 
+def _before_and_after(case: Case) -> tuple[Any, Any, np.ndarray]:
+    """Samples and labels, the changed ones, and the order of features in these."""
+    law = LAWS[case.law]
+    X, y, rng = sample(case.seed)
+    X = law.fitting(X)
+    changed_X, changed_y, order = law.change(X, y, rng)
+    return (X, y), (changed_X, changed_y), order
+
+
 def _fit(method: str, settings: dict[str, Any], X: np.ndarray, y: np.ndarray) -> Any:
     return getattr(convexfs, method)(**settings).fit(X, y)
 
@@ -148,18 +166,18 @@ def _numbers(model: Any, order: np.ndarray) -> np.ndarray:
     """Weights, or a projection's metric, with the features in an order."""
     if hasattr(model, "weights_"):
         return model.weights_[order]
-    return model.metric_[np.ix_(order, order)]
+    metric = model.components_.T @ model.components_
+    return metric[np.ix_(order, order)]
 
 
 def reproducer(case: Case) -> dict[str, bytes]:
     """A program with the numbers themselves, before and after."""
     law = LAWS[case.law]
-    X, y, rng = sample(case.seed)
-    changed_X, changed_y, order = law.change(X, y, rng)
+    before, after, order = _before_and_after(case)
     settings = (dict(case.settings), law.settings(dict(case.settings)))
     shown = "import numpy as np\n\nimport convexfs\n\n"
     shown += f"# {case.law}; the features are then in the order {order.tolist()}\n"
-    for (A, b), chosen in zip(((X, y), (changed_X, changed_y)), settings, strict=True):
+    for (A, b), chosen in zip((before, after), settings, strict=True):
         layout = "F" if A.flags.f_contiguous else "C"
         shown += f"X = np.array({A.tolist()}, dtype=np.{A.dtype.name}, order={layout!r})\n"
         shown += f"y = np.array({b.tolist()})\n"

@@ -48,10 +48,10 @@ def test_touching_a_file(copy, name):
 def test_a_new_file_and_a_moved_one_count(copy):
     before = hash_of(copy)
     (copy / "methods" / "newest").mkdir()
-    moved = copy / "methods" / "newest" / "solution.py"
-    (copy / "solution.py").rename(moved)
+    moved = copy / "methods" / "newest" / "records.py"
+    (copy / "records.py").rename(moved)
     assert hash_of(copy) != before
-    moved.rename(copy / "solution.py")
+    moved.rename(copy / "records.py")
     assert hash_of(copy) == before
 
 
@@ -65,10 +65,10 @@ def test_what_is_left_out_has_no_part_in_a_result(tmp_path, fit):
     )
     loaded = {Path(line) for line in ran.stdout.splitlines() if line.startswith(str(PACKAGE))}
     own = {str(path.relative_to(PACKAGE)) for path in loaded}
-    assert {"solution.py", "batch/tasks.py", "solving/certify.py"} <= own
+    assert {"records.py", "batch/tasks.py", "solving/certify.py"} <= own
     assert own <= COUNT
 
 
 def test_what_only_shows_results_does_not_count():
-    shows = {"cli.py", "batch_cli.py", "study/report.py", "inspection/__init__.py"}
+    shows = {"cli/console.py", "cli/batch.py", "study/report.py", "inspection/__init__.py"}
     assert shows <= set(FILES) - COUNT

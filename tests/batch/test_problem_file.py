@@ -79,7 +79,11 @@ def test_a_file_that_changed_is_refused(write):
     [
         (("SOLVERS =", "SOLVER ="), 7, "SOLVER means nothing here: did you mean SOLVERS?"),
         (('METHOD = "relief"\n', "\n"), 1, "METHOD is missing: give the name of a method"),
-        (('"relief"', '"releif"'), 4, "unknown method 'releif': did you mean relief?"),
+        (
+            ('"relief"', '"releif"'),
+            4,
+            "unknown method or formulation 'releif': did you mean relief?",
+        ),
         (('["iris", "near.csv"]', '"iris"'), 5, r"DATA must be a list of data sets.*, not 'iris'"),
         (('["iris", "near.csv"]', "[]"), 5, "DATA must be a list of data sets"),
         (('"cap":', '"cup":'), 11, "build asks for 'cap', which neither relief nor GRID offers"),

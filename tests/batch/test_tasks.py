@@ -134,11 +134,13 @@ def test_what_only_build_takes_does_not_change_the_draws(problem):
 
 
 def test_a_time_limit_reaches_the_solver_in_a_whole_fit_too(problem, monkeypatch):
-    seen = []
-    step = relief_module.solve_step
-    monkeypatch.setattr(
-        relief_module, "solve_step", lambda *a, **k: seen.append(k["time_limit"]) or step(*a, **k)
-    )
+    seen, step = [], relief_module.solve_step
+
+    def noted(formulation, values, hyper, solving):
+        seen.append(solving.time_limit)
+        return step(formulation, values, hyper, solving)
+
+    monkeypatch.setattr(relief_module, "solve_step", noted)
     file = problem(PLAIN + "FIT = True\n")
     do(expand([file], time_limit=7.0)[1])
     assert seen == [7.0]

@@ -3,7 +3,7 @@ import pytest
 
 from convexfs import FORMULATIONS, load
 from convexfs.errors import InputError
-from convexfs.methods.base.formulation import formulation
+from convexfs.methods import named_formulation
 from convexfs.solving.backends import needs_of
 
 
@@ -49,5 +49,7 @@ def test_gap_and_violation_tell_the_optimum_from_a_moved_point(row, data):
 
 
 def test_an_unknown_formulation_gets_the_nearest_name():
-    with pytest.raises(InputError, match="unknown formulation 'releif': did you mean relief"):
-        formulation("releif")
+    with pytest.raises(
+        InputError, match="unknown method or formulation 'releif': did you mean relief"
+    ):
+        named_formulation("releif")

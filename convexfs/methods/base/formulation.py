@@ -14,10 +14,10 @@ name, and imported when first used, so that a native fit never loads cvxpy:
 """
 
 import importlib
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import signature
 from types import ModuleType
 from typing import Any
 
@@ -57,7 +57,8 @@ class Formulation:
         The algorithm whose step this problem is.
     numbers : callable
         The method's numeric half, ``numbers(X, codes, **hyper) -> values, hyper``:
-        what ``build`` takes, computed from samples. Its defaults are the method's settings.
+        what ``build`` takes, computed from samples. Its defaults are its own, else the
+        method's settings.
     settings : type
         The method's settings, a dataclass.
     violation, gap : callable
@@ -84,18 +85,16 @@ class Formulation:
     @property
     def numbers(self) -> Callable[..., tuple[dict[str, Any], dict[str, Any]]]:
         function = getattr(_file(self.home, "numbers"), _as_identifier(self.name))
+        # What may be None in a fit, such as a bound instead of a price, has a default there.
         own = {
-            name
-            for name, parameter in inspect.signature(function).parameters.items()
-            if parameter.default is not parameter.empty
+            at.name for at in signature(function).parameters.values() if at.default is not at.empty
         }
-        defaults = taken_by(function, self.settings())
-        return partial(function, **{k: v for k, v in defaults.items() if k not in own})
+        usual = taken_by(function, self.settings())
+        return partial(function, **{name: usual[name] for name in usual.keys() - own})
 
     @property
     def settings(self) -> type[Any]:
-        fit: Any = _file(self.home, "fit")
-        return fit.Settings
+        return importlib.import_module(f"{self.home}.fit").Settings
 
     @property
     def method(self) -> Callable[..., Any]:

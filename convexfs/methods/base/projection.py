@@ -23,7 +23,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MethodEstima
         Components kept, of those there are.
     """
 
-    n_components: int | None = None
+    n_components: Any = None
 
     components_: np.ndarray = learned()
 

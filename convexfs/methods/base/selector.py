@@ -205,7 +205,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         check_is_fitted(self)
         return self.weights_
 
-    def _get_support_mask(self) -> np.ndarray:
+    def _get_support_mask(self) -> Any:
         check_is_fitted(self)
         weights, wanted = self.weights_, self.n_features_to_select
         if wanted is None:

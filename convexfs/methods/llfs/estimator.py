@@ -119,6 +119,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
 
     The paper calls its problem quasi-convex (Sec. III-A). It is not: U1 is concave, and
     :mod:`convexfs.methods.llfs.problem` has four samples with two separate local minima.
+    Its bounds of the risk are in :mod:`convexfs.methods.llfs.theory` (Sec. III-D).
 
     How it compares: 100 training rows, 100 noise features added, 10 splits, the paper's
     alpha (which it chose by test errors), all else at defaults; mean error in %, standard

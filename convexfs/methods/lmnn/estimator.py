@@ -23,6 +23,14 @@ class LMNN(Settings, Projection):
     over samples, their nearest hits j and all samples p of other classes. Samples
     are projected on the eigenvectors of M, each scaled by the root of its
     eigenvalue. See :func:`convexfs.methods.lmnn.fit.lmnn`, also for its limits.
+
+    Examples
+    --------
+    >>> import convexfs
+    >>> data = convexfs.load("iris").scaled()
+    >>> model = convexfs.LMNN(n_components=2).fit(data.X, data.y)
+    >>> model.transform(data.X).shape, model.certificate_.ok
+    ((150, 2), True)
     """
 
     _method: ClassVar = staticmethod(lmnn)

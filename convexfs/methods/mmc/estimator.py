@@ -17,6 +17,14 @@ class MMC(Settings, Projection):
 
     the scatter between classes minus that within: q orthonormal directions, by
     default those with a positive eigenvalue, at most K - 1 and at least one.
+
+    Examples
+    --------
+    >>> import convexfs
+    >>> data = convexfs.load("wine").scaled()
+    >>> model = convexfs.MMC(n_components=2).fit(data.X, data.y)
+    >>> model.transform(data.X).shape, model.certificate_.ok
+    ((178, 2), True)
     """
 
     _method: ClassVar = staticmethod(mmc)

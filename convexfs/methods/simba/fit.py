@@ -89,10 +89,11 @@ def simba(
     check_choice("utility", settings.utility, UTILITIES)
     check_number("n_starts", settings.n_starts, 1, MOST_ROUNDS, whole=True)
     check_number("n_epochs", settings.n_epochs, 1, MOST_ROUNDS, whole=True)
-    if solving.solver not in (AUTO, NATIVE) or solving.build is not None:
+    foreign = solving.solver not in (AUTO, NATIVE)
+    if foreign or solving.build is not None:
         raise InputError(
             "simba climbs a utility that is not convex, which no solver can do for it: "
-            f"leave the solver {solving.solver!r} and formulation out"
+            f"leave the {f'solver {solving.solver!r}' if foreign else 'formulation'} out"
         )
     if np.bincount(codes).max() < 2:
         raise InputError("no class has two samples, so none has a hit: check the target column")

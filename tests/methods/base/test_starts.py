@@ -29,7 +29,11 @@ def faint():
     return X, y
 
 
-@pytest.mark.parametrize("method", [logo, irelief])
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [(logo, LogoSettings), (irelief, IreliefSettings)],
+    ids=["logo", "irelief"],
+)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -44,10 +48,10 @@ def faint():
         ({"n_starts": 1.5}, "n_starts must be a whole number"),
     ],
 )
-def test_starts_that_cannot_be_used_are_named(method, options, message):
+def test_starts_that_cannot_be_used_are_named(method, settings, options, message):
     data = load("iris").scaled()
     with pytest.raises(InputError, match=message):
-        method(data.X, data.y, **options)
+        method(data.X, data.y, settings(**options))
 
 
 def test_starts_come_in_order_and_are_seeded():

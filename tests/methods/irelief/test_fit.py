@@ -7,6 +7,7 @@ from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
 from convexfs.methods.base.parameters import Solving
 from convexfs.methods.irelief import fit as module
+from convexfs.methods.irelief import numbers
 from convexfs.methods.irelief.fit import Settings, irelief
 from convexfs.methods.irelief.numbers import inlier_probability, soft_margin
 
@@ -75,7 +76,7 @@ def test_a_limit_on_iterations_is_reported(noisy):
 
 def test_back_selection_halves_down_to_what_is_kept(noisy):
     result = irelief(noisy.X, noisy.y, Settings(keep=30))
-    assert result.kept == (100, 50, 30)
+    assert result.rounds == (100, 50, 30)
     assert np.count_nonzero(result.weights) <= 30
     order = np.random.default_rng(1).permutation(100)
     permuted = irelief(noisy.X[:, order], noisy.y, Settings(keep=30)).weights
@@ -123,7 +124,7 @@ def test_no_positive_margin_means_no_weights_and_a_warning():
 
 
 def test_an_unsuitable_solver_is_refused_before_any_distance(noisy, monkeypatch):
-    monkeypatch.setattr(module, "soft_margin", None)
+    monkeypatch.setattr(numbers, "soft_margin", None)
     with pytest.raises(SolverUnsuitable):
         irelief(noisy.X, noisy.y, solving=Solving(solver="OSQP"))
 

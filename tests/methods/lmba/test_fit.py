@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from convexfs import load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnavailable
 from convexfs.methods.base.parameters import Solving
-from convexfs.methods.lmba import fit as module
+from convexfs.methods.lmba import numbers
 from convexfs.methods.lmba.fit import Settings, lmba, lmba_loss
 
 
@@ -93,7 +93,7 @@ def gradient_as_printed(X, y, targets, theta, c, order, step=0.1):
 def test_the_gradient_form_is_the_printed_descent():
     data = load("iris").scaled()
     X, y = data.X[::2], data.y[::2]
-    values, _ = module.lmba_problem(X, y)
+    values, _ = numbers.lmba_simplex(X, y, c=1.0, n_neighbors=3)
     order = np.random.default_rng(7).permutation(len(X))
     expected = gradient_as_printed(X, y, values["targets"], values["theta"], 1.0, order)
     result = lmba(X, y, Settings(form="gradient"), seed=7)
@@ -121,22 +121,22 @@ def test_what_must_not_matter(seed):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "solver", "message"),
     [
-        ({"c": 0}, "c must be a number above 0"),
-        ({"form": "simpleks"}, "did you mean simplex"),
-        ({"form": "gradient", "solver": "HIGHS"}, "form='gradient' is the paper's own descent"),
-        ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1"),
+        ({"c": 0}, "auto", "c must be a number above 0"),
+        ({"form": "simpleks"}, "auto", "did you mean simplex"),
+        ({"form": "gradient"}, "HIGHS", "form='gradient' is the paper's own descent"),
+        ({"n_neighbors": 0}, "auto", "n_neighbors must be a whole number of at least 1"),
     ],
 )
-def test_bad_settings_are_refused(options, message):
+def test_bad_settings_are_refused(options, solver, message):
     data = load("iris")
     with pytest.raises(InputError, match=message):
-        lmba(data.X, data.y, Settings(**options))
+        lmba(data.X, data.y, Settings(**options), Solving(solver=solver))
 
 
 def test_an_unknown_solver_is_refused_before_the_neighbours_are_sought(monkeypatch):
-    monkeypatch.setattr(module, "target_neighbors", None)
+    monkeypatch.setattr(numbers, "target_neighbors", None)
     data = load("iris")
     with pytest.raises(SolverUnavailable):
         lmba(data.X, data.y, solving=Solving(solver="CLARABLE"))

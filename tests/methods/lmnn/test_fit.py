@@ -90,7 +90,9 @@ def test_stretched_and_turned_samples_have_the_same_distances(factor, seed):
 def test_more_features_than_samples_is_solved_in_their_span():
     X, codes = few("wine", 16)
     wide = np.hstack([X, X @ np.random.default_rng(0).standard_normal((13, 20))])
-    result = lmnn(wide, codes, Settings(n_neighbors=1))
+    # The least loss is 0, so are the multipliers: at its usual accuracy SCS proves the loss to
+    # 1e-8, but leaves them off by 3e-5.
+    result = lmnn(wide, codes, Settings(n_neighbors=1), Solving(tol=1e-7))
     assert result.metric.shape == (33, 33)
     assert result.certificate.ok
     assert np.linalg.matrix_rank(result.metric, tol=1e-6) <= 15

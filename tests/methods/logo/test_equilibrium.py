@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from convexfs.methods.base.parameters import Solving
 from convexfs.methods.logo.equilibrium import State, complementary, newton_fixed_point
-from convexfs.methods.logo.fit import LogoSettings, fit_logo
+from convexfs.methods.logo.fit import LogoRequest, Settings, fit_logo
 from convexfs.methods.logo.fixed_point import History
 from convexfs.methods.logo.locality import Locality
 from convexfs.methods.logo.objective import Constrained, Penalised
@@ -87,7 +88,8 @@ def test_rounding_of_the_data_is_not_amplified(data, settings):
     X, y = data
     noise = np.random.default_rng(9).standard_normal(X.shape)
     one, other = (
-        fit_logo(moved, y, LogoSettings(**settings)) for moved in (X, X * (1 + 1e-13 * noise))
+        fit_logo(moved, y, LogoRequest(Settings(**settings), Solving()))
+        for moved in (X, X * (1 + 1e-13 * noise))
     )
     for found in (one, other):
         assert found.converged
@@ -98,8 +100,8 @@ def test_rounding_of_the_data_is_not_amplified(data, settings):
 def test_where_newton_ends_repeating_the_convex_step_does_not_stay():
     """The cause: an error of the weights comes back many times larger, with its sign turned."""
     X, y = faint(60, 500)
-    settings = LogoSettings(lam=1.0, sigma=0.5)
-    w = fit_logo(X, y, settings).weights
+    request = LogoRequest(Settings(lam=1.0, sigma=0.5), Solving())
+    w = fit_logo(X, y, request).weights
     used = np.flatnonzero(w)
     at = State(place_of(X, y, 0.5), Penalised(1.0), X[:, used], w[used])
     p = 1 / (1 + np.exp(at.margins))
@@ -114,7 +116,7 @@ def test_where_newton_ends_repeating_the_convex_step_does_not_stay():
 
 def test_a_budget_is_kept_where_the_iteration_swings():
     X, y = faint(60, 200)
-    found = fit_logo(X, y, LogoSettings(beta=20.0, sigma=0.5))
+    found = fit_logo(X, y, LogoRequest(Settings(beta=20.0, sigma=0.5), Solving()))
     assert found.converged
     assert found.certificate.ok
     assert found.weights.sum() == pytest.approx(20.0)

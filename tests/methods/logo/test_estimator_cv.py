@@ -22,7 +22,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def searched(data):
-    return LogoCV(SIGMAS, LAMS, cv=4).fit(data.X, data.y)
+    return LogoCV(sigmas=SIGMAS, lams=LAMS, cv=4).fit(data.X, data.y)
 
 
 def test_scores_are_those_of_a_naive_search(data, searched):
@@ -51,13 +51,13 @@ def test_the_best_pair_is_fitted_on_all_samples(data, searched):
 
 def test_of_equal_scores_the_sparsest_is_taken():
     data = load("twonorm:n=60,seed=1").scaled()
-    model = LogoCV([np.inf], [1e-3, 1.1e-3, 1.2e-3], cv=2).fit(data.X, data.y)
+    model = LogoCV(sigmas=[np.inf], lams=[1e-3, 1.1e-3, 1.2e-3], cv=2).fit(data.X, data.y)
     assert len(set(model.cv_results_["mean_test_score"])) == 1
     assert model.lam_ == 1.2e-3
 
 
 def test_workers_change_nothing(data, searched):
-    two = LogoCV(SIGMAS, LAMS, cv=4, n_jobs=2).fit(data.X, data.y)
+    two = LogoCV(sigmas=SIGMAS, lams=LAMS, cv=4, n_jobs=2).fit(data.X, data.y)
     np.testing.assert_array_equal(two.weights_, searched.weights_)
     np.testing.assert_array_equal(
         two.cv_results_["mean_test_score"], searched.cv_results_["mean_test_score"]
@@ -65,7 +65,9 @@ def test_workers_change_nothing(data, searched):
 
 
 def test_any_splitter_will_do(data):
-    model = LogoCV([2.0], [1.0], cv=KFold(3, shuffle=True, random_state=0)).fit(data.X, data.y)
+    model = LogoCV(sigmas=[2.0], lams=[1.0], cv=KFold(3, shuffle=True, random_state=0)).fit(
+        data.X, data.y
+    )
     assert "split2_test_score" in model.cv_results_
     assert "split3_test_score" not in model.cv_results_
 

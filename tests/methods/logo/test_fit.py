@@ -12,7 +12,7 @@ from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
 from convexfs.methods.base.parameters import Solving
 from convexfs.methods.logo import certified as logo_certified
-from convexfs.methods.logo.fit import LogoSettings, Settings, fit_logo, logo
+from convexfs.methods.logo.fit import LogoRequest, Settings, fit_logo, logo
 from convexfs.methods.logo.locality import Locality, lam_max
 from convexfs.methods.logo.native import logo_constrained, logo_penalised
 from convexfs.methods.logo.numbers import margin_matrix
@@ -297,10 +297,11 @@ def test_a_file_stays_in_the_file(tmp_path):
 
 
 def test_known_distances_and_a_start_lead_to_the_same_point(spiral, fitted):
-    settings, distances = LogoSettings(), cdist(spiral.X, spiral.X, "cityblock")
-    known = fit_logo(spiral.X, spiral.y, settings, distances=distances)
+    request = LogoRequest(Settings(), Solving())
+    distances = cdist(spiral.X, spiral.X, "cityblock")
+    known = fit_logo(spiral.X, spiral.y, request, distances=distances)
     np.testing.assert_allclose(known.weights, fitted.weights, atol=1e-6)
-    warm = fit_logo(spiral.X, spiral.y, settings, start=fitted.weights)
+    warm = fit_logo(spiral.X, spiral.y, request, start=fitted.weights)
     assert len(warm.history) < 5
     np.testing.assert_allclose(warm.weights, fitted.weights, atol=3e-3)
 
@@ -338,12 +339,13 @@ def test_no_price_is_explained():
         ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
         ({"algorithm": "papper"}, "did you mean paper"),
         ({"algorithm": "paper", "beta": 1.0}, "printed for eq. 7 only"),
-        ({"solver_tol": 0}, "solver_tol"),
     ],
 )
 def test_values_that_cannot_be_used_are_named(settings, message, spiral):
     with pytest.raises(InputError, match=message):
         logo(spiral.X, spiral.y, Settings(**settings))
+    with pytest.raises(InputError, match="solver_tol"):
+        logo(spiral.X, spiral.y, solving=Solving(tol=0))
 
 
 def test_a_solver_without_exponential_cones_is_refused_at_once(spiral):

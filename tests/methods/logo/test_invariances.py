@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from convexfs.methods.logo.fit import LogoSettings, fit_logo
+from convexfs.methods.base.parameters import Solving
+from convexfs.methods.logo.fit import LogoRequest, Settings, fit_logo
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=15, deadline=None)
@@ -23,7 +24,7 @@ def sample(seed, n=36, j=8, classes=3):
 
 
 def weights(X, y, start=None, **more):
-    result = fit_logo(X, y, LogoSettings(**(SETTINGS | more)), start=start)
+    result = fit_logo(X, y, LogoRequest(Settings(**(SETTINGS | more)), Solving()), start=start)
     assume(result.converged)
     assert result.certificate.ok
     return result.weights
@@ -96,7 +97,7 @@ def test_a_duplicated_feature_shares_its_weight(seed, share):
 def test_two_samples_of_each_are_their_own_hits(seed):
     """Doubled samples have a hit at distance 0: margins can only be positive."""
     X, y, _ = sample(seed, classes=2)
-    settings = LogoSettings(sigma=1e-3, max_iter=5)
-    narrow = fit_logo(np.vstack([X, X]), np.hstack([y, y]), settings)
+    request = LogoRequest(Settings(sigma=1e-3, max_iter=5), Solving())
+    narrow = fit_logo(np.vstack([X, X]), np.hstack([y, y]), request)
     assert narrow.history[0]["objective"] < len(X) * 2 * np.log(2)
     assert np.isfinite(narrow.weights).all()

@@ -86,7 +86,7 @@ def test_a_changed_problem_can_be_fitted(wdbc):
 
 
 def test_a_problem_file_can_be_fitted(wdbc):
-    file = Path(__file__).parents[2] / "problems" / "relief_capped.py"
+    file = Path(__file__).parents[3] / "problems" / "relief_capped.py"
     for path in (file, str(file)):
         assert Relief(formulation=path).fit(wdbc.X, wdbc.y).weights_.max() < 0.2 + 1e-4
 

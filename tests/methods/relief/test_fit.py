@@ -5,7 +5,7 @@ import pytest
 from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
 from convexfs.methods.base.parameters import Solving
-from convexfs.methods.relief import fit as module
+from convexfs.methods.relief import numbers
 from convexfs.methods.relief.fit import Settings, relief
 
 relief_problem = FORMULATIONS["relief"].numbers
@@ -82,7 +82,7 @@ def test_more_neighbours_than_a_class_has_are_warned_of(wine):
 
 
 def test_an_unsuitable_solver_is_refused_before_the_neighbours_are_sought(wine, monkeypatch):
-    monkeypatch.setattr(module, "signed_neighbors", None)
+    monkeypatch.setattr(numbers, "signed_neighbors", None)
     with pytest.raises(SolverUnsuitable):
         relief(wine.X, wine.y, solving=Solving(solver="OSQP"))
 

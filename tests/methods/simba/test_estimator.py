@@ -24,3 +24,5 @@ def test_no_backend_can_take_it():
     data = load("iris")
     with pytest.raises(InputError, match=r"not convex, .* leave the solver 'CLARABEL' out"):
         Simba(solver="CLARABEL").fit(data.X, data.y)
+    with pytest.raises(InputError, match=r"not convex, .* leave the formulation out"):
+        Simba(formulation=lambda z: z).fit(data.X, data.y)

@@ -8,6 +8,7 @@ import numpy as np
 
 from convexfs.batch.tasks import Task, dataset_of
 from convexfs.methods import FORMULATIONS
+from convexfs.methods.base.parameters import Solving
 from convexfs.methods.base.step import solve_step
 
 
@@ -21,7 +22,7 @@ def rehearse(formulations: Iterable[str], solver: str = "auto") -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             formulation = FORMULATIONS[name]
-            solve_step(formulation, *formulation.numbers(X, codes), solver=solver)
+            solve_step(formulation, *formulation.numbers(X, codes), Solving(solver=solver))
 
 
 def prepare(task: Task) -> None:

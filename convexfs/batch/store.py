@@ -102,7 +102,7 @@ class Store(AbstractContextManager["Store"]):
 
     def finished(self) -> dict[str, tuple[str, bool | None, str]]:
         """Return status, verdict of the certificate and failure of every key that has a row."""
-        rows = self.select("SELECT key, status, ok, failure FROM tasks")
+        rows = self._select("SELECT key, status, ok, failure FROM tasks")
         return {
             key: (status, None if ok is None else bool(ok), failure or "")
             for key, status, ok, failure in rows
@@ -135,7 +135,7 @@ class Store(AbstractContextManager["Store"]):
 
     def stated(self) -> dict[str, str]:
         """Return why it could not be stated, or nothing, by the hash of every problem kept."""
-        return dict(self.select("SELECT sha256, failure FROM problems"))
+        return dict(self._select("SELECT sha256, failure FROM problems"))
 
     def keep_problem(self, row: Mapping[str, Any]) -> None:
         """Write the source and statement of a problem file, over what was there of it."""
@@ -149,11 +149,6 @@ class Store(AbstractContextManager["Store"]):
             self._db.execute("INSERT OR IGNORE INTO environment (record) VALUES (?)", (text,))
             found = self._db.execute("SELECT id FROM environment WHERE record = ?", (text,))
             return found.fetchone()[0]
-
-    def select(self, query: str) -> list[tuple]:
-        """Return what a query of the file finds."""
-        with _explained(self.path):
-            return self._db.execute(query).fetchall()
 
     def tasks(self) -> pd.DataFrame:
         """Return the table of tasks."""
@@ -175,6 +170,30 @@ class Store(AbstractContextManager["Store"]):
         """Return the table of problem files, as they were solved."""
         return self._frame("problems")
 
+    def answers(self) -> pd.DataFrame:
+        """Return the key and, as a blob, the primal of every task's last step that has one."""
+        last = self._frame("solutions").drop_duplicates("key", keep="last")[["key", "primal"]]
+        return last[last["primal"].notna()]
+
+    def points(self) -> list[dict[str, np.ndarray]]:
+        """Return what is kept of every sample of an LLFS fit; of several fits, the last."""
+        rows = self._select(
+            "SELECT label, primal FROM solutions JOIN tasks USING (key) "
+            "WHERE label LIKE 'point %' ORDER BY finished_utc"
+        )
+        return [unpack(blob) for blob in dict(rows).values()]
+
+    def times(self) -> tuple[str, str]:
+        """Return when the first task was started and the last finished, UTC, or empty words."""
+        ((started,),) = self._select("SELECT min(started_utc) FROM attempts")
+        ((ended,),) = self._select("SELECT max(finished_utc) FROM tasks")
+        first, last = (str(at or "")[:19].replace("T", " ") for at in (started, ended))
+        return first, last
+
+    def _select(self, query: str) -> list[tuple]:
+        with _explained(self.path):
+            return self._db.execute(query).fetchall()
+
     def _frame(self, table: str, order: str = "1, 2", blobs: bool = True) -> pd.DataFrame:
         kinds = schema.columns()[table]
         kinds = {name: kind for name, kind in kinds.items() if blobs or kind != "BLOB"}
@@ -182,7 +201,7 @@ class Store(AbstractContextManager["Store"]):
             there = schema.columns_in(self._db, table)
             chosen = (name if name in there else f"NULL AS {name}" for name in kinds)
             query = f"SELECT {', '.join(chosen)} FROM {table} ORDER BY {order}"
-        rows = self.select(query) if there else []
+        rows = self._select(query) if there else []
         frame = pd.DataFrame(rows, columns=list(kinds), dtype=object)
         return pd.DataFrame({name: self._column(table, frame[name], kinds[name]) for name in kinds})
 

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from convexfs.study.outcomes import SOLVED, WRONG, Frame
-from convexfs.study.page.columns import Table
 from convexfs.study.profiles import accuracy_time, agreement, performance_profile
 
 #: More points than these are thinned: those that would cover each other are left out.
@@ -21,6 +20,9 @@ MOST_PANELS = 40
 ALL_PROBLEMS = "all problems"
 PARTS = {"build_seconds": "build", "compile_seconds": "compile", "solve_seconds": "solve"}
 REST = "rest"
+#: Okabe and Ito's colours, told apart with any colour vision; and one hue for parts of a bar.
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#7f7f7f"]
+SHADES = ["#08519c", "#4292c6", "#9ecae1", "#bdbdbd"]
 
 
 @dataclass(frozen=True)
@@ -85,11 +87,10 @@ class Figure:
                 )
         return frame
 
-    def as_dict(self, solvers: list[str]) -> dict[str, Any]:
-        """For JSON."""
+    def told(self, solvers: list[str]) -> dict[str, Any]:
+        """Return all but the frame, for JSON."""
         told = {name: value for name, value in vars(self).items() if name != "frame"}
-        table = Table.of(self.ordered(solvers)).as_dict()
-        return told | {"table": table, "names": self.names(solvers), "panels": self.panels}
+        return told | {"names": self.names(solvers), "panels": self.panels}
 
 
 def profile(outcomes: Frame) -> Figure | None:
@@ -155,11 +156,10 @@ def time_split(outcomes: Frame) -> Figure | None:
     )  # fmt: skip
 
 
-def convergence(steps: Frame) -> Figure | None:
-    """How far each iteration moved the weights.
-
-    `steps` has the columns ``instance, solver, step, change``.
-    """
+def convergence(outcomes: Frame, solutions: Frame) -> Figure | None:
+    """How far each iteration moved the weights, in one repeat; `solutions` are the store's."""
+    told = outcomes.loc[outcomes["repeat"] == 0, ["key", "instance", "solver"]]
+    steps = solutions[solutions["change"].notna()].merge(told, on="key")
     if steps.empty:
         return None
     return Figure(

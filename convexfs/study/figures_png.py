@@ -6,14 +6,11 @@ from typing import Any
 
 from convexfs.errors import InputError
 from convexfs.pictures import save
-from convexfs.study.figures import Figure
+from convexfs.study.figures import COLOURS, SHADES, Figure
 from convexfs.study.outcomes import Frame
 
-#: Those of the page: Okabe and Ito's, told apart with any colour vision.
-COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#7f7f7f"]
 MARKERS = "osD^vp*h"
 LINES = ["-", "--", ":", "-."]
-SHADES = ["#08519c", "#4292c6", "#9ecae1", "#bdbdbd"]
 WRONG_COLOUR = "#b3261e"
 #: Panels of one figure that get a file.
 MOST_FILES = 12

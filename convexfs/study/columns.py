@@ -54,47 +54,39 @@ class Column:
             return "yes" if value else "no"
         return f"{value:{_PRINTED.get(self.kind, '')}}"
 
-    def only(self, on: On) -> "Column":
-        """Return the same column, shown elsewhere."""
-        return replace(self, on=on)
 
-
-PROBLEM_CLASS = Column("problem_class", label="class")
-SETTINGS = Column(
-    "settings",
-    meaning=f"accuracy asked for, or each solver's default, judged at {SLACK * DEFAULT_ACCURACY:g}",
-)
-SOLVER, STATUS, REPEAT = Column("solver"), Column("status"), Column("repeat", "count")
+# fmt: off
+PROBLEM, DATA, SOLVER, STATUS = map(Column, ("problem", "data", "solver", "status"))
+CLASS = Column("problem_class", "text", "by the largest cone; MI: with integers", "class")
+SETTINGS = Column("settings", "text", "accuracy asked for, or each solver's default, judged at "
+                  f"{SLACK * DEFAULT_ACCURACY:g}")
 INSTANCE = Column("instance", "code", "problem, data and hyper-parameters in a few words")
-OUTCOME = Column("outcome", "outcome")
+EXAMPLE = Column("example", "code")
+OUTCOME = Column("outcome", "outcome", "judged alike for all solvers, whatever they say")
 SUCCESS = Column("success_rate", "share", "solved of tried", "success")
-SOLVED = Column("solved", "count", "number of tasks", on=On.DEMAND)
+SOLVED = Column("solved", "count", on=On.DEMAND)
 SECONDS = Column("seconds", "seconds", "charged, geometric mean shifted by 10 ms, 99 % interval")
 LOW = Column("seconds_low", "seconds", "low end of the interval of seconds", "low")
 HIGH = Column("seconds_high", "seconds", "high end of the interval of seconds", "high")
 LEAD = (
-    Column("lead", "number", "how many times as long the next takes"),
-    Column("lead_low", "number", "low end of its interval over repeats"),
-    Column("lead_high", "number", "high end of its interval over repeats"),
+    Column("lead", "number", "how many times as long the next takes, 99 % interval"),
+    Column("lead_low", "number", "low end of the interval of the lead"),
+    Column("lead_high", "number", "high end of the interval of the lead"),
     Column("clear", "flag", "the whole interval is above 1"),
 )
-ERROR = Column("error", "residual", label="largest residual")
-RESIDUALS = (
-    Column("primal_residual", "residual"),
-    Column("dual_residual", "residual"),
-    Column("complementarity", "residual"),
-    Column("gap", "residual"),
+ERROR = Column("error", "residual", "", "largest residual")
+MEAN_ERROR = replace(ERROR, meaning="geometric mean of the solved")
+RESIDUALS = tuple(
+    Column(name, "residual")
+    for name in ("primal_residual", "dual_residual", "complementarity", "gap")
 )
 OBJECTIVE_ERROR = Column(
     "objective_error", "residual", "relative distance from a proven objective", "objective off"
 )
-EXAMPLE = Column("example", "code")
 
 #: Of every solver at every settings.
 SUMMARY = (
-    SETTINGS,
-    SOLVER,
-    SUCCESS,
+    SETTINGS, SOLVER, SUCCESS,
     Column("wrong_claims", "bad", "called optimal, but refused"),
     Column("failed", "count"),
     Column("unproven", "count", "of the failed, right but not proven"),
@@ -103,107 +95,61 @@ SUMMARY = (
     Column("instances", "count", "problems it can take"),
     Column("of", "count", "problems in the study", on=On.TERMINAL),
     Column("tried", "count", on=On.TERMINAL),
-    SOLVED,
-    SECONDS,
-    LOW,
-    HIGH,
+    SOLVED, SECONDS, LOW, HIGH,
     Column("times_best", "number", "times the fastest of the same problem", "× best"),
     Column("par10", "seconds", "mean, ten times the limit if not solved", "PAR10", On.TERMINAL),
-    Column("compile_seconds", "seconds", "median", on=On.TERMINAL),
+    Column("compile_seconds", "seconds", "median of the tried", on=On.TERMINAL),
     replace(ERROR, meaning="median of the solved"),
 )
-#: The instances that are compared: of a class, all or those with a native twin.
+#: The instances that solvers are compared on.
 SCOPE = (
-    SETTINGS,
-    PROBLEM_CLASS,
-    Column("scope", meaning="all instances of the class, or those with a native twin"),
+    SETTINGS, CLASS,
+    Column("scope", "text", "all instances of the class, or those with a native twin"),
     Column("instances", "count"),
 )
 #: Of every solver that takes all instances of a scope.
 RANKING = (
-    *SCOPE[:3],
-    SCOPE[3].only(On.DEMAND),
-    Column("rank", "count"),
-    SOLVER,
-    SOLVED,
-    SUCCESS,
-    SECONDS,
-    LOW.only(On.DEMAND),
-    HIGH.only(On.DEMAND),
-    *LEAD,
-    replace(ERROR, meaning="geometric mean of the solved", on=On.DEMAND),
+    *SCOPE[:3], replace(SCOPE[3], on=On.DEMAND), Column("rank", "count"), SOLVER, SOLVED, SUCCESS,
+    SECONDS, replace(LOW, on=On.DEMAND), replace(HIGH, on=On.DEMAND), *LEAD,
+    replace(MEAN_ERROR, on=On.DEMAND),
 )
 #: Of every scope.
 LEADERS = (
-    *SCOPE,
-    Column("fastest"),
-    SECONDS,
-    Column("second", meaning="the next in seconds"),
-    *LEAD,
-    Column("most_accurate"),
-    replace(ERROR, meaning="geometric mean of the solved"),
+    *SCOPE, Column("fastest"), SECONDS, Column("second"), *LEAD,
+    Column("most_accurate"), MEAN_ERROR,
 )
-#: Of every wrong claim.
+#: Of every wrong claim, and of those of a solver together.
 CLAIMS = (
-    SOLVER,
-    SETTINGS,
-    STATUS,
-    INSTANCE,
-    Column("claims", "count", "number of repeats"),
-    *RESIDUALS,
-    OBJECTIVE_ERROR,
+    SOLVER, SETTINGS, STATUS, INSTANCE, Column("claims", "count", "number of repeats"),
+    *RESIDUALS, OBJECTIVE_ERROR,
 )
-#: Of what a solver wrongly says at some settings.
 CLAIMANTS = (
-    SOLVER,
-    SETTINGS,
-    replace(
-        STATUS,
-        meaning="infeasible or unbounded is said of a problem with a proven optimum, or of one proven infeasible",
-    ),
+    SOLVER, SETTINGS,
+    Column("status", "text", "infeasible, unbounded: said of what is proven to be otherwise"),
     Column("problems", "count"),
-    replace(RESIDUALS[0], meaning="the largest, as are gap and objective off"),
-    RESIDUALS[3],
-    OBJECTIVE_ERROR,
-    EXAMPLE,
+    replace(RESIDUALS[0], meaning="the largest, as gap and objective off"),
+    RESIDUALS[3], OBJECTIVE_ERROR, EXAMPLE,
 )
 #: Of messages that are alike.
 REASONS = (
-    OUTCOME,
-    Column("solvers"),
-    Column("tasks", "count"),
-    Column("message", "long"),
-    EXAMPLE,
+    OUTCOME, Column("solvers"), Column("tasks", "count"), Column("message", "long"), EXAMPLE,
 )
 #: Of every task, beside other columns of the store, which go by their names.
 ROWS = (
-    Column("problem"),
-    Column("data"),
-    Column("hyper", "code", label="hyper-parameters"),
-    replace(PROBLEM_CLASS, meaning="LP, QP, SOCP, EXP, POW, SDP, or MI and one of these"),
-    SETTINGS,
-    SOLVER,
-    REPEAT,
-    OUTCOME,
-    Column("objective", "number"),
+    PROBLEM, DATA, Column("hyper", "code", label="hyper-parameters"), CLASS, SETTINGS, SOLVER,
+    Column("repeat", "count"), OUTCOME, Column("objective", "number"),
     replace(ERROR, meaning="of the worst step"),
-    Column("solve_seconds", "seconds", "the solver's own work"),
-    Column("wall_seconds", "seconds", "the whole task"),
+    Column("solve_seconds", "seconds"), Column("wall_seconds", "seconds"),
     Column("failure", "long", label="message"),
-    INSTANCE.only(On.DEMAND),
-    *(column.only(On.DEMAND) for column in RESIDUALS),
-    OBJECTIVE_ERROR.only(On.DEMAND),
-    Column("tol", "residual", label="tolerance", on=On.DEMAND),
+    *(replace(column, on=On.DEMAND) for column in (INSTANCE, *RESIDUALS, OBJECTIVE_ERROR)),
+    Column("tol", "residual", "", "tolerance", On.DEMAND),
     Column("ok", "flag", "empty: feasible, but not proven optimal", "proven", On.DEMAND),
-    Column(
-        "charged_seconds",
-        "seconds",
-        "the solver's own, or the time limit (without one, the longest of the run) if not solved",
-        on=On.DEMAND,
-    ),
+    Column("charged_seconds", "seconds", "the solver's own; if the task is not solved, the time "
+           "limit or, without one, the longest of the run", on=On.DEMAND),
 )
 #: Of figures.
 DRAWN = (Column("jaccard", "share", label="Jaccard"), Column("share", "share"))
+# fmt: on
 _KNOWN = {
     column.name: replace(column, meaning="")
     for table in (DRAWN, ROWS, REASONS, CLAIMS, RANKING, LEADERS, SUMMARY)

@@ -35,7 +35,7 @@ def write_figures(figures: list[Figure], solvers: list[str], folder: str | Path)
 
 
 def draw(figure: Figure, solvers: list[str], panel: str) -> Any:
-    """One panel as a matplotlib figure."""
+    """Draw one panel as a matplotlib figure."""
     from matplotlib.figure import Figure as Canvas
 
     frame = figure.ordered(solvers)
@@ -55,7 +55,7 @@ def draw(figure: Figure, solvers: list[str], panel: str) -> Any:
 
 
 def _series(figure: Figure, rows: Frame, names: list[str]) -> list[tuple[int, str, Any]]:
-    """Number, name and rows of each series, in the order of the colours."""
+    """Return number, name and rows of each series, in the order of the colours."""
     found = dict(iter(rows.groupby(figure.series, sort=False)))
     return [(k, name, found[name]) for k, name in enumerate(names) if name in found]
 

@@ -196,7 +196,7 @@ def _features(primal: dict[str, np.ndarray], formulation: str) -> tuple[int, ...
 
 
 def _worst(solutions: Frame) -> Frame:
-    """The largest of each residual over the steps of a task; what it stands on from the last."""
+    """Return the largest of each residual over the steps of a task, and the last one's basis."""
     steps = solutions.groupby("key", sort=False)
     worst = steps[RESIDUALS].max()
     # The store holds an undefined residual as none; the certificate's verdict tells them apart.
@@ -212,7 +212,7 @@ def _settings(tol: float) -> str:
 
 
 def _problem_classes(frame: Frame) -> Frame:
-    """The largest cone of each problem.
+    """Return the class of each problem, by its largest cone.
 
     Tasks that were cut short have no note of it: another task of the instance has, or else
     the formulation as printed.
@@ -239,7 +239,7 @@ def _class(formulation: str | None, needs: str) -> str:
 
 
 def _instances(frame: Frame) -> Frame:
-    """Labels that differ where anything but solver, settings and repeat differs."""
+    """Return labels that differ where anything but solver, settings and repeat differs."""
     labels = pd.Series(
         [
             " ".join([str(problem), Path(str(data)).name, *_hyper_words(str(hyper))])
@@ -258,7 +258,7 @@ def _instances(frame: Frame) -> Frame:
 
 
 def from_common_folder(paths: Frame) -> Frame:
-    """Absolute paths as seen from the innermost folder they are all in; other words stay."""
+    """Shorten absolute paths to begin at the innermost folder they share; other words stay."""
     places = {path: Path(str(path)) for path in paths.dropna().unique()}
     folders = [place.parent for place in places.values() if place.is_absolute()]
     if not folders:
@@ -284,7 +284,7 @@ def _short(value: Any) -> str:
 
 
 def allowed(frame: Frame) -> Frame:
-    """The largest residual with which each answer counts as solved."""
+    """Return the largest residual with which each answer counts as solved."""
     return SLACK * frame["tol"].fillna(DEFAULT_ACCURACY)
 
 
@@ -316,7 +316,7 @@ def _within(frame: Frame) -> Frame:
 
 
 def _references(frame: Frame) -> Frame:
-    """How far each objective is from the reference of its problem, and whether that is proven.
+    """Return how far each objective is from its problem's reference, and whether that is proven.
 
     The reference is the most accurate proven answer or, without any, the best feasible one.
     ``beyond`` is an objective farther from it than the bound and the reference's error allow,
@@ -339,13 +339,13 @@ def _references(frame: Frame) -> Frame:
 
 
 def _senses(frame: Frame) -> Frame:
-    """Whether to min or max; of tables that do not tell, as the formulation is printed."""
+    """Return min or max; of tables that do not tell, as the formulation is printed."""
     printed = frame["formulation"].map(lambda name: stored_formulation(name).equation[:3])
     return frame["sense"].fillna(printed)
 
 
 def _outcome(frame: Frame, off: Frame) -> Frame:
-    """The verdicts; `off` are objectives that are not optimal."""
+    """Return the verdicts; `off` are objectives that are not optimal."""
     claims = frame["status"] == OPTIMAL
     infeasible = frame["status"] == INFEASIBLE
     denies = frame["status"].isin(DENIALS)
@@ -367,7 +367,7 @@ def _outcome(frame: Frame, off: Frame) -> Frame:
 
 
 def _of_anyone(frame: Frame, known: Frame) -> Frame:
-    """Whether something is known of a task's problem by any solver."""
+    """Tell whether something is known of a task's problem by any solver."""
     return known.groupby([frame["instance"], frame["repeat"]]).transform("any")
 
 

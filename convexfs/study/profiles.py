@@ -97,7 +97,7 @@ def _speed(own: Frame) -> dict[str, Any]:
 
 
 def performance_profile(outcomes: Frame) -> pd.DataFrame:
-    """Dolan and Moré's profile: share of instances solved within a ratio of the fastest.
+    """Return Dolan and Moré's profile: share of instances solved within a ratio of the fastest.
 
     An instance of one repeat is one problem; its ratio is to the fastest solver of that
     repeat, and infinite where the solver has not solved it.
@@ -186,7 +186,7 @@ def reasons(outcomes: Frame) -> pd.DataFrame:
 
 
 def _complaints(lost: Frame) -> Frame:
-    """What to say of tasks that nothing was said of: the solver's doubt, or its residuals."""
+    """Say of tasks that nothing was said of: the solver's doubt, or its residuals."""
     unsure = lost["solver"] + " says " + lost["status"]
     inaccurate = lost["error"].map("residual {:.1e}".format) + allowed(lost).map(" > {:.0e}".format)
     late = pd.Series("solved after its time limit", index=lost.index)
@@ -195,7 +195,7 @@ def _complaints(lost: Frame) -> Frame:
 
 
 def accuracy_time(outcomes: Frame) -> pd.DataFrame:
-    """Error against time, for every instance and solver that has an answer.
+    """Return error and time of every instance and solver that has an answer.
 
     Returns
     -------
@@ -213,7 +213,7 @@ def accuracy_time(outcomes: Frame) -> pd.DataFrame:
 
 
 def agreement(selected: Frame) -> pd.DataFrame:
-    """How far two solvers select the same features, where both have solved the problem.
+    """Return how far two solvers select the same features, where both solved the problem.
 
     Returns
     -------
@@ -295,7 +295,7 @@ def leaders(outcomes: Frame, ranked: Frame | None = None) -> pd.DataFrame:
 
 
 def _lead(group: Frame, first: str, second: str | None = None) -> dict[str, Any]:
-    """How many times as long the second takes, paired by instance and repeat."""
+    """Return how many times as long the second takes, paired by instance and repeat."""
     if second is None:
         return {"second": None, "clear": False}
     ahead, behind = (_logs(group[group["solver"] == solver]) for solver in (first, second))
@@ -310,7 +310,7 @@ def _lead(group: Frame, first: str, second: str | None = None) -> dict[str, Any]
 
 
 def _scopes(outcomes: Frame) -> Iterator[tuple[dict[str, Any], Frame]]:
-    """Sets of instances of one class, with the solvers that take every one of them."""
+    """Yield sets of instances of one class, with the solvers that take every one of them."""
     tried = outcomes[outcomes["outcome"] != SKIPPED]
     for (settings, name), group in tried.groupby(["settings", "problem_class"]):
         sets = group.groupby("solver")["instance"].agg(frozenset)
@@ -325,20 +325,20 @@ def _scopes(outcomes: Frame) -> Iterator[tuple[dict[str, Any], Frame]]:
 
 
 def _with_best(outcomes: Frame) -> Frame:
-    """Outcomes with the least seconds of those who solved the same problem; NaN if nobody did."""
+    """Add the least seconds of those who solved the same problem; NaN if nobody did."""
     problem = [outcomes[name] for name in ("settings", "instance", "repeat")]
     solved = outcomes["charged_seconds"].where(outcomes["outcome"] == SOLVED)
     return outcomes.assign(best=solved.groupby(problem).transform("min"))
 
 
 def _logs(own: Frame, column: str = "charged_seconds") -> Frame:
-    """Logarithms of shifted seconds of one solver, instances by repeats."""
+    """Return logarithms of shifted seconds of one solver, instances by repeats."""
     logs = np.log(own[column] + SHIFT)
     return logs.groupby([own["instance"], own["repeat"]]).mean().unstack()
 
 
 def _interval(logs: Frame) -> tuple[float, float, float]:
-    """Low end, mean and high end over repeats; a repeat that is not complete has no say."""
+    """Return low end, mean and high end over repeats; an incomplete repeat has no say."""
     mean, repeats = logs.mean(axis=1).mean(), logs.dropna(axis=1).mean()
     if len(repeats) < FEWEST_REPEATS:
         return np.nan, mean, np.nan

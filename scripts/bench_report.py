@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from convexfs.batch.store import Store
-from convexfs.study.report import write_report
+from convexfs.study.page import gather
 
 SOLVERS = ["native", "CLARABEL", "ECOS", "SCS", "HIGHS"]
 FORMULATIONS = ["relief", "logo-penalised", "lmba", "llfs-compactness"]
@@ -92,7 +92,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         make_run(Path(folder), count)
         start = time.perf_counter()
-        page = write_report(folder)
+        page = gather(folder).write()
         print(f"{count} tasks: written in {time.perf_counter() - start:.1f} s", end=", ")
         size = page.stat().st_size
         usable, drawn = opening_seconds(page)

@@ -112,7 +112,7 @@ ORDER = "problem, data, method, formulation, hyper, solver, options, repeat, key
 
 @cache
 def columns() -> dict[str, dict[str, str]]:
-    """Kind of every column of every table."""
+    """Return the kind of every column of every table."""
     with closing(sqlite3.connect(":memory:")) as database:
         database.executescript(SCHEMA)
         tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
@@ -120,13 +120,13 @@ def columns() -> dict[str, dict[str, str]]:
 
 
 def columns_in(database: sqlite3.Connection, table: str) -> dict[str, str]:
-    """Kind of every column a table has in some file; none if it is not there."""
+    """Return the kind of every column a table has in some file; none if it is not there."""
     found = database.execute(f"PRAGMA table_info({table})").fetchall()
     return {name: kind for _, name, kind, *_ in found}
 
 
 def lacking(database: sqlite3.Connection, version: int) -> Iterator[str]:
-    """Columns that tables of a version should have and a file has not."""
+    """Yield columns that tables of a version should have and a file has not."""
     later = set(_added_after(version))
     for table, kinds in columns().items():
         there = columns_in(database, table)

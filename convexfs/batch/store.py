@@ -13,8 +13,6 @@ soon as :meth:`Store.record` returns; a power cut may take the last rows, never 
 
 import io
 import json
-import os
-import socket
 import sqlite3
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,23 +25,10 @@ import numpy as np
 import pandas as pd
 
 from convexfs.batch import schema
+from convexfs.batch.sqlite_file import MOVE, connect, explained, identity, lock
 from convexfs.errors import InputError, RunError
 
 RESULTS, LOG, LOCK = "results.sqlite", "log.txt", "lock"
-#: What went wrong, by SQLite's primary result code, and what to do.
-MOVE = "move it away, or solve into another folder"
-AGAIN = "what was recorded before is safe, and the same command goes on from there"
-TROUBLE = {
-    sqlite3.SQLITE_FULL: f"the disk is full; make room: {AGAIN}",
-    sqlite3.SQLITE_IOERR: f"the disk failed; check it: {AGAIN}",
-    sqlite3.SQLITE_BUSY: f"another program keeps it locked; close that: {AGAIN}",
-    sqlite3.SQLITE_CORRUPT: f"is damaged; {MOVE}",
-    sqlite3.SQLITE_NOTADB: f"is damaged or no database; {MOVE}",
-    sqlite3.SQLITE_CANTOPEN: f"cannot be opened; {MOVE}",
-    sqlite3.SQLITE_READONLY: f"cannot be written; {MOVE}",
-}
-
-
 #: What Python makes of the values of a column of each kind, and the dtype it is read as.
 HELD: dict[str, list[type]] = {
     "TEXT": [str, type(None)],
@@ -71,12 +56,12 @@ class Store(AbstractContextManager["Store"]):
         except OSError as error:
             raise RunError(f"{folder}: cannot be made ({error.strerror})") from error
         self.path = folder / RESULTS
-        with ExitStack() as held, _explained(self.path):
-            with _explained(folder / LOCK):
-                _lock(folder, held)
-            self._db = held.enter_context(closing(_connect(self.path, "rwc")))
+        with ExitStack() as held, explained(self.path):
+            with explained(folder / LOCK):
+                lock(folder / LOCK, held)
+            self._db = held.enter_context(closing(connect(self.path, "rwc")))
             self._prepare()
-            self._file = _identity(self.path)
+            self._file = identity(self.path)
             self._held = held.pop_all()
 
     @classmethod
@@ -86,10 +71,10 @@ class Store(AbstractContextManager["Store"]):
         store.path = Path(folder) / RESULTS
         if not store.path.is_file():
             raise InputError(f"{folder}: holds no {RESULTS}; give the --out folder of a run")
-        with ExitStack() as held, _explained(store.path):
-            store._db = held.enter_context(closing(_connect(store.path, "ro")))
+        with ExitStack() as held, explained(store.path):
+            store._db = held.enter_context(closing(connect(store.path, "ro")))
             store._check()
-            store._file = _identity(store.path)
+            store._file = identity(store.path)
             store._held = held.pop_all()
         return store
 
@@ -102,7 +87,7 @@ class Store(AbstractContextManager["Store"]):
 
     def finished(self) -> dict[str, tuple[str, bool | None, str]]:
         """Return status, verdict of the certificate and failure of every key that has a row."""
-        rows = self.select("SELECT key, status, ok, failure FROM tasks")
+        rows = self._select("SELECT key, status, ok, failure FROM tasks")
         return {
             key: (status, None if ok is None else bool(ok), failure or "")
             for key, status, ok, failure in rows
@@ -135,7 +120,7 @@ class Store(AbstractContextManager["Store"]):
 
     def stated(self) -> dict[str, str]:
         """Return why it could not be stated, or nothing, by the hash of every problem kept."""
-        return dict(self.select("SELECT sha256, failure FROM problems"))
+        return dict(self._select("SELECT sha256, failure FROM problems"))
 
     def keep_problem(self, row: Mapping[str, Any]) -> None:
         """Write the source and statement of a problem file, over what was there of it."""
@@ -149,11 +134,6 @@ class Store(AbstractContextManager["Store"]):
             self._db.execute("INSERT OR IGNORE INTO environment (record) VALUES (?)", (text,))
             found = self._db.execute("SELECT id FROM environment WHERE record = ?", (text,))
             return found.fetchone()[0]
-
-    def select(self, query: str) -> list[tuple]:
-        """Return what a query of the file finds."""
-        with _explained(self.path):
-            return self._db.execute(query).fetchall()
 
     def tasks(self) -> pd.DataFrame:
         """Return the table of tasks."""
@@ -175,19 +155,42 @@ class Store(AbstractContextManager["Store"]):
         """Return the table of problem files, as they were solved."""
         return self._frame("problems")
 
+    def answers(self) -> pd.DataFrame:
+        """Return the key and, as a blob, the primal of every task's last step that has one."""
+        last = self._frame("solutions").drop_duplicates("key", keep="last")[["key", "primal"]]
+        return last[last["primal"].notna()]
+
+    def points(self) -> list[dict[str, np.ndarray]]:
+        """Return what is kept of every sample of an LLFS fit; of several fits, the last."""
+        rows = self._select(
+            "SELECT label, primal FROM solutions JOIN tasks USING (key) "
+            "WHERE label LIKE 'point %' ORDER BY finished_utc"
+        )
+        return [unpack(blob) for blob in dict(rows).values()]
+
+    def times(self) -> tuple[str, str]:
+        """Return when the first task was started and the last finished, UTC, or empty words."""
+        first, last = "SELECT min(started_utc) FROM attempts", "SELECT max(finished_utc) FROM tasks"
+        ((first, last),) = self._select(f"SELECT ({first}), ({last})")
+        return str(first or "")[:19].replace("T", " "), str(last or "")[:19].replace("T", " ")
+
+    def _select(self, query: str) -> list[tuple]:
+        with explained(self.path):
+            return self._db.execute(query).fetchall()
+
     def _frame(self, table: str, order: str = "1, 2", blobs: bool = True) -> pd.DataFrame:
         kinds = schema.columns()[table]
         kinds = {name: kind for name, kind in kinds.items() if blobs or kind != "BLOB"}
-        with _explained(self.path):
+        with explained(self.path):
             there = schema.columns_in(self._db, table)
             chosen = (name if name in there else f"NULL AS {name}" for name in kinds)
             query = f"SELECT {', '.join(chosen)} FROM {table} ORDER BY {order}"
-        rows = self.select(query) if there else []
+        rows = self._select(query) if there else []
         frame = pd.DataFrame(rows, columns=list(kinds), dtype=object)
         return pd.DataFrame({name: self._column(table, frame[name], kinds[name]) for name in kinds})
 
     def _column(self, table: str, values: Any, kind: str) -> Any:
-        """One column as its dtype, if it holds what its kind allows."""
+        """Return one column as its dtype, if it holds what its kind allows."""
         wrong = ~values.map(type).isin(HELD[kind])
         if values.name == "ok":
             kind, wrong = "BOOLEAN", ~values.isin([0, 1, None])
@@ -242,7 +245,7 @@ class Store(AbstractContextManager["Store"]):
 
     def check_in_place(self) -> None:
         """Raise if the file is no longer where it was opened: what is written would be lost."""
-        if _identity(self.path) != self._file:
+        if identity(self.path) != self._file:
             raise RunError(
                 f"{self.path}: was moved, deleted or replaced while the run was going; put the "
                 "folder back as it was and the same command goes on, else it begins anew"
@@ -257,7 +260,7 @@ class Store(AbstractContextManager["Store"]):
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self.check_in_place()
-        with _explained(self.path):
+        with explained(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -267,59 +270,6 @@ class Store(AbstractContextManager["Store"]):
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-
-
-def _connect(path: Path, mode: str, patience: float = 30.0) -> sqlite3.Connection:
-    with _explained(path):
-        uri = f"{path.absolute().as_uri()}?mode={mode}"
-        return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=patience)
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn what can happen to a file on a disk into a sentence; leave mistakes of ours."""
-    try:
-        yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        trouble = TROUBLE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
-        if isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error):
-            trouble = TROUBLE[sqlite3.SQLITE_CORRUPT]
-        if trouble is None:
-            raise
-        raise RunError(f"{path}: {trouble} ({error})") from error
-
-
-def _lock(folder: Path, held: ExitStack) -> None:
-    """Take the run's lock, or name the process that has it.
-
-    The lock is an open write transaction on a little database: it ends with this process
-    however that ends, forked workers do not inherit it, and others can read meanwhile
-    who holds it.
-    """
-    lock = held.enter_context(closing(_connect(folder / LOCK, "rwc", patience=0.5)))
-    try:
-        lock.execute("BEGIN IMMEDIATE")
-        lock.execute("CREATE TABLE IF NOT EXISTS holder (id INTEGER PRIMARY KEY, pid, host, since)")
-        me = (os.getpid(), socket.gethostname(), f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
-        lock.execute("INSERT OR REPLACE INTO holder VALUES (1, ?, ?, ?)", me)
-        lock.execute("COMMIT")
-        lock.execute("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-            raise
-        pid, host, since = lock.execute("SELECT pid, host, since FROM holder").fetchone()
-        raise RunError(
-            f"{folder}: process {pid} on {host} has been running here since {since} UTC; "
-            "wait for it, stop it, or choose another --out"
-        ) from error
 
 
 def pack(arrays: Mapping[str, Any]) -> bytes:
@@ -371,9 +321,9 @@ def same_results(first: str | Path, second: str | Path) -> list[str]:
 
 
 def _rows(store: Store, table: str, key: list[str]) -> dict[tuple, dict[str, Any]]:
-    rows = store._frame(table).astype(object)
-    records = rows.where(rows.notna(), None).drop(columns=list(schema.VOLATILE), errors="ignore")
-    return {tuple(row[name] for name in key): row for row in records.to_dict("records")}
+    rows = store._frame(table).drop(columns=list(schema.VOLATILE), errors="ignore").astype(object)
+    records = rows.where(rows.notna(), None).to_dict("records")
+    return {tuple(row[name] for name in key): row for row in records}
 
 
 def _differences(table: str, ours: dict[tuple, dict], theirs: dict[tuple, dict]) -> Iterator[str]:
@@ -381,15 +331,14 @@ def _differences(table: str, ours: dict[tuple, dict], theirs: dict[tuple, dict])
         yield f"{table} {key}: only in the {'first' if key in ours else 'second'} run"
     for key in sorted(ours.keys() & theirs.keys()):
         for column, value in ours[key].items():
-            other = theirs[key].get(column)
-            if _comparable(value) != _comparable(other):
+            other = theirs[key][column]
+            if _numbers(value) != _numbers(other):
                 shown = "arrays" if isinstance(value, bytes) else f"{value!r} and {other!r}"
                 yield f"{table} {key} {column}: {shown} differ"
 
 
-def _comparable(value: Any) -> Any:
-    """Arrays by their numbers, not by how they were compressed."""
-    if not isinstance(value, bytes):
-        return value
-    arrays = unpack(value).items()
-    return {name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays}
+def _numbers(cell: Any) -> Any:
+    """Return a cell, or the numbers of its arrays however they were compressed."""
+    if not isinstance(cell, bytes):
+        return cell
+    return {name: (own.dtype, own.shape, own.tobytes()) for name, own in unpack(cell).items()}

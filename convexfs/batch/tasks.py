@@ -31,14 +31,20 @@ from convexfs.errors import (
 from convexfs.methods import FORMULATIONS
 from convexfs.methods.base.parameters import Solving
 from convexfs.methods.base.step import solve_step
-from convexfs.records import INFEASIBLE, OPTIMAL, SKIPPED, TIMEOUT, Certificate, Solution
+from convexfs.records import (
+    DEFAULT_ACCURACY,
+    INFEASIBLE,
+    OPTIMAL,
+    SKIPPED,
+    TIMEOUT,
+    Certificate,
+    Solution,
+)
 
 log = logging.getLogger(__name__)
 
 #: Loaded data by digest. Filled before workers are forked, so that they share it.
 DATASETS: dict[str, Dataset] = {}
-#: Accuracy expected of a solver that is asked for none, at its own default settings.
-DEFAULT_ACCURACY = 1e-5
 #: Label of the steps before the answer.
 ITERATION = "iteration"
 #: Numeric halves a process keeps: the solvers of one problem come one after the other.

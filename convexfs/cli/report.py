@@ -9,12 +9,12 @@ from pathlib import Path
 def report(arguments: argparse.Namespace) -> int:
     """Write a run as one HTML page that opens offline, and its figures as PNG files."""
     from convexfs.study.figures_png import write_figures
-    from convexfs.study.report import gather, write
+    from convexfs.study.page import gather
 
-    found = gather(arguments.folder)
-    lines = [f"page: {write(found, arguments.folder, arguments.out)}"]
+    page = gather(arguments.folder)
+    lines = [f"page: {page.write(arguments.out)}"]
     if arguments.png is not None:
-        files = write_figures(found.figures, found.solvers, arguments.png)
+        files = write_figures(page.figures, page.solvers, arguments.png)
         lines.append(f"figures: {len(files)} files in {arguments.png}")
     sys.stdout.write("\n".join(lines) + "\n")
     return 0

@@ -4,11 +4,10 @@ What it uses is imported when it runs: the other commands start faster without i
 """
 
 import argparse
-import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
@@ -16,17 +15,15 @@ from rich.text import Text
 from convexfs.cli.batch import MEMORY_HELP, limit_given, progress_shown, stopped
 from convexfs.cli.console import Console
 from convexfs.errors import InputError
-from convexfs.records import OPTIMAL
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from convexfs.study.columns import Column
     from convexfs.study.outcomes import Frame
 
 #: Reasons of failures named at the end.
 SHOWN_FAILURES = 10
-#: What is shown of wrong claims, by column.
-RESIDUALS = {"primal_residual": "primal", "gap": "gap", "objective_error": "objective off"}
+#: What the names of an interval's ends add to that of its number.
+ENDS = ("_low", "_high")
 
 
 def compare(arguments: argparse.Namespace) -> int:
@@ -54,7 +51,7 @@ def compare(arguments: argparse.Namespace) -> int:
             )
     except KeyboardInterrupt:
         return stopped(console, arguments.out)
-    _report(Console(width=None if sys.stdout.isatty() else 160), arguments.out, progress.keys)
+    _report(Console(width=None if sys.stdout.isatty() else 180), arguments.out, progress.keys)
     return 0
 
 
@@ -82,21 +79,20 @@ def _accuracies(text: str) -> list[float]:
 
 
 def _report(console: Console, folder: Path, keys: frozenset[str]) -> None:
-    """Tables of this command's tasks; the folder may hold others."""
+    """Print the tables of this command's tasks; the folder may hold others."""
     from convexfs.batch.store import RESULTS
-    from convexfs.study import profiles
+    from convexfs.study import columns, profiles
     from convexfs.study.outcomes import outcomes
 
     found: Frame = outcomes(folder, keys)
     judged = found[found["key"].isin(keys)]
-    for settings, rows in profiles.summary(judged).groupby("settings"):
-        console.print(_summary_table(str(settings), rows))
-    leaders = profiles.leaders(judged)
+    console.print(_table("Verdict", profiles.summary(judged), columns.SUMMARY))
+    leaders, claims = profiles.leaders(judged), profiles.wrong_claims(judged)
     if len(leaders):
-        console.print(_leaders_table(leaders))
-    claims = profiles.wrong_claims(judged)
+        title = "Fastest and most accurate solver of each class"
+        console.print(_table(title, leaders, columns.LEADERS))
     if len(claims):
-        console.print(_claims_table(claims))
+        console.print(_table("Wrong claims", profiles.claimants(claims), columns.CLAIMANTS))
     told: Frame = profiles.reasons(judged)
     _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
     if len(judged) < len(found):
@@ -110,107 +106,36 @@ def _report(console: Console, folder: Path, keys: frozenset[str]) -> None:
     )
 
 
-def _summary_table(settings: str, rows: "pd.DataFrame") -> Table:
-    title = f"Accuracy {settings}{_judged_at(settings)}"
-    table = _table(
-        f"{title}: seconds charged, geometric mean shifted by 10 ms",
-        "solver", "takes", "tried", "solved", "wrong", "failed", "unproven", "timeouts",
-        "seconds", "interval", "× best", "PAR10", "compile", "error",
-    )  # fmt: skip
-    table.caption = (
-        "takes: problems it can take · solved: share of tried · unproven: of the failed, right but "
-        "not proven · interval: 99 % over repeats · × best: shifted times the fastest of the same "
-        "problem · compile, error: medians"
-    )
+def _table(title: str, rows: "Frame", columns: Iterable["Column"]) -> Table:
+    """Return the columns that are shown here, an interval beside the number it belongs to."""
+    from convexfs.study.columns import On
+
+    shown = [own for own in columns if On.TERMINAL in own.on and not own.name.endswith(ENDS)]
+    table = Table(title=title, title_justify="left", caption=_caption(shown))
+    for column in shown:
+        table.add_column(column.heading, overflow="fold")
     for row in rows.to_dict("records"):
-        table.add_row(
-            row["solver"],
-            f"{row['instances']}/{row['of']}",
-            str(row["tried"]),
-            _number(row["success_rate"], ".1%"),
-            Text(str(row["wrong_claims"]), style="bold red" if row["wrong_claims"] else ""),
-            str(row["failed"]),
-            str(row["unproven"]),
-            str(row["timeouts"]),
-            _number(row["seconds"]),
-            _interval(row["seconds_low"], row["seconds_high"]),
-            _number(row["times_best"]),
-            _number(row["par10"]),
-            _number(row["compile_seconds"]),
-            _number(row["error"], ".0e"),
-        )
+        table.add_row(*(_cell(column, row) for column in shown))
     return table
 
 
-def _judged_at(settings: str) -> str:
-    from convexfs.batch.tasks import DEFAULT_ACCURACY
-    from convexfs.study.outcomes import DEFAULT, SLACK
-
-    return f" (judged at {SLACK * DEFAULT_ACCURACY:g})" if settings == DEFAULT else ""
+def _caption(columns: Iterable["Column"]) -> str:
+    return " · ".join(f"{own.heading}: {own.meaning}" for own in columns if own.meaning)
 
 
-def _leaders_table(leaders: "pd.DataFrame") -> Table:
-    table = _table(
-        "Fastest and most accurate solver of each class",
-        "accuracy", "class", "instances", "fastest", "seconds", "before", "lead", "interval",
-        "clear", "most accurate", "error",
-    )  # fmt: skip
-    for row in leaders.to_dict("records"):
-        table.add_row(
-            row["settings"],
-            row["problem_class"],
-            f"{row['instances']}{'' if row['scope'] == 'all' else ' with a native twin'}",
-            row["fastest"],
-            _number(row["seconds"]),
-            row["second"] if isinstance(row["second"], str) else "-",
-            _number(row["lead"]),
-            _interval(row["lead_low"], row["lead_high"], ".3g"),
-            "yes" if row["clear"] else "no",
-            row["most_accurate"],
-            _number(row["error"], ".0e"),
-        )
-    return table
+def _cell(column: "Column", row: dict[str, Any]) -> Text:
+    value, (low, high) = row[column.name], (row.get(column.name + end) for end in ENDS)
+    interval = "" if low is None or low != low else f" ({low:.3g}…{high:.3g})"
+    style = "bold red" if column.kind == "bad" and value else ""
+    return Text(column.printed(value) + interval, style=style)
 
 
-def _claims_table(claims: "Frame") -> Table:
-    """What a solver wrongly says at an accuracy, one row each, with one of the problems."""
-    table = _table("Wrong claims", "solver", "accuracy", "says", "problems", *RESIDUALS.values())
-    table.add_column("one of them", overflow="fold")
-    table.caption = (
-        "infeasible, unbounded: of problems that have a proven optimum, or proven infeasible · "
-        "primal, gap, objective off: the largest"
-    )
-    for (solver, settings, status), rows in claims.groupby(["solver", "settings", "status"]):
-        largest = (rows[name].max() if status == OPTIMAL else math.nan for name in RESIDUALS)
-        table.add_row(
-            solver,
-            settings,
-            status,
-            str(len(rows)),
-            *(_number(number, ".0e") for number in largest),
-            Text(rows["instance"].iloc[0]),
-        )
-    return table
-
-
-def _list_failures(console: Console, told: "pd.DataFrame") -> None:
+def _list_failures(console: Console, told: "Frame") -> None:
     for row in told.head(SHOWN_FAILURES).to_dict("records"):
         line = "{outcome}, {tasks} tasks with {solvers}: {message} ({example})".format(**row)
         console.print(Text(line), soft_wrap=True)
     if len(told) > SHOWN_FAILURES:
         console.print(f"… and {len(told) - SHOWN_FAILURES} more reasons on the page")
-
-
-def _table(title: str, *headings: str) -> Table:
-    return Table(*headings, title=title, title_justify="left")
-
-
-def _number(value: float, form: str = ".3g") -> str:
-    return "-" if value != value else f"{value:{form}}"
-
-
-def _interval(low: float, high: float, form: str = ".2g") -> str:
-    return "-" if low != low else f"{low:{form}}…{high:{form}}"
 
 
 COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {

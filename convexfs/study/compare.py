@@ -118,7 +118,7 @@ def compare_files(
 
 
 def named_solvers(solvers: str | Sequence[str]) -> tuple[str, ...]:
-    """Names as the solver table spells them, checked; ``"all"`` is what is installed."""
+    """Return names as the solver table spells them; ``"all"`` is what is installed."""
     from convexfs.solving.backends import BACKENDS, backend
 
     if isinstance(solvers, str):
@@ -131,7 +131,7 @@ def named_solvers(solvers: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def without_twins(names: Sequence[str], problem: ProblemFile) -> tuple[str, ...]:
-    """Leave out solvers that do as another does, but for integers this problem has not."""
+    """Drop mixed-integer variants (GLPK_MI, ECOS_BB) when the problem has no integers."""
     from convexfs.solving.backends import BACKENDS
 
     plain = {(row.package, row.cones) for row in BACKENDS.values() if not row.integer_cones}
@@ -145,7 +145,7 @@ def without_twins(names: Sequence[str], problem: ProblemFile) -> tuple[str, ...]
 
 
 def in_random_order(tasks: Iterable[Task], seed: int) -> list[Task]:
-    """Repeat after repeat: problems in random order, and at each its solvers and settings."""
+    """Shuffle within each repeat: problems, and at each its solvers and settings."""
     grouped: dict[int, dict[tuple, list[Task]]] = {}
     for task in tasks:
         problem = (task.problem_file, task.data, task.hyper)
@@ -177,7 +177,7 @@ def measure(task: Task) -> Result:
 
 @cache
 def _hush(process: int) -> None:
-    """Some solvers print from C, whatever they are told: not into the tables of a study."""
+    """Silence a worker: some solvers print from C, whatever they are told."""
     if process != MAIN_PROCESS:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 

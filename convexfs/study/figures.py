@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from convexfs.study.outcomes import SOLVED, WRONG, Frame
-from convexfs.study.page.columns import Table
 from convexfs.study.profiles import accuracy_time, agreement, performance_profile
 
 #: More points than these are thinned: those that would cover each other are left out.
@@ -21,6 +20,9 @@ MOST_PANELS = 40
 ALL_PROBLEMS = "all problems"
 PARTS = {"build_seconds": "build", "compile_seconds": "compile", "solve_seconds": "solve"}
 REST = "rest"
+#: Okabe and Ito's colours, told apart with any colour vision; and one hue for parts of a bar.
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#7f7f7f"]
+SHADES = ["#08519c", "#4292c6", "#9ecae1", "#bdbdbd"]
 
 
 @dataclass(frozen=True)
@@ -60,23 +62,23 @@ class Figure:
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns that are drawn."""
+        """Return the names of the columns that are drawn."""
         named = [self.panel, self.series, self.y, self.x, self.value, self.hover, self.mark]
         return [name for name in named if name]
 
     @property
     def panels(self) -> list[str]:
-        """Drawings to switch between; one without a name if there are none."""
+        """Return the drawings to switch between; one without a name if there are none."""
         return self.frame[self.panel].drop_duplicates().tolist() if self.panel else [""]
 
     def names(self, solvers: list[str]) -> list[str]:
-        """Series in the order of their colours: a solver has one in all figures."""
+        """Return the series in the order of their colours: a solver has one in all figures."""
         if self.series in ("", "solver"):
             return solvers
         return self.frame[self.series].drop_duplicates().tolist()
 
     def ordered(self, solvers: list[str]) -> Frame:
-        """The columns that are drawn, solvers in the given order."""
+        """Return the columns that are drawn, solvers in the given order."""
         frame = self.frame[self.columns]
         for name in ("other", "solver"):
             if name in frame:
@@ -85,15 +87,14 @@ class Figure:
                 )
         return frame
 
-    def as_dict(self, solvers: list[str]) -> dict[str, Any]:
-        """For JSON."""
+    def told(self, solvers: list[str]) -> dict[str, Any]:
+        """Return all but the frame, for JSON."""
         told = {name: value for name, value in vars(self).items() if name != "frame"}
-        table = Table.of(self.ordered(solvers)).as_dict()
-        return told | {"table": table, "names": self.names(solvers), "panels": self.panels}
+        return told | {"names": self.names(solvers), "panels": self.panels}
 
 
 def profile(outcomes: Frame) -> Figure | None:
-    """Performance profiles, a panel for each settings and class of problems."""
+    """Draw performance profiles, a panel for each settings and class of problems."""
     frame: Frame = performance_profile(outcomes)
     if frame["solver"].nunique() < 2 or not frame["share"].any():
         return None
@@ -110,7 +111,7 @@ def profile(outcomes: Frame) -> Figure | None:
 
 
 def accuracy(outcomes: Frame) -> Figure | None:
-    """Error against time of every instance and solver, wrong claims ringed."""
+    """Draw error against time of every instance and solver, wrong claims ringed."""
     frame = accuracy_time(outcomes)
     # A logarithm has no place for an exact answer or a time below the clock.
     frame = frame.assign(
@@ -136,7 +137,7 @@ def accuracy(outcomes: Frame) -> Figure | None:
 
 
 def time_split(outcomes: Frame) -> Figure | None:
-    """Mean seconds of a task by what they went into."""
+    """Draw the mean seconds of a task by what they went into."""
     timed = outcomes[(outcomes["outcome"] == SOLVED) & outcomes["wall_seconds"].notna()]
     if timed.empty:
         return None
@@ -155,11 +156,10 @@ def time_split(outcomes: Frame) -> Figure | None:
     )  # fmt: skip
 
 
-def convergence(steps: Frame) -> Figure | None:
-    """How far each iteration moved the weights.
-
-    `steps` has the columns ``instance, solver, step, change``.
-    """
+def convergence(outcomes: Frame, solutions: Frame) -> Figure | None:
+    """Draw how far each iteration moved the weights; `solutions` are the store's."""
+    told = outcomes.loc[outcomes["repeat"] == 0, ["key", "instance", "solver"]]
+    steps = solutions[solutions["change"].notna()].merge(told, on="key")
     if steps.empty:
         return None
     return Figure(
@@ -170,7 +170,7 @@ def convergence(steps: Frame) -> Figure | None:
 
 
 def feature_agreement(selected: Frame) -> Figure | None:
-    """How far two solvers select the same features."""
+    """Draw how far two solvers select the same features."""
     frame: Frame = agreement(selected)
     if frame["solver"].nunique() < 2:
         return None
@@ -183,7 +183,7 @@ def feature_agreement(selected: Frame) -> Figure | None:
 
 
 def selected_features(selected: Frame) -> Figure | None:
-    """Which features each solver selects, a panel for each instance they differ on most."""
+    """Draw which features each solver selects, a panel for each instance they differ on most."""
     solved = selected[selected["outcome"] == SOLVED]
     many = solved.groupby("instance")["solver"].transform("nunique") > 1
     solved = solved[many]
@@ -200,7 +200,7 @@ def selected_features(selected: Frame) -> Figure | None:
 
 
 def _shares(solved: Frame) -> Frame:
-    """Share of a solver's answers to one instance that select each feature."""
+    """Return the share of a solver's answers to one instance that select each feature."""
     answers = solved.groupby("solver").size()
     long = solved[["instance", "solver", "features"]].explode("features").dropna()
     counts = long.groupby(["solver", "features"]).size()
@@ -213,7 +213,7 @@ def _shares(solved: Frame) -> Frame:
 
 
 def local_features(points: Frame) -> Figure | None:
-    """Which sample selects which feature, of LLFS's points.
+    """Draw which sample selects which feature, of LLFS's points.
 
     `points` has ``point`` and ``features``, a tuple of positions.
     """
@@ -236,7 +236,7 @@ def local_features(points: Frame) -> Figure | None:
 
 
 def pareto(betas: Frame) -> Figure | None:
-    """U1 against U2 of some samples along beta, relaxed and rounded.
+    """Draw U1 against U2 of some samples along beta, relaxed and rounded.
 
     `betas` has the columns of LLFS's ``points_``, and ``point``.
     """
@@ -255,7 +255,7 @@ def pareto(betas: Frame) -> Figure | None:
 
 
 def along_beta(betas: Frame) -> Figure | None:
-    """Residuals of the relaxed optima of some samples; columns as in :func:`pareto`."""
+    """Draw residuals of the relaxed optima of some samples; columns as in :func:`pareto`."""
     some = _some_samples(betas) if len(betas) else betas
     # What is proven by a closed form has no residual, and a logarithm no place for it.
     solved = some[some["residual"] > 0] if len(some) else some
@@ -275,13 +275,13 @@ def _some_samples(betas: Frame) -> Frame:
 
 
 def _panels(frame: Frame, *columns: str) -> Frame:
-    """Label of each row by the columns that have more than one value, else the first."""
+    """Label each row by the columns that have more than one value, else by the first."""
     varied = [name for name in columns if frame[name].nunique() > 1] or list(columns[:1])
     return frame[varied].astype(str).agg(", ".join, axis=1)
 
 
 def _thinned(rows: Frame, most: int) -> Frame:
-    """Some of many rows, evenly, the first and last always."""
+    """Return some of many rows, evenly, the first and last always."""
     return rows.iloc[_spread(np.arange(len(rows)), most)]
 
 
@@ -292,7 +292,7 @@ def _spread(values: np.ndarray, most: int) -> np.ndarray:
 
 
 def _uncovered(frame: Frame) -> Frame:
-    """Points that do not lie near another of their solver, few enough to be drawn."""
+    """Drop points that lie near another of their solver until few enough are left."""
     kept, fineness = frame, 20
     while kept["settings"].value_counts().max() > MOST_POINTS and fineness:
         cells = (np.log10(frame[["solve_seconds", "error"]]) * fineness).round()

@@ -6,14 +6,11 @@ from typing import Any
 
 from convexfs.errors import InputError
 from convexfs.pictures import save
-from convexfs.study.figures import Figure
+from convexfs.study.figures import COLOURS, SHADES, Figure
 from convexfs.study.outcomes import Frame
 
-#: Those of the page: Okabe and Ito's, told apart with any colour vision.
-COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#7f7f7f"]
 MARKERS = "osD^vp*h"
 LINES = ["-", "--", ":", "-."]
-SHADES = ["#08519c", "#4292c6", "#9ecae1", "#bdbdbd"]
 WRONG_COLOUR = "#b3261e"
 #: Panels of one figure that get a file.
 MOST_FILES = 12
@@ -38,7 +35,7 @@ def write_figures(figures: list[Figure], solvers: list[str], folder: str | Path)
 
 
 def draw(figure: Figure, solvers: list[str], panel: str) -> Any:
-    """One panel as a matplotlib figure."""
+    """Draw one panel as a matplotlib figure."""
     from matplotlib.figure import Figure as Canvas
 
     frame = figure.ordered(solvers)
@@ -58,7 +55,7 @@ def draw(figure: Figure, solvers: list[str], panel: str) -> Any:
 
 
 def _series(figure: Figure, rows: Frame, names: list[str]) -> list[tuple[int, str, Any]]:
-    """Number, name and rows of each series, in the order of the colours."""
+    """Return number, name and rows of each series, in the order of the colours."""
     found = dict(iter(rows.groupby(figure.series, sort=False)))
     return [(k, name, found[name]) for k, name in enumerate(names) if name in found]
 

@@ -34,10 +34,16 @@ import numpy as np
 import pandas as pd
 
 from convexfs.batch.store import Store, unpack
-from convexfs.batch.tasks import DEFAULT_ACCURACY
 from convexfs.errors import InputError
 from convexfs.methods import stored_formulation, stored_names
-from convexfs.records import INFEASIBLE, OPTIMAL, RELEVANT_SHARE, SKIPPED, TIMEOUT
+from convexfs.records import (
+    DEFAULT_ACCURACY,
+    INFEASIBLE,
+    OPTIMAL,
+    RELEVANT_SHARE,
+    SKIPPED,
+    TIMEOUT,
+)
 
 #: A DataFrame or Series inside: pandas' own hints mislead a type checker.
 Frame = Any
@@ -62,7 +68,7 @@ _APART = ["formulation", "problem_file", "problem_code", "data_sha256", "seed", 
 
 
 def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
-    """Every task of a run, one row each, with the verdict on it.
+    """Return every task of a run, one row each, with the verdict on it.
 
     Parameters
     ----------
@@ -74,23 +80,16 @@ def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of the store's table of tasks, and
-
-        instance : problem, data and hyper-parameters in a few words
-        problem_class : LP, QP, SOCP, EXP, POW, SDP, or MI and one of these
-        settings : ``default``, or the accuracy asked for
-        primal_residual, dual_residual, complementarity, gap : the worst over its steps
-        label, basis, iterations : of the last step; basis is what residuals stand on
-        error : the largest of them
-        objective_error : distance from the objective of the most accurate proven answer
-        ok : True proven, False refused, NA feasible but not proven optimal
-        outcome : one of OUTCOMES
-        charged_seconds : the solver's own seconds; if it has not solved the task the time
-            limit, or, without one, the longest any task of the run took; NaN if skipped
+        The columns of the store's table of tasks, the worst residuals over its steps, label,
+        basis and iterations of the last one, and those that
+        :data:`convexfs.study.columns.ROWS` explains.
     """
     with Store.read(folder) as store:
-        tasks: Frame = store.tasks()
-        solutions = store.solutions(blobs=False)
+        return judge(folder, store.tasks(), store.solutions(blobs=False), keys)
+
+
+def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[str] = ()) -> Frame:
+    """Return :func:`outcomes` of tasks and solutions that have been read."""
     if tasks.empty:
         raise InputError(f"{folder}: has no finished task yet; wait for the first and try again")
     samples = tasks["formulation"].isna()
@@ -119,23 +118,23 @@ def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
 
 
 def counts(judged: Frame) -> dict[str, int]:
-    """How many tasks had each outcome, of :func:`outcomes` or some of its rows."""
+    """Return how many tasks had each outcome, of :func:`outcomes` or some of its rows."""
     found = judged["outcome"].value_counts()
     return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
 
 
-def selected(folder: str | Path, judged: Frame | None = None) -> pd.DataFrame:
-    """The features each answer of a run selects.
+def selected(judged: Frame, answers: Frame) -> pd.DataFrame:
+    """Return the features each answer of a run selects.
 
     A feature is selected above 1 % of the largest weight, as the estimators do; of a
     matrix the diagonal counts, of LLFS's indicators those above one half.
 
     Parameters
     ----------
-    folder : path
-        Where the run is.
-    judged : DataFrame, optional
-        Its :func:`outcomes`, if they are known already.
+    judged : DataFrame
+        Some rows of :func:`outcomes`.
+    answers : DataFrame
+        The store's :meth:`~convexfs.batch.store.Store.answers`.
 
     Returns
     -------
@@ -144,10 +143,7 @@ def selected(folder: str | Path, judged: Frame | None = None) -> pd.DataFrame:
         that has an answer, and ``features``, a tuple of positions.
     """
     told = ["key", "instance", "problem_class", "settings", "solver", "repeat", "outcome"]
-    frame: Frame = (outcomes(folder) if judged is None else judged)[[*told, "formulation"]]
-    with Store.read(folder) as store:
-        points: Frame = store.solutions().drop_duplicates("key", keep="last")[["key", "primal"]]
-    frame = frame.merge(points[points["primal"].notna()], on="key")
+    frame = judged[[*told, "formulation"]].merge(answers, on="key")
     chosen = [
         _features(unpack(blob), str(name))
         for blob, name in zip(frame["primal"], frame["formulation"], strict=True)
@@ -200,7 +196,7 @@ def _features(primal: dict[str, np.ndarray], formulation: str) -> tuple[int, ...
 
 
 def _worst(solutions: Frame) -> Frame:
-    """The largest of each residual over the steps of a task; what it stands on from the last."""
+    """Return the largest of each residual over the steps of a task, and the last one's basis."""
     steps = solutions.groupby("key", sort=False)
     worst = steps[RESIDUALS].max()
     # The store holds an undefined residual as none; the certificate's verdict tells them apart.
@@ -216,7 +212,7 @@ def _settings(tol: float) -> str:
 
 
 def _problem_classes(frame: Frame) -> Frame:
-    """The largest cone of each problem.
+    """Return the class of each problem, by its largest cone.
 
     Tasks that were cut short have no note of it: another task of the instance has, or else
     the formulation as printed.
@@ -243,7 +239,7 @@ def _class(formulation: str | None, needs: str) -> str:
 
 
 def _instances(frame: Frame) -> Frame:
-    """Labels that differ where anything but solver, settings and repeat differs."""
+    """Return labels that differ where anything but solver, settings and repeat differs."""
     labels = pd.Series(
         [
             " ".join([str(problem), Path(str(data)).name, *_hyper_words(str(hyper))])
@@ -262,7 +258,7 @@ def _instances(frame: Frame) -> Frame:
 
 
 def from_common_folder(paths: Frame) -> Frame:
-    """Absolute paths as seen from the innermost folder they are all in; other words stay."""
+    """Shorten absolute paths to begin at the innermost folder they share; other words stay."""
     places = {path: Path(str(path)) for path in paths.dropna().unique()}
     folders = [place.parent for place in places.values() if place.is_absolute()]
     if not folders:
@@ -288,7 +284,7 @@ def _short(value: Any) -> str:
 
 
 def allowed(frame: Frame) -> Frame:
-    """The largest residual with which each answer counts as solved."""
+    """Return the largest residual with which each answer counts as solved."""
     return SLACK * frame["tol"].fillna(DEFAULT_ACCURACY)
 
 
@@ -320,7 +316,7 @@ def _within(frame: Frame) -> Frame:
 
 
 def _references(frame: Frame) -> Frame:
-    """How far each objective is from the reference of its problem, and whether that is proven.
+    """Return how far each objective is from its problem's reference, and whether that is proven.
 
     The reference is the most accurate proven answer or, without any, the best feasible one.
     ``beyond`` is an objective farther from it than the bound and the reference's error allow,
@@ -343,13 +339,13 @@ def _references(frame: Frame) -> Frame:
 
 
 def _senses(frame: Frame) -> Frame:
-    """Whether to min or max; of tables that do not tell, as the formulation is printed."""
+    """Return min or max; of tables that do not tell, as the formulation is printed."""
     printed = frame["formulation"].map(lambda name: stored_formulation(name).equation[:3])
     return frame["sense"].fillna(printed)
 
 
 def _outcome(frame: Frame, off: Frame) -> Frame:
-    """The verdicts; `off` are objectives that are not optimal."""
+    """Return the verdicts; `off` are objectives that are not optimal."""
     claims = frame["status"] == OPTIMAL
     infeasible = frame["status"] == INFEASIBLE
     denies = frame["status"].isin(DENIALS)
@@ -371,7 +367,7 @@ def _outcome(frame: Frame, off: Frame) -> Frame:
 
 
 def _of_anyone(frame: Frame, known: Frame) -> Frame:
-    """Whether something is known of a task's problem by any solver."""
+    """Tell whether something is known of a task's problem by any solver."""
     return known.groupby([frame["instance"], frame["repeat"]]).transform("any")
 
 

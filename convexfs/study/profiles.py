@@ -34,6 +34,8 @@ import pandas as pd
 from scipy.stats import t as student
 
 from convexfs.records import NATIVE, OPTIMAL, SKIPPED, TIMEOUT
+from convexfs.study import columns
+from convexfs.study.columns import names
 from convexfs.study.outcomes import FAILED, OUTCOMES, RESIDUALS, SOLVED, WRONG, Frame, allowed
 
 #: Seconds added before the logarithm.
@@ -48,41 +50,20 @@ ALL = "all"
 EXACT = 1e-16
 #: Names of the counts of OUTCOMES.
 COUNTS = ("solved", "wrong_claims", "failed", "timeouts", "skipped")
-SECONDS = ["seconds", "seconds_low", "seconds_high"]
-SCOPE = ["settings", "problem_class", "scope", "instances"]
-SUMMARY = [
-    "settings", "solver", "instances", "of", "tried", *COUNTS, "unproven", "success_rate", *SECONDS,
-    "times_best", "par10", "compile_seconds", "error",
-]  # fmt: skip
-LEAD = ["lead", "lead_low", "lead_high", "clear"]
-RANKING = [*SCOPE, "rank", "solver", "solved", "success_rate", *SECONDS, *LEAD, "error"]
-LEADERS = [*SCOPE, "fastest", "seconds", "second", *LEAD, "most_accurate", "error"]
+SCOPE = names(columns.SCOPE)
 
 
 def summary(outcomes: Frame) -> pd.DataFrame:
-    """Success and speed of every solver.
+    """Return the :data:`~convexfs.study.columns.SUMMARY` of every solver.
 
-    Returns
-    -------
-    DataFrame
-        One row for each ``settings, solver``, the best ``success_rate`` first, then the
-        least ``times_best``:
-
-        instances, of : instances it can take, of all in the study
-        tried, solved, wrong_claims, failed, timeouts, skipped : numbers of tasks
-        unproven : of those failed, the ones called optimal whose multipliers do not prove it
-        success_rate : solved / tried
-        seconds, seconds_low, seconds_high : shifted geometric mean and its interval
-        times_best : shifted geometric mean of the ratio to the fastest at the same instance
-        par10 : mean seconds with ten times the charge for what is not solved
-        compile_seconds, error : medians over the tasks it tried, and solved
+    In each settings the best ``success_rate`` comes first, then the least ``times_best``.
     """
     rows = [
         {"settings": settings, "solver": solver, **_counts(own), **_speed(own)}
         for settings, group in _with_best(outcomes).groupby("settings")
         for solver, own in group.groupby("solver")
     ]
-    table = pd.DataFrame(rows, columns=SUMMARY)
+    table = pd.DataFrame(rows, columns=names(columns.SUMMARY))
     table["of"] = table["settings"].map(outcomes.groupby("settings")["instance"].nunique())
     by = ["settings", "success_rate", "times_best"]
     return table.sort_values(by, ascending=[True, False, True], ignore_index=True)
@@ -116,7 +97,7 @@ def _speed(own: Frame) -> dict[str, Any]:
 
 
 def performance_profile(outcomes: Frame) -> pd.DataFrame:
-    """Dolan and Moré's profile: share of instances solved within a ratio of the fastest.
+    """Return Dolan and Moré's profile: share of instances solved within a ratio of the fastest.
 
     An instance of one repeat is one problem; its ratio is to the fastest solver of that
     repeat, and infinite where the solver has not solved it.
@@ -154,31 +135,36 @@ def _profile(group: Frame) -> Frame:
 
 
 def wrong_claims(outcomes: Frame) -> pd.DataFrame:
-    """Who said what of which problem though it is not so, and how far from it.
+    """Return who said what of which problem though it is not so, and how far from it.
 
-    Returns
-    -------
-    DataFrame
-        ``solver, settings, status, instance``; ``claims``, in how many repeats; the largest
-        ``primal_residual, dual_residual, complementarity, gap``, infinite without a point,
-        and ``objective_error``.
+    The columns are :data:`~convexfs.study.columns.CLAIMS`; residuals are the largest over
+    repeats, infinite without a point.
     """
-    groups = outcomes[outcomes["outcome"] == WRONG].groupby(
-        ["solver", "settings", "status", "instance"]
-    )
+    by = ["solver", "settings", "status", "instance"]
+    groups = outcomes[outcomes["outcome"] == WRONG].groupby(by)
     table: Frame = groups[[*RESIDUALS, "objective_error"]].max()
-    table.insert(0, "claims", groups.size())
-    return table.reset_index()
+    return table.assign(claims=groups.size()).reset_index()[names(columns.CLAIMS)]
+
+
+def claimants(claims: Frame) -> pd.DataFrame:
+    """Return what each solver wrongly says at an accuracy, with one of the problems.
+
+    `claims` are :func:`wrong_claims`, the columns :data:`~convexfs.study.columns.CLAIMANTS`.
+    """
+    groups = claims.groupby(["solver", "settings", "status"])
+    table: Frame = groups[[*RESIDUALS, "objective_error"]].max()
+    table = table.assign(problems=groups.size(), example=groups["instance"].first()).reset_index()
+    # Only a claim to be optimal has a point to be measured.
+    residuals = [*RESIDUALS, "objective_error"]
+    table[residuals] = table[residuals].where(table["status"] == OPTIMAL)
+    return table[names(columns.CLAIMANTS)]
 
 
 def reasons(outcomes: Frame) -> pd.DataFrame:
-    """Why tasks are not solved; messages that differ only in numbers and solver are one.
+    """Return the :data:`~convexfs.study.columns.REASONS` why tasks are not solved.
 
-    Returns
-    -------
-    DataFrame
-        ``outcome, solvers, tasks``, the first ``message`` and an ``example``: the worst
-        outcomes first, then the commonest.
+    Messages that differ only in numbers and solver are one, told by the first of them; the
+    worst outcomes come first, then the commonest.
     """
     lost = outcomes[outcomes["outcome"] != SOLVED]
     said = lost["failure"].fillna("")
@@ -200,7 +186,7 @@ def reasons(outcomes: Frame) -> pd.DataFrame:
 
 
 def _complaints(lost: Frame) -> Frame:
-    """What to say of tasks that nothing was said of: the solver's doubt, or its residuals."""
+    """Say of tasks that nothing was said of: the solver's doubt, or its residuals."""
     unsure = lost["solver"] + " says " + lost["status"]
     inaccurate = lost["error"].map("residual {:.1e}".format) + allowed(lost).map(" > {:.0e}".format)
     late = pd.Series("solved after its time limit", index=lost.index)
@@ -209,7 +195,7 @@ def _complaints(lost: Frame) -> Frame:
 
 
 def accuracy_time(outcomes: Frame) -> pd.DataFrame:
-    """Error against time, for every instance and solver that has an answer.
+    """Return error and time of every instance and solver that has an answer.
 
     Returns
     -------
@@ -227,7 +213,7 @@ def accuracy_time(outcomes: Frame) -> pd.DataFrame:
 
 
 def agreement(selected: Frame) -> pd.DataFrame:
-    """How far two solvers select the same features, where both have solved the problem.
+    """Return how far two solvers select the same features, where both solved the problem.
 
     Returns
     -------
@@ -256,19 +242,15 @@ def _jaccard(one: set, other: set) -> float:
 
 
 def ranking(outcomes: Frame) -> pd.DataFrame:
-    """Solvers by seconds charged within each problem class, all on the same instances.
+    """Return the :data:`~convexfs.study.columns.RANKING` of solvers by seconds charged.
 
-    Returns
-    -------
-    DataFrame
-        ``settings, problem_class, scope, instances, rank, solver, solved, success_rate,
-        seconds, seconds_low, seconds_high, lead, lead_low, lead_high, clear, error``.
-        ``scope`` is ``all``, or ``native``: only the instances that have a native twin,
-        where these are not all. The lead is over the next in rank, as in :func:`leaders`.
-        ``error`` is the geometric mean over what the solver solved.
+    Within each problem class, all on the same instances. ``scope`` is ``all``, or ``native``:
+    only the instances that have a native twin, where these are not all. The lead is over the
+    next in rank.
     """
     rows = [row for scope, group in _scopes(outcomes) for row in _ranked(scope, group)]
-    return pd.DataFrame(rows, columns=RANKING).sort_values(SCOPE, kind="stable", ignore_index=True)
+    table = pd.DataFrame(rows, columns=names(columns.RANKING))
+    return table.sort_values(SCOPE, kind="stable", ignore_index=True)
 
 
 def _ranked(scope: dict[str, Any], group: Frame) -> Iterator[dict[str, Any]]:
@@ -287,20 +269,13 @@ def _success(own: Frame) -> dict[str, float]:
     return {"solved": len(solved), "success_rate": len(solved) / len(own), "error": error}
 
 
-def leaders(outcomes: Frame) -> pd.DataFrame:
-    """The fastest and the most accurate solver of each problem class.
+def leaders(outcomes: Frame, ranked: Frame | None = None) -> pd.DataFrame:
+    """Return the :data:`~convexfs.study.columns.LEADERS` of each problem class.
 
-    Both are sought among those that solved the most.
-
-    Returns
-    -------
-    DataFrame
-        ``settings, problem_class, scope, instances`` as in :func:`ranking`; ``fastest`` and
-        its ``seconds``; the ``second``; ``lead``, the second's shifted seconds over the
-        first's, with its interval ``lead_low, lead_high``; ``clear``, whether that is all
-        above 1; ``most_accurate`` and its ``error``.
+    The fastest and the most accurate are sought among those that solved the most. `ranked`
+    is the :func:`ranking`, if it is known already.
     """
-    ranked: Frame = ranking(outcomes)
+    ranked = ranking(outcomes) if ranked is None else ranked
     groups = {tuple(scope.values()): group for scope, group in _scopes(outcomes)}
     rows = []
     for where, table in ranked[ranked["solved"] > 0].groupby(SCOPE, sort=False):
@@ -316,11 +291,11 @@ def leaders(outcomes: Frame) -> pd.DataFrame:
                 "error": best["error"],
             }
         )
-    return pd.DataFrame(rows, columns=LEADERS)
+    return pd.DataFrame(rows, columns=names(columns.LEADERS))
 
 
 def _lead(group: Frame, first: str, second: str | None = None) -> dict[str, Any]:
-    """How many times as long the second takes, paired by instance and repeat."""
+    """Return how many times as long the second takes, paired by instance and repeat."""
     if second is None:
         return {"second": None, "clear": False}
     ahead, behind = (_logs(group[group["solver"] == solver]) for solver in (first, second))
@@ -335,7 +310,7 @@ def _lead(group: Frame, first: str, second: str | None = None) -> dict[str, Any]
 
 
 def _scopes(outcomes: Frame) -> Iterator[tuple[dict[str, Any], Frame]]:
-    """Sets of instances of one class, with the solvers that take every one of them."""
+    """Yield sets of instances of one class, with the solvers that take every one of them."""
     tried = outcomes[outcomes["outcome"] != SKIPPED]
     for (settings, name), group in tried.groupby(["settings", "problem_class"]):
         sets = group.groupby("solver")["instance"].agg(frozenset)
@@ -350,20 +325,20 @@ def _scopes(outcomes: Frame) -> Iterator[tuple[dict[str, Any], Frame]]:
 
 
 def _with_best(outcomes: Frame) -> Frame:
-    """Outcomes with the least seconds of those who solved the same problem; NaN if nobody did."""
+    """Add the least seconds of those who solved the same problem; NaN if nobody did."""
     problem = [outcomes[name] for name in ("settings", "instance", "repeat")]
     solved = outcomes["charged_seconds"].where(outcomes["outcome"] == SOLVED)
     return outcomes.assign(best=solved.groupby(problem).transform("min"))
 
 
 def _logs(own: Frame, column: str = "charged_seconds") -> Frame:
-    """Logarithms of shifted seconds of one solver, instances by repeats."""
+    """Return logarithms of shifted seconds of one solver, instances by repeats."""
     logs = np.log(own[column] + SHIFT)
     return logs.groupby([own["instance"], own["repeat"]]).mean().unstack()
 
 
 def _interval(logs: Frame) -> tuple[float, float, float]:
-    """Low end, mean and high end over repeats; a repeat that is not complete has no say."""
+    """Return low end, mean and high end over repeats; an incomplete repeat has no say."""
     mean, repeats = logs.mean(axis=1).mean(), logs.dropna(axis=1).mean()
     if len(repeats) < FEWEST_REPEATS:
         return np.nan, mean, np.nan

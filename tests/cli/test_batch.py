@@ -13,7 +13,7 @@ from convexfs.batch.run import Progress, solve_files
 from convexfs.cli import main
 from convexfs.cli.batch import SECONDS_BETWEEN_LINES, progress_shown
 from convexfs.study.outcomes import counts, outcomes
-from convexfs.study.report import gather
+from convexfs.study.page import gather
 
 
 def test_without_a_terminal_a_line_now_and_then():

@@ -10,9 +10,10 @@ import pytest
 from rich.console import Console
 
 from convexfs.cli import main
-from convexfs.cli.study import RESIDUALS, _claims_table, _leaders_table
+from convexfs.cli.study import _table
+from convexfs.study.columns import CLAIMANTS, LEADERS
 from convexfs.study.outcomes import outcomes
-from convexfs.study.profiles import leaders, summary
+from convexfs.study.profiles import RESIDUALS, claimants, leaders, summary
 
 FILE = 'METHOD = "relief"\nDATA = ["iris"]\nGRID = {"n_neighbors": [1, 5]}\n'
 
@@ -40,13 +41,13 @@ SMALL = ("--solvers", "native,SCS,HIGHS", "--tol", "1e-6", "--repeats", "2", "--
 def test_tables_then_where_the_results_are(compare, tmp_path):
     code, out, _ = compare(*SMALL)
     assert code == 0
-    assert "Accuracy 1e-06" in out
+    assert "Verdict" in out
     row = summary(outcomes(tmp_path / "run")).set_index("solver").loc["native"]
     line = next(line for line in out.splitlines() if "│ native " in line)
     assert f"{row['seconds']:.3g}" in line
     assert "100.0%" in line
     leader = leaders(outcomes(tmp_path / "run")).iloc[0]
-    assert re.search(rf"1e-06 +│ SOCP +│ 2 +│ {leader['fastest']}", out)
+    assert re.search(rf"1e-06 +│ SOCP +│ all +│ 2 +│ {leader['fastest']}", out)
     assert "results.sqlite" in out
     assert f"convexfs report {tmp_path / 'run'}" in out
 
@@ -77,10 +78,12 @@ def test_wrong_claims_are_named_and_are_no_reason_to_fail(compare, monkeypatch):
 
 def test_wrong_claims_of_a_solver_are_one_row_with_the_largest_numbers():
     row = {"solver": "A", "settings": "1e-06", "status": "optimal", "instance": "p"}
-    small, large = (row | dict.fromkeys(RESIDUALS, size) for size in (1e-3, 2e-3))
-    denial = row | {"status": "infeasible"} | dict.fromkeys(RESIDUALS, math.inf)
+    sizes = [*RESIDUALS, "objective_error"]
+    small, large = (row | dict.fromkeys(sizes, size) for size in (1e-3, 2e-3))
+    denial = row | {"status": "infeasible"} | dict.fromkeys(sizes, math.inf)
     console = Console(file=io.StringIO(), width=200)
-    console.print(_claims_table(pd.DataFrame([small, denial, large | {"instance": "q"}])))
+    claims = pd.DataFrame([small, denial, large | {"instance": "q"}])
+    console.print(_table("Wrong claims", claimants(claims), CLAIMANTS))
     cells = [
         [cell.strip() for cell in line.split("│")[1:-1]]
         for line in console.file.getvalue().splitlines()
@@ -143,5 +146,5 @@ def test_a_class_with_one_solver_left_has_no_second():
         [row | {"problem_class": "LP", "second": "B"}, row | {"problem_class": "SDP"}]
     )
     shown = Console(file=io.StringIO(), width=160, record=True)
-    shown.print(_leaders_table(told))
+    shown.print(_table("Leaders", told, LEADERS))
     assert re.search(r"SDP .* A +│ 0.1 +│ - ", shown.export_text())

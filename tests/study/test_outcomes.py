@@ -53,6 +53,11 @@ PROVEN = {
 ALONE = PROVEN | dict.fromkeys(("dual_residual", "complementarity", "gap", "ok"))
 
 
+def chosen_in(folder):
+    with Store.read(folder) as store:
+        return selected(outcomes(folder), store.answers())
+
+
 @pytest.fixture
 def folder(tmp_path):
     """A function that records tasks, each with the residuals of its steps, and judges them."""
@@ -303,7 +308,7 @@ def test_done_again_after_an_edit_the_last_counts(folder):
 def test_nothing_but_skipped_tasks(folder):
     run = folder(({"status": "skipped", "solve_seconds": None},))
     assert verdicts(run) == {"k0": "skipped"}
-    assert selected(run).empty
+    assert chosen_in(run).empty
 
 
 def test_features_above_one_percent_the_diagonal_of_a_matrix_and_indicators(folder):
@@ -317,7 +322,7 @@ def test_features_above_one_percent_the_diagonal_of_a_matrix_and_indicators(fold
         ({"formulation": "logo-penalised"}, point(w=[0.0, 0.0])),
         ({"status": "error", "repeat": 3}, PROVEN | {"primal": {}}),
     )
-    chosen = selected(run).set_index("key")["features"].to_dict()
+    chosen = chosen_in(run).set_index("key")["features"].to_dict()
     assert chosen == {"k0": (0, 2), "k1": (0,), "k2": (1, 2), "k3": ()}
 
 
@@ -404,7 +409,7 @@ def test_a_run_of_solve_is_judged_too(tmp_path):
         "native": "solved", "CLARABEL": "solved", "HIGHS": "skipped"
     }  # fmt: skip
     assert set(frame["sense"]) == {"max"}
-    chosen = selected(tmp_path / "run").set_index("solver")["features"]
+    chosen = chosen_in(tmp_path / "run").set_index("solver")["features"]
     assert chosen["native"] == chosen["CLARABEL"]
 
 

@@ -23,10 +23,10 @@ from convexfs.errors import InputError
 from convexfs.study import figures
 from convexfs.study.figures_png import write_figures
 from convexfs.study.outcomes import export, outcomes, selected
-from convexfs.study.page.columns import encoded
-from convexfs.study.places import without_places
+from convexfs.study.page import gather
+from convexfs.study.page.assemble import encoded
+from convexfs.study.page.clean import without_places
 from convexfs.study.profiles import leaders, performance_profile, summary
-from convexfs.study.report import gather, write_report
 
 PLAIN = """'''RELIEF as printed: <b>max</b> w'z.'''
 METHOD = "relief"
@@ -266,7 +266,7 @@ def test_the_page_does_not_say_where_things_are(tmp_path):
 
 
 def sections_of(report):
-    return [part.section.name for part in report.parts]
+    return [section.name for section in report.sections]
 
 
 def test_parts_without_data_are_left_out(tmp_path):
@@ -294,24 +294,25 @@ def test_a_full_run_has_its_parts(report):
 
 def test_a_run_that_is_going_on_can_be_reported(run):
     with Store(run):
-        assert gather(run).parts
+        assert gather(run).sections
 
 
 def test_folders_without_results_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"holds no results\.sqlite"):
-        write_report(tmp_path)
+        gather(tmp_path)
     Store(tmp_path / "empty").close()
     with pytest.raises(InputError, match="has no finished task yet"):
-        write_report(tmp_path / "empty")
+        gather(tmp_path / "empty")
 
 
 def test_a_page_that_cannot_be_written_is_told(run, tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
-        write_report(run, tmp_path / "missing" / "page.html")
+        gather(run).write(tmp_path / "missing" / "page.html")
 
 
 def test_selected_features_are_the_shares_of_answers(run):
-    chosen = selected(run)
+    with Store.read(run) as store:
+        chosen = selected(outcomes(run), store.answers())
     figure = figures.selected_features(chosen)
     assert figure is not None
     instance = figure.panels[0]

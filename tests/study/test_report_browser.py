@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from convexfs.study.outcomes import outcomes
-from convexfs.study.report import write_report
+from convexfs.study.page import gather
 from tests.study.test_report import assert_same, frame_of, numbers_in, run  # noqa: F401
 
 pytest.importorskip("playwright", reason="playwright, of the dev extra, drives the browser")
@@ -36,7 +36,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def page_file(run):  # noqa: F811
-    return write_report(run)
+    return gather(run).write()
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +223,7 @@ def test_many_rows_open_quickly(browser, tmp_path):
     bench = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(bench)
     bench.make_run(tmp_path, 1000)
-    file = write_report(tmp_path)
+    file = gather(tmp_path).write()
     assert_same(numbers_in(file.read_text())["tables"]["rows"], outcomes(tmp_path))
     context = browser.new_context()
     tab = context.new_page()

@@ -1,1 +1,109 @@
-"""The report as one HTML page: columns of numbers, sections, and the files it is made of."""
+"""A run as one page of HTML that needs nothing else."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import convexfs
+from convexfs.batch.store import Store
+from convexfs.errors import InputError
+from convexfs.records import NATIVE
+from convexfs.study import figures
+from convexfs.study.figures import Figure
+from convexfs.study.outcomes import Frame, judge, selected
+from convexfs.study.page import problems, sections
+from convexfs.study.page.assemble import Section, page_html
+from convexfs.study.page.clean import without_places
+from convexfs.study.page.sections import drawn
+
+PAGE = "report.html"
+#: What a page begins with.
+DOCTYPE = b"<!DOCTYPE HTML"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything the page of a run shows, section by section."""
+
+    folder: Path
+    title: str
+    sections: list[Section]
+    solvers: list[str]
+
+    @property
+    def figures(self) -> list[Figure]:
+        return [figure for section in self.sections for figure in section.figures]
+
+    @property
+    def html(self) -> str:
+        now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+        return page_html(self.title, self.sections, self.solvers, convexfs.__version__, now)
+
+    def write(self, out: str | Path | None = None) -> Path:
+        """Write the page and return where it is: `out`, or in the folder of the run."""
+        out = self.folder / PAGE if out is None else Path(out)
+        _check_target(out)
+        try:
+            out.write_text(self.html, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{out}: cannot be written ({error.strerror or error})") from error
+        return out
+
+
+def _check_target(out: Path) -> None:
+    """Raise unless a page may be written there: never over what is none."""
+    if out.suffix.lower() not in (".html", ".htm") and not out.is_dir():
+        raise InputError(f"{out}: a page is written to a file that ends in .html")
+    try:
+        with out.open("rb") as file:
+            begins = file.read(len(DOCTYPE))
+    except OSError:
+        # Nothing is there, or writing will tell.
+        return
+    if begins and begins.upper() != DOCTYPE:
+        raise InputError(f"{out}: is there already and is no page; choose another name")
+
+
+def gather(folder: str | Path) -> Report:
+    """Read a run, which may be going on; sections without data are left out.
+
+    Nothing that the folder holds or names is run.
+
+    Parameters
+    ----------
+    folder : path
+        The ``--out`` of ``convexfs solve`` or ``convexfs compare``, or an LLFS ``run_dir``.
+    """
+    folder, name = Path(folder), Path(folder).resolve().name
+    with Store.read(folder) as store:
+        tasks: Frame = store.tasks()
+        if len(tasks) and tasks["formulation"].isna().all():
+            told = [section for section in sections.of_points(store.points()) if section]
+            return Report(folder, f"{name}: samples of an LLFS fit", told, [])
+        solutions = store.solutions(blobs=False)
+        frame = judge(folder, tasks, solutions)
+        told = [section for section in _sections(name, store, frame, solutions) if section]
+    solvers = sorted(set(frame["solver"].dropna()), key=lambda name: (name != NATIVE, name))
+    return Report(folder, f"{name}: {len(frame):,} tasks, {len(solvers)} solvers", told, solvers)
+
+
+def _sections(name: str, store: Store, frame: Frame, solutions: Frame) -> Iterator[Section | None]:
+    stated = problems.section(frame, store.problems())
+    frame = without_places(frame)
+    chosen = selected(frame, store.answers())
+    yield sections.overview(name, frame, store.times())
+    yield sections.verdicts(frame)
+    yield sections.best(frame)
+    yield drawn(figures.profile(frame))
+    yield drawn(figures.accuracy(frame))
+    yield drawn(figures.time_split(frame))
+    yield stated
+    yield drawn(figures.convergence(frame, solutions))
+    yield drawn(figures.feature_agreement(chosen))
+    yield drawn(figures.selected_features(chosen))
+    yield from sections.of_points(store.points())
+    yield sections.failures(frame)
+    yield sections.all_rows(frame)
+    yield sections.environment(store.environments())
+    yield sections.downloads(frame)

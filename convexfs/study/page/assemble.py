@@ -1,32 +1,44 @@
-"""The page itself: sections of HTML in the template, with style and scripts inside."""
+"""The page itself: sections of HTML in the template, with style, scripts and numbers inside.
+
+Numbers keep all their digits, so that what is downloaded from a page is what was computed;
+the page rounds only what it shows.
+"""
 
 import html
+import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.resources import files
 from string import Template
 from typing import Any
 
-from convexfs.study.page.columns import script_json
+import numpy as np
+import pandas as pd
+
+from convexfs.study.columns import Column, On, column_of
+from convexfs.study.figures import COLOURS, SHADES, Figure
 
 #: In this order, as each uses what is before it.
 SCRIPTS = ("numbers.js", "table.js", "figures.js", "page.js")
-
+#: Columns of more different words than this share of the rows are written as they are.
+CODED_SHARE = 0.5
 #: Plotly adds a style for maps, which no page has, unless there is one of this id.
 _MAP_STYLE = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page; ``body`` is HTML, the rest is text."""
+    """A part of the page; ``body`` is HTML with places for the tables and figures."""
 
     name: str
     title: str
     lead: str
     body: str
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    figures: Collection[Figure] = ()
 
     def as_html(self) -> str:
         lead = f'<p class="lead">{escape(self.lead)}</p>\n' if self.lead else ""
@@ -37,22 +49,22 @@ class Section:
 
 
 def escape(text: Any) -> str:
-    """Text from anywhere as HTML that shows it."""
+    """Return text from anywhere as HTML that shows it."""
     return html.escape(str(text))
 
 
 def table_place(name: str, title: str) -> str:
-    """Where the page puts the table of this name."""
+    """Return the place where the page puts the table of this name."""
     return f'<div data-table="{escape(name)}" data-title="{escape(title)}"></div>'
 
 
 def figure_place(name: str) -> str:
-    """Where the page draws the figure of this name."""
+    """Return the place where the page draws the figure of this name."""
     return f'<figure data-figure="{escape(name)}"></figure>'
 
 
 def tiles(counts: Iterable[tuple[str, Any, bool]]) -> str:
-    """Large numbers with a word under each; those that are bad are red."""
+    """Return large numbers with a word under each; bad ones are red."""
     made = (
         f'<div class="tile{" alarm" if bad else ""}"><b>{escape(value)}</b>'
         f"<span>{escape(word)}</span></div>"
@@ -62,17 +74,71 @@ def tiles(counts: Iterable[tuple[str, Any, bool]]) -> str:
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> str:
-    """Names and values; what is empty is left out."""
+    """Return a list of names and values without those that are empty."""
     made = (
         f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in pairs if value != ""
     )
     return f'<dl class="facts">{"".join(made)}</dl>'
 
 
+def page_table(
+    frame: Any, columns: Collection[Column] = (), aside: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return a frame for JSON: the columns that are shown first, then those on demand.
+
+    Without `columns` all are shown, in the order they have; `aside` never, nor empty ones.
+    """
+    known = {column.name: column for column in columns or map(column_of, map(frame.get, frame))}
+    shown = [name for name, own in known.items() if On.PAGE in own.on and name not in aside]
+    empty = set(frame.columns[frame.isna().all()])
+    made = []
+    for name in [*shown, *(name for name in frame if name not in shown)]:
+        column = known.get(name) or column_of(frame[name])
+        told = {"name": name, "label": column.heading, "kind": column.kind}
+        told |= {"hidden": True} if name not in shown or name in empty else {}
+        told |= {"title": column.meaning} if column.meaning else {}
+        made.append(told | encoded(frame[name], column.kind))
+    return {"rows": len(frame), "columns": made}
+
+
+def encoded(values: Any, kind: str) -> dict[str, Any]:
+    """Return a column in the fewest letters that keep it whole.
+
+    Words are ``codes`` into ``levels`` with -1 for what is missing, or ``values`` if few
+    are alike; whole numbers and flags are ``values``; others are ``doubles``, the bytes of
+    little-endian doubles in base 64, which are half as long as digits and quicker to read.
+    """
+    if kind in ("text", "code", "long", "outcome"):
+        codes, levels = pd.factorize(values)
+        if len(levels) > CODED_SHARE * len(values):
+            return {"values": [None if pd.isna(value) else str(value) for value in values]}
+        return {"levels": [str(level) for level in levels], "codes": codes.tolist()}
+    if kind in ("flag", "count", "bad"):
+        plain = bool if kind == "flag" else int
+        return {"values": [None if pd.isna(value) else plain(value) for value in values]}
+    doubles = values.to_numpy(dtype="<f8", na_value=np.nan)
+    return {"doubles": b64encode(doubles.tobytes()).decode()}
+
+
+def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:
+    """Return all tables, figures and colours as JSON that can stand in a script element."""
+    drawn = [figure for section in sections for figure in section.figures]
+    numbers = {
+        "tables": {name: table for own in sections for name, table in own.tables.items()},
+        "figures": {
+            figure.name: figure.told(solvers) | {"table": page_table(figure.ordered(solvers))}
+            for figure in drawn
+        },
+        "colours": COLOURS,
+        "shades": SHADES,
+    }
+    return json.dumps(numbers, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
 def page_html(
-    title: str, sections: list[Section], numbers: Mapping[str, Any], version: str, written: str
+    title: str, sections: list[Section], solvers: list[str], version: str, written: str
 ) -> str:
-    """The whole page, with everything it needs inside."""
+    """Return the whole page, with everything it needs inside."""
     from plotly.offline import get_plotlyjs
 
     here = files(__package__ or "")
@@ -89,14 +155,14 @@ def page_html(
         no_maps="".join(f'<style id="{own}"></style>' for own in _MAP_STYLE.findall(plotly)),
         nav="\n".join(links),
         body="\n".join(section.as_html() for section in sections),
-        numbers=script_json(numbers),
+        numbers=_numbers(sections, solvers),
         plotly=plotly,
         script=script,
     )
 
 
 def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
-    """What a browser may run and apply: the page's own texts, by their hashes, and no others.
+    """Return what a browser may run and apply: the page's own texts, by their hashes.
 
     Single elements may have a style of their own: plotly's pictures and formulas do.
     """

@@ -1,7 +1,7 @@
 // Figures: one small drawing function a kind, coloured by the page's own colours.
 
-/** Okabe and Ito's colours, told apart with any colour vision; markers and dashes help. */
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#7f7f7f"];
+/** Colours that come with the numbers, and markers and dashes that help to tell them apart. */
+const { colours: COLOURS, shades: SHADES } = numbers;
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "star", "hexagon"];
 const DASHES = ["solid", "dash", "dot", "dashdot"];
 
@@ -67,11 +67,10 @@ function pointTraces(figure, rows) {
 
 /** Stacked bars: the rows are the bars, a colour of one hue for every part. */
 function barTraces(figure, rows) {
-  const shades = ["#08519c", "#4292c6", "#9ecae1", "#bdbdbd"];
   return [...grouped(figure.table, rows, figure.series)].map(([series, own], number) => ({
     type: "bar", orientation: "h", name: plain(series),
     y: picked(figure.table, figure.y, own).map(plain), x: picked(figure.table, figure.x, own),
-    marker: { color: shades[number % shades.length] },
+    marker: { color: SHADES[number % SHADES.length] },
   }));
 }
 

@@ -1,5 +1,7 @@
 // Columns of numbers and words, how they are written, and how they leave the page.
 
+const numbers = JSON.parse(document.getElementById("numbers").textContent);
+
 /** Numbers from the bytes of doubles in base 64. */
 function doubles(text) {
   const bytes = atob(text);

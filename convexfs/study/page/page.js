@@ -1,6 +1,5 @@
 // What happens when the page opens: tables at once, figures one after the other.
 
-const numbers = JSON.parse(document.getElementById("numbers").textContent);
 const tables = [...document.querySelectorAll("[data-table]")].map(
   (host) => new DataTable(host, host.dataset.table, numbers.tables[host.dataset.table]),
 );

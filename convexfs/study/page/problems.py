@@ -9,12 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from convexfs.batch.store import Store
-from convexfs.study.mathml import is_mathml
 from convexfs.study.outcomes import Frame
 from convexfs.study.page.assemble import Section, escape, facts
-from convexfs.study.places import unplaced
-from convexfs.study.report_parts import Part
+from convexfs.study.page.clean import is_mathml, unplaced
 
 #: Problems that are unfolded when the page opens.
 UNFOLDED = 2
@@ -24,23 +21,34 @@ NOT_KEPT = (
 )
 
 
-def statements(folder: str | Path, tasks: Frame) -> list[dict[Any, Any]]:
-    """Every problem file of a run as it was solved last, with its statement if that was kept.
+def section(tasks: Frame, problems: Frame) -> Section | None:
+    """Return the section of every problem file as it was solved last.
 
-    `tasks` are rows of :func:`convexfs.study.outcomes.outcomes`.
+    `tasks` are rows of :func:`convexfs.study.outcomes.outcomes`, `problems` the store's.
     """
-    with Store.read(folder) as store:
-        kept = store.problems().drop(columns=["data", "hyper"]).join(_where(store.problems()))
+    rows = _statements(tasks, problems)
+    if not rows:
+        return None
+    lead = (
+        "Each problem file, written out from the problem that was built when it was solved: the "
+        "first convex problem on the data named with it."
+    )
+    body = "\n".join(_html(row, number < UNFOLDED) for number, row in enumerate(rows))
+    return Section("problems", "Problems", lead, body)
+
+
+def _statements(tasks: Frame, problems: Frame) -> list[dict[Any, Any]]:
+    problems = problems.drop(columns=["data", "hyper"]).join(_where(problems))
     named = tasks[tasks["problem_file"].notna()].sort_values("finished_utc", kind="stable")
     lasts = named.drop_duplicates(["problem_file", "problem_code"], keep="last")
     lasts = lasts[["problem", "problem_file", "problem_sha256", "problem_class"]]
-    found = lasts.merge(kept, left_on="problem_sha256", right_on="sha256", how="left")
-    rows = found.sort_values("problem", kind="stable").astype(object)
+    rows = lasts.merge(problems, left_on="problem_sha256", right_on="sha256", how="left")
+    rows = rows.sort_values("problem", kind="stable").astype(object)
     return rows.where(rows.notna(), None).to_dict("records")
 
 
 def _where(problems: Frame) -> Frame:
-    """The data and hyper-parameters each was stated on."""
+    """Return the data and hyper-parameters each was stated on, in words."""
     words = [
         ", ".join([Path(str(data)).name, *(f"{name} = {value}" for name, value in hyper.items())])
         for data, hyper in zip(problems["data"], map(_read, problems["hyper"]), strict=True)
@@ -50,18 +58,6 @@ def _where(problems: Frame) -> Frame:
 
 def _read(hyper: Any) -> dict[str, Any]:
     return {} if pd.isna(hyper) else json.loads(hyper)
-
-
-def part(found: list[dict[Any, Any]]) -> Part | None:
-    """The part of the page that shows them."""
-    if not found:
-        return None
-    lead = (
-        "Each problem file, written out from the problem that was built when it was solved: the "
-        "first convex problem on the data named with it."
-    )
-    body = "\n".join(_html(one, number < UNFOLDED) for number, one in enumerate(found))
-    return Part(Section("problems", "Problems", lead, body))
 
 
 def _html(one: dict[Any, Any], unfolded: bool) -> str:

@@ -1,7 +1,10 @@
-"""Whether a text from a file is mathematics and nothing else, so that a page may show it."""
+"""What a page may show: formulas that are nothing else, and files without their folders."""
 
 import re
+from typing import Any
 from xml.etree import ElementTree
+
+from convexfs.study.outcomes import Frame, from_common_folder
 
 NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
 #: Those of MathML Core that only show something.
@@ -22,6 +25,10 @@ _STYLE = re.compile(
     r"(\s*(text-align|white-space|font-[a-z]+|padding[-a-z]*|margin[-a-z]*|vertical-align)"
     r"\s*:[-\w\s.,%'\"]*(;|$))*"
 )
+#: An absolute path inside a text, and the name of the file in it.
+_PLACE = re.compile(r"(?<![\w.:/\\<])(?:/|[A-Za-z]:[\\/])(?:[^\s/\\'\"<>:,;()]+[\\/])+(?=[^\s/\\])")
+#: Columns that hold a path and nothing else.
+_PATHS = ("problem_file", "data")
 
 
 def is_mathml(text: str) -> bool:
@@ -39,3 +46,23 @@ def _shows_only(element: ElementTree.Element) -> bool:
     known = element.tag in {f"{NAMESPACE}{name}" for name in ELEMENTS}
     style = element.attrib.get("style", "")
     return known and set(element.attrib) <= ATTRIBUTES and bool(_STYLE.fullmatch(style))
+
+
+def without_places(frame: Frame) -> Frame:
+    """Return rows of a run in which files go by their names: where they lie is private."""
+    told = {name: from_common_folder(frame[name]) for name in _PATHS}
+    folders = sorted(_folders(frame), key=len, reverse=True)
+    said = frame["failure"].map(lambda text: unplaced(text, folders), na_action="ignore")
+    return frame.assign(**told, failure=said.astype("string"))
+
+
+def _folders(frame: Frame) -> set[str]:
+    paths = {str(path) for name in _PATHS for path in frame[name].dropna().unique()}
+    return {path.rpartition("/")[0] + "/" for path in paths if path.startswith("/")}
+
+
+def unplaced(text: Any, folders: list[str]) -> str:
+    """Return a text without some folders, which may have blanks in them, and other paths."""
+    for folder in folders:
+        text = str(text).replace(folder, "")
+    return _PLACE.sub("", str(text))

@@ -1,19 +1,25 @@
-"""The parts of a report: a section of the page with the tables and figures in it."""
+"""The sections of a page: words, tables and figures in the order they are read."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from convexfs.batch.store import Store
 from convexfs.records import SKIPPED, TIMEOUT
-from convexfs.study import figures, report_data
+from convexfs.study import columns, figures
 from convexfs.study.figures import Figure
 from convexfs.study.outcomes import FAILED, SOLVED, WRONG, Frame, counts
-from convexfs.study.page.assemble import Section, escape, facts, figure_place, table_place, tiles
-from convexfs.study.page.columns import Table
+from convexfs.study.page.assemble import (
+    Section,
+    escape,
+    facts,
+    figure_place,
+    page_table,
+    table_place,
+    tiles,
+)
 from convexfs.study.profiles import (
     CONFIDENCE,
     leaders,
@@ -23,48 +29,35 @@ from convexfs.study.profiles import (
     wrong_claims,
 )
 
-#: Columns shown at first; the others are a click away.
-SHOWN_RANKING = [
-    "settings", "problem_class", "scope", "rank", "solver", "success_rate", "seconds", "lead",
-    "lead_low", "lead_high", "clear",
-]  # fmt: skip
-SHOWN_ROWS = [
-    "problem", "data", "hyper", "problem_class", "settings", "solver", "repeat", "outcome",
-    "objective", "error", "solve_seconds", "wall_seconds", "failure",
-]  # fmt: skip
-SHOWN_SUMMARY = [
-    "settings", "solver", "success_rate", "wrong_claims", "failed", "unproven", "timeouts",
-    "skipped", "instances", "seconds", "seconds_low", "seconds_high", "times_best", "error",
-]  # fmt: skip
 #: Names listed before the rest is counted.
 LISTED = 12
 
 
-@dataclass(frozen=True)
-class Part:
-    """A section, and what the page needs to fill it."""
-
-    section: Section
-    tables: dict[str, Table] = field(default_factory=dict)
-    figures: list[Figure] = field(default_factory=list)
-
-
-def drawn(figure: Figure | None) -> Part | None:
-    """A section of one figure."""
+def drawn(figure: Figure | None) -> Section | None:
+    """Return a section of one figure."""
     if figure is None:
         return None
-    place = figure_place(figure.name)
-    return Part(Section(figure.name, figure.title, "", place), figures=[figure])
+    return Section(figure.name, figure.title, "", figure_place(figure.name), figures=[figure])
 
 
-def overview(folder: Path, frame: Frame) -> Part:
-    """What was run, and how it ended."""
+def _tables(
+    name: str, title: str, lead: str, tables: dict[str, tuple[str, dict[str, Any]]]
+) -> Section:
+    """Return a section of tables, each with its own title; the first needs no heading."""
+    places = [table_place(own, heading) for own, (heading, _) in tables.items()]
+    headings = ["", *(f"<h3>{heading}</h3>" for heading, _ in list(tables.values())[1:])]
+    body = "".join(map("".join, zip(headings, places, strict=True)))
+    return Section(name, title, lead, body, {own: table for own, (_, table) in tables.items()})
+
+
+def overview(name: str, frame: Frame, times: tuple[str, str]) -> Section:
+    """Tell what was run, when, and how it ended."""
     words = {SOLVED: "solved", WRONG: "wrong claims", FAILED: "failed", TIMEOUT: "timeouts"}
     words[SKIPPED] = "skipped"
     numbers = [("tasks", f"{len(frame):,}", False)]
     for outcome, count in counts(frame).items():
         numbers.append((words[outcome], f"{count:,}", outcome == WRONG and count > 0))
-    first, last = report_data.times(folder)
+    first, last = times
     told = [
         ("problem files", _listed(frame["problem"])),
         ("data", _listed(frame["data"].map(lambda name: Path(str(name)).name))),
@@ -73,7 +66,7 @@ def overview(folder: Path, frame: Frame) -> Part:
         ("repeats", int(frame["repeat"].max()) + 1),
         ("time limit", _limit(frame["time_limit"])),
         ("when", f"{first} to {last} UTC" if first else last),
-        ("folder", folder.resolve().name),
+        ("folder", name),
     ]
     lead = (
         "A task is solved when its solver calls it optimal (or infeasible) in time and the "
@@ -81,24 +74,24 @@ def overview(folder: Path, frame: Frame) -> Part:
         "wrong claim is an answer called optimal that is not feasible or not optimal, or a "
         "solvable problem called infeasible or unbounded. What is only unproven has failed."
     )
-    return Part(Section("overview", "What was run", lead, tiles(numbers) + facts(told)))
+    return Section("overview", "What was run", lead, tiles(numbers) + facts(told))
 
 
-def verdicts(frame: Frame) -> Part:
-    """Success and speed of each solver."""
+def verdicts(frame: Frame) -> Section:
+    """Tell success and speed of each solver."""
     lead = (
         "Seconds are the geometric mean, shifted by 10 ms, of what a solver was charged, with its "
         f"{CONFIDENCE:.0%} interval over repeats; only × best compares solvers that took "
         "different problems."
     )
-    table = Table.of(summary(frame), _varied(frame, SHOWN_SUMMARY))
-    place = table_place("summary", "Verdict")
-    return Part(Section("verdict", "Verdict", lead, place), {"summary": table})
+    table = page_table(summary(frame), columns.SUMMARY, _same(frame))
+    return _tables("verdict", "Verdict", lead, {"summary": ("Verdict", table)})
 
 
-def best(frame: Frame) -> Part | None:
-    """The leaders of each class of problems."""
-    table: Frame = leaders(frame)
+def best(frame: Frame) -> Section | None:
+    """Tell the leaders of each class of problems, and the ranking behind them."""
+    ranked = ranking(frame)
+    table: Frame = leaders(frame, ranked)
     if table["second"].isna().all():
         return None
     lead = (
@@ -106,59 +99,54 @@ def best(frame: Frame) -> Part | None:
         "long the next takes; it is clear when its whole interval is above 1. The leaders are "
         "sought among those that solved the most; in the ranking what is not solved is charged."
     )
-    everyone = f"<h3>Ranking</h3>{table_place('ranking', 'Ranking')}"
-    section = Section("leaders", "Leaders", lead, table_place("leaders", "Leaders") + everyone)
-    ranked = Table.of(ranking(frame), _varied(frame, SHOWN_RANKING))
-    return Part(section, {"leaders": Table.of(table), "ranking": ranked})
+    tables = {
+        "leaders": ("Leaders", page_table(table, columns.LEADERS)),
+        "ranking": ("Ranking", page_table(ranked, columns.RANKING, _same(frame))),
+    }
+    return _tables("leaders", "Leaders", lead, tables)
 
 
-def failures(frame: Frame) -> Part | None:
-    """What went wrong, grouped by message."""
-    table = reasons(frame)
+def failures(frame: Frame) -> Section | None:
+    """Tell what went wrong, grouped by message."""
+    table, wrong = reasons(frame), wrong_claims(frame)
     if table.empty:
         return None
     lead = "Messages that differ only in numbers and solver are one row, with the first of them."
-    tables, places = {"failures": Table.of(table)}, [table_place("failures", "Failures")]
-    wrong = wrong_claims(frame)
+    tables = {"failures": ("Failures", page_table(table, columns.REASONS))}
     if len(wrong):
-        tables["wrong-claims"] = Table.of(wrong)
-        places.append(f"<h3>Wrong claims</h3>{table_place('wrong-claims', 'Wrong claims')}")
-    section = Section("failures", "Failures and skips", lead, "".join(places))
-    return Part(section, tables)
+        tables["wrong-claims"] = ("Wrong claims", page_table(wrong, columns.CLAIMS))
+    return _tables("failures", "Failures and skips", lead, tables)
 
 
-def all_rows(frame: Frame) -> Part:
-    """Every task."""
+def all_rows(frame: Frame) -> Section:
+    """Show every task."""
     lead = (
         "Click a heading to sort. Filters take a part of the text or, for numbers, conditions "
         "such as >0.1 or 1e-8..1e-4; times are in seconds there."
     )
-    place = table_place("rows", "All tasks")
-    table = Table.of(frame, _varied(frame, SHOWN_ROWS))
-    return Part(Section("rows", "All tasks", lead, place), {"rows": table})
+    table = page_table(frame, columns.ROWS, _same(frame))
+    return _tables("rows", "All tasks", lead, {"rows": ("All tasks", table)})
 
 
-def environment(folder: Path) -> Part | None:
-    """The machines and versions the results were computed with."""
-    with Store.read(folder) as store:
-        found = store.environments()
-    if not found:
+def environment(records: list[dict[str, Any]]) -> Section | None:
+    """Tell the machines and versions the results were computed with."""
+    if not records:
         return None
-    several = len(found) > 1
+    several = len(records) > 1
     body, packages = [], {}
-    for number, record in enumerate(found, start=1):
+    for number, record in enumerate(records, start=1):
         packages[f"environment {number}" if several else "version"] = record.pop("packages", {})
         heading = f"<h3>Environment {number}</h3>" if several else ""
         body.append(heading + facts((name, _brief(value)) for name, value in record.items()))
     table = pd.DataFrame(packages).astype("string").rename_axis("package").reset_index()
     place = table_place("packages", "Packages")
     body.append(f"<details><summary>{len(table)} packages</summary>{place}</details>")
-    section = Section("environment", "Environment", "", "".join(body))
-    return Part(section, {"packages": Table.of(table)})
+    tables = {"packages": page_table(table)}
+    return Section("environment", "Environment", "", "".join(body), tables)
 
 
-def downloads(frame: Frame) -> Part:
-    """The numbers themselves, from the page."""
+def downloads(frame: Frame) -> Section:
+    """Offer the numbers themselves, from the page."""
     names = [("rows.csv", "all tasks, CSV"), ("rows.json", "all tasks, JSON")]
     names += [("summary.csv", "verdict, CSV"), ("everything.json", "all tables, JSON")]
     buttons = "".join(
@@ -167,21 +155,25 @@ def downloads(frame: Frame) -> Part:
     )
     lead = f"All {len(frame):,} tasks with every digit, out of this file; nothing is fetched."
     body = f'<div class="controls">{buttons}</div>'
-    return Part(Section("downloads", "Downloads", lead, body))
+    return Section("downloads", "Downloads", lead, body)
 
 
-def of_points(folder: Path) -> Iterator[Part | None]:
-    """What the samples of an LLFS fit chose, from its ``run_dir``."""
-    points, betas = report_data.llfs_points(folder)
-    if points.empty:
+def of_points(kept: list[dict[str, np.ndarray]]) -> Iterator[Section | None]:
+    """Show what the samples of an LLFS fit chose, from the store's points."""
+    if not kept:
         return
+    numbers = ["point", "radius", "beta", "score", "seconds"]
+    points = pd.DataFrame([{name: own[name].item() for name in numbers} for own in kept])
+    points.insert(1, "features", [tuple(own["features"].tolist()) for own in kept])
+    points = points.sort_values("point", ignore_index=True)
+    tables = [pd.DataFrame(own["table"]).assign(point=own["point"].item()) for own in kept]
+    betas = pd.concat(tables, ignore_index=True)
     yield drawn(figures.local_features(points))
     yield drawn(figures.pareto(betas))
     yield drawn(figures.along_beta(betas))
     names = points["features"].map(lambda own: ", ".join(str(feature + 1) for feature in own))
-    table = Table.of(points.assign(features=names.astype("string")))
-    place = table_place("points", "Samples")
-    yield Part(Section("points", "Samples", "", place), {"points": table})
+    table = page_table(points.assign(features=names.astype("string")))
+    yield _tables("points", "Samples", "", {"points": ("Samples", table)})
 
 
 def _listed(values: Frame) -> str:
@@ -190,10 +182,9 @@ def _listed(values: Frame) -> str:
     return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _varied(frame: Frame, shown: list[str]) -> list[str]:
-    """Without settings and repeats where there is one of them."""
-    same = [name for name in ("settings", "repeat") if frame[name].nunique() < 2]
-    return [name for name in shown if name not in same]
+def _same(frame: Frame) -> list[str]:
+    """Return those of settings and repeat of which there is one only."""
+    return [name for name in ("settings", "repeat") if frame[name].nunique() < 2]
 
 
 def _limit(limits: Frame) -> str:

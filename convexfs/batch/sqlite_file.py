@@ -1,0 +1,81 @@
+"""One SQLite file on a disk: opened, locked, and its troubles told in a sentence."""
+
+import os
+import socket
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from convexfs.errors import RunError
+
+#: What went wrong, by SQLite's primary result code, and what to do.
+MOVE = "move it away, or solve into another folder"
+AGAIN = "what was recorded before is safe, and the same command goes on from there"
+TROUBLE = {
+    sqlite3.SQLITE_FULL: f"the disk is full; make room: {AGAIN}",
+    sqlite3.SQLITE_IOERR: f"the disk failed; check it: {AGAIN}",
+    sqlite3.SQLITE_BUSY: f"another program keeps it locked; close that: {AGAIN}",
+    sqlite3.SQLITE_CORRUPT: f"is damaged; {MOVE}",
+    sqlite3.SQLITE_NOTADB: f"is damaged or no database; {MOVE}",
+    sqlite3.SQLITE_CANTOPEN: f"cannot be opened; {MOVE}",
+    sqlite3.SQLITE_READONLY: f"cannot be written; {MOVE}",
+}
+
+
+def connect(path: Path, mode: str, patience: float = 30.0) -> sqlite3.Connection:
+    """Open a file in a mode of SQLite: ro, or rwc."""
+    with explained(path):
+        uri = f"{path.absolute().as_uri()}?mode={mode}"
+        return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=patience)
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells this file from another of its name, None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what can happen to a file on a disk into a sentence; leave mistakes of ours."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        trouble = TROUBLE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+        if isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error):
+            trouble = TROUBLE[sqlite3.SQLITE_CORRUPT]
+        if trouble is None:
+            raise
+        raise RunError(f"{path}: {trouble} ({error})") from error
+
+
+def lock(path: Path, held: ExitStack) -> None:
+    """Take the run's lock, or name the process that has it.
+
+    The lock is an open write transaction on a little database: it ends with this process
+    however that ends, forked workers do not inherit it, and others can read meanwhile
+    who holds it.
+    """
+    holder = held.enter_context(closing(connect(path, "rwc", patience=0.5)))
+    try:
+        holder.execute("BEGIN IMMEDIATE")
+        holder.execute(
+            "CREATE TABLE IF NOT EXISTS holder (id INTEGER PRIMARY KEY, pid, host, since)"
+        )
+        me = (os.getpid(), socket.gethostname(), f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
+        holder.execute("INSERT OR REPLACE INTO holder VALUES (1, ?, ?, ?)", me)
+        holder.execute("COMMIT")
+        holder.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise
+        pid, host, since = holder.execute("SELECT pid, host, since FROM holder").fetchone()
+        raise RunError(
+            f"{path.parent}: process {pid} on {host} has been running here since {since} UTC; "
+            "wait for it, stop it, or choose another --out"
+        ) from error

@@ -1,0 +1,176 @@
+"""The columns of a study's tables: name, unit, meaning and where they are shown.
+
+A column is declared here once, and computed once where its table is: headings, formats,
+explanations and order on the terminal and on the page follow.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import Flag, auto
+from typing import Any
+
+import pandas as pd
+
+from convexfs.records import DEFAULT_ACCURACY
+from convexfs.study.outcomes import SLACK
+
+#: How numbers of each kind are printed.
+_PRINTED = {"share": ".1%", "seconds": ".3g", "number": ".3g", "residual": ".0e"}
+
+
+class On(Flag):
+    """Where a column is shown; the page shows the others on demand."""
+
+    DEMAND = 0
+    TERMINAL = auto()
+    PAGE = auto()
+    BOTH = TERMINAL | PAGE
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    ``kind`` is its unit and format: text, code, long (text), outcome, flag, count, bad (a
+    count that should be 0), number, seconds, residual, share.
+    """
+
+    name: str
+    kind: str = "text"
+    meaning: str = ""
+    label: str = ""
+    on: On = On.BOTH
+
+    @property
+    def heading(self) -> str:
+        """The label, or else the name in words without its unit."""
+        return self.label or self.name.replace("_", " ").removesuffix(" seconds")
+
+    def printed(self, value: Any) -> str:
+        """Return a value as the terminal shows it."""
+        if pd.isna(value):
+            return "-"
+        if self.kind == "flag":
+            return "yes" if value else "no"
+        return f"{value:{_PRINTED.get(self.kind, '')}}"
+
+
+# fmt: off
+PROBLEM, DATA, SOLVER, STATUS = map(Column, ("problem", "data", "solver", "status"))
+CLASS = Column("problem_class", "text", "by the largest cone; MI: with integers", "class")
+SETTINGS = Column("settings", "text", "accuracy asked for, or each solver's default, judged at "
+                  f"{SLACK * DEFAULT_ACCURACY:g}")
+INSTANCE = Column("instance", "code", "problem, data and hyper-parameters in a few words")
+EXAMPLE = Column("example", "code")
+OUTCOME = Column("outcome", "outcome", "judged alike for all solvers, whatever they say")
+SUCCESS = Column("success_rate", "share", "solved of tried", "success")
+SOLVED = Column("solved", "count", on=On.DEMAND)
+SECONDS = Column("seconds", "seconds", "charged, geometric mean shifted by 10 ms, 99 % interval")
+LOW = Column("seconds_low", "seconds", "low end of the interval of seconds", "low")
+HIGH = Column("seconds_high", "seconds", "high end of the interval of seconds", "high")
+LEAD = (
+    Column("lead", "number", "how many times as long the next takes, 99 % interval"),
+    Column("lead_low", "number", "low end of the interval of the lead"),
+    Column("lead_high", "number", "high end of the interval of the lead"),
+    Column("clear", "flag", "the whole interval is above 1"),
+)
+ERROR = Column("error", "residual", "", "largest residual")
+MEAN_ERROR = replace(ERROR, meaning="geometric mean of the solved")
+RESIDUALS = tuple(
+    Column(name, "residual")
+    for name in ("primal_residual", "dual_residual", "complementarity", "gap")
+)
+OBJECTIVE_ERROR = Column(
+    "objective_error", "residual", "relative distance from a proven objective", "objective off"
+)
+
+#: Of every solver at every settings.
+SUMMARY = (
+    SETTINGS, SOLVER, SUCCESS,
+    Column("wrong_claims", "bad", "called optimal, but refused"),
+    Column("failed", "count"),
+    Column("unproven", "count", "of the failed, right but not proven"),
+    Column("timeouts", "count"),
+    Column("skipped", "count", on=On.PAGE),
+    Column("instances", "count", "problems it can take"),
+    Column("of", "count", "problems in the study", on=On.TERMINAL),
+    Column("tried", "count", on=On.TERMINAL),
+    SOLVED, SECONDS, LOW, HIGH,
+    Column("times_best", "number", "times the fastest of the same problem", "× best"),
+    Column("par10", "seconds", "mean, ten times the limit if not solved", "PAR10", On.TERMINAL),
+    Column("compile_seconds", "seconds", "median of the tried", on=On.TERMINAL),
+    replace(ERROR, meaning="median of the solved"),
+)
+#: The instances that solvers are compared on.
+SCOPE = (
+    SETTINGS, CLASS,
+    Column("scope", "text", "all instances of the class, or those with a native twin"),
+    Column("instances", "count"),
+)
+#: Of every solver that takes all instances of a scope.
+RANKING = (
+    *SCOPE[:3], replace(SCOPE[3], on=On.DEMAND), Column("rank", "count"), SOLVER, SOLVED, SUCCESS,
+    SECONDS, replace(LOW, on=On.DEMAND), replace(HIGH, on=On.DEMAND), *LEAD,
+    replace(MEAN_ERROR, on=On.DEMAND),
+)
+#: Of every scope.
+LEADERS = (
+    *SCOPE, Column("fastest"), SECONDS, Column("second"), *LEAD,
+    Column("most_accurate"), MEAN_ERROR,
+)
+#: Of every wrong claim, and of those of a solver together.
+CLAIMS = (
+    SOLVER, SETTINGS, STATUS, INSTANCE, Column("claims", "count", "number of repeats"),
+    *RESIDUALS, OBJECTIVE_ERROR,
+)
+CLAIMANTS = (
+    SOLVER, SETTINGS,
+    Column("status", "text", "infeasible, unbounded: said of what is proven to be otherwise"),
+    Column("problems", "count"),
+    replace(RESIDUALS[0], meaning="the largest, as gap and objective off"),
+    RESIDUALS[3], OBJECTIVE_ERROR, EXAMPLE,
+)
+#: Of messages that are alike.
+REASONS = (
+    OUTCOME, Column("solvers"), Column("tasks", "count"), Column("message", "long"), EXAMPLE,
+)
+#: Of every task, beside other columns of the store, which go by their names.
+ROWS = (
+    PROBLEM, DATA, Column("hyper", "code", label="hyper-parameters"), CLASS, SETTINGS, SOLVER,
+    Column("repeat", "count"), OUTCOME, Column("objective", "number"),
+    replace(ERROR, meaning="of the worst step"),
+    Column("solve_seconds", "seconds"), Column("wall_seconds", "seconds"),
+    Column("failure", "long", label="message"),
+    *(replace(column, on=On.DEMAND) for column in (INSTANCE, *RESIDUALS, OBJECTIVE_ERROR)),
+    Column("tol", "residual", "", "tolerance", On.DEMAND),
+    Column("ok", "flag", "empty: feasible, but not proven optimal", "proven", On.DEMAND),
+    Column("charged_seconds", "seconds", "the solver's own; if the task is not solved, the time "
+           "limit or, without one, the longest of the run", on=On.DEMAND),
+)
+#: Of figures.
+DRAWN = (Column("jaccard", "share", label="Jaccard"), Column("share", "share"))
+# fmt: on
+_KNOWN = {
+    column.name: replace(column, meaning="")
+    for table in (DRAWN, ROWS, REASONS, CLAIMS, RANKING, LEADERS, SUMMARY)
+    for column in table
+}
+
+
+def names(columns: Iterable[Column]) -> list[str]:
+    """Return the names of some columns."""
+    return [column.name for column in columns]
+
+
+def column_of(values: Any) -> Column:
+    """Return the column of that name in any table, or one that suits what is in it."""
+    name = str(values.name)
+    if name in _KNOWN:
+        return _KNOWN[name]
+    if "seconds" in name or name == "time_limit":
+        return Column(name, "seconds")
+    if pd.api.types.is_bool_dtype(values):
+        return Column(name, "flag")
+    if pd.api.types.is_integer_dtype(values):
+        return Column(name, "count")
+    return Column(name, "number" if pd.api.types.is_float_dtype(values) else "text")

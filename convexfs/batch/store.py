@@ -157,7 +157,7 @@ class Store(AbstractContextManager["Store"]):
 
     def answers(self) -> pd.DataFrame:
         """Return the key and, as a blob, the primal of every task's last step that has one."""
-        last = self._frame("solutions").drop_duplicates("key", keep="last")[["key", "primal"]]
+        last: Any = self._frame("solutions").drop_duplicates("key", keep="last")[["key", "primal"]]
         return last[last["primal"].notna()]
 
     def points(self) -> list[dict[str, np.ndarray]]:

@@ -275,10 +275,10 @@ def leaders(outcomes: Frame, ranked: Frame | None = None) -> pd.DataFrame:
     The fastest and the most accurate are sought among those that solved the most. `ranked`
     is the :func:`ranking`, if it is known already.
     """
-    ranked = ranking(outcomes) if ranked is None else ranked
+    table_of_ranks: Frame = ranking(outcomes) if ranked is None else ranked
     groups = {tuple(scope.values()): group for scope, group in _scopes(outcomes)}
     rows = []
-    for where, table in ranked[ranked["solved"] > 0].groupby(SCOPE, sort=False):
+    for where, table in table_of_ranks[table_of_ranks["solved"] > 0].groupby(SCOPE, sort=False):
         most = table[table["solved"] == table["solved"].max()]
         best = most.loc[most["error"].fillna(math.inf).idxmin()]
         rows.append(

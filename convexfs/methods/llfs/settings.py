@@ -53,7 +53,7 @@ class PointSettings(Settings):
         For random roundings; each point and beta has draws of its own.
     """
 
-    max_features: int = 1
+    max_features: int = 1  # pyright: ignore[reportIncompatibleVariableOverride]
     solving: Solving = AS_USUAL
     feasible: Callable[..., Any] | None = None
     seed: Any = 0

@@ -117,7 +117,7 @@ def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
     assert progress.solved == 2
     with Store.read(out) as store:
         tasks = store.tasks()
-        rows: dict[str, Any] = {row["hyper"]: row for _, row in tasks.iterrows()}
+        rows: dict[str, Any] = {str(row["hyper"]): row for _, row in tasks.iterrows()}
         attempts = store.attempts().groupby("key").size()
     hang, die, error = (rows[f'{{"how": "{how}"}}'] for how in ("hang", "die", "raise"))
     assert hang.status == "timeout"
@@ -292,7 +292,7 @@ def test_a_task_over_its_memory_limit_fails_by_that_name(tmp_path, jobs):
     ran = subprocess.run(line, capture_output=True, text=True, check=False)
     assert ran.returncode == 1, ran.stderr
     with Store.read(out) as store:
-        rows: dict[str, Any] = {row["hyper"]: row for _, row in store.tasks().iterrows()}
+        rows: dict[str, Any] = {str(row["hyper"]): row for _, row in store.tasks().iterrows()}
     assert rows['{"megabytes": 1}'].status == "optimal"
     assert rows['{"megabytes": 3000}'].status == "error"
     assert rows['{"megabytes": 3000}'].failure.startswith("memory limit 1 GB reached (")

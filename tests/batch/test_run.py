@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,7 +117,7 @@ def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
     assert progress.solved == 2
     with Store.read(out) as store:
         tasks = store.tasks()
-        rows = {row.hyper: row for row in tasks.itertuples()}
+        rows: dict[str, Any] = {str(row["hyper"]): row for _, row in tasks.iterrows()}
         attempts = store.attempts().groupby("key").size()
     hang, die, error = (rows[f'{{"how": "{how}"}}'] for how in ("hang", "die", "raise"))
     assert hang.status == "timeout"
@@ -291,7 +292,7 @@ def test_a_task_over_its_memory_limit_fails_by_that_name(tmp_path, jobs):
     ran = subprocess.run(line, capture_output=True, text=True, check=False)
     assert ran.returncode == 1, ran.stderr
     with Store.read(out) as store:
-        rows = {row.hyper: row for row in store.tasks().itertuples()}
+        rows: dict[str, Any] = {str(row["hyper"]): row for _, row in store.tasks().iterrows()}
     assert rows['{"megabytes": 1}'].status == "optimal"
     assert rows['{"megabytes": 3000}'].status == "error"
     assert rows['{"megabytes": 3000}'].failure.startswith("memory limit 1 GB reached (")

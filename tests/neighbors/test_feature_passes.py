@@ -1,5 +1,6 @@
 import pickle
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from convexfs.neighbors.feature_passes import (
 )
 
 
-def samples(n=21, j=300, dtype=np.float64, seed=0):
+def samples(n=21, j=300, dtype: Any = np.float64, seed=0):
     X = np.random.default_rng(seed).standard_normal((n, j)) * 20
     return X.astype(dtype)
 

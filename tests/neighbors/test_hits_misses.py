@@ -1,6 +1,7 @@
 """Against brute force in numpy, which makes the N x N x J array the kernels avoid."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from convexfs.errors import InputError
 from convexfs.neighbors import hits_misses, kernels
 from convexfs.neighbors.hits_misses import margin_vector, row_blocks, signed_neighbors
 
-SCIPY_NAMES = {"manhattan": "cityblock", "sqeuclidean": "sqeuclidean"}
+SCIPY_NAMES: dict[str, Any] = {"manhattan": "cityblock", "sqeuclidean": "sqeuclidean"}
 
 
 def sample(n=60, j=7, classes=3, seed=0):

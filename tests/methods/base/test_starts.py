@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -89,7 +91,7 @@ def test_ends_are_told_apart_and_counted_once():
 
 def test_logo_says_when_another_start_ends_elsewhere(faint):
     X, y = faint
-    settings = {"sigma": 0.5, "lam": 1.0}
+    settings: dict[str, Any] = {"sigma": 0.5, "lam": 1.0}
     alone = logo(X, y, LogoSettings(**settings))
     assert alone.certificate.ok
     assert str(alone.certificate).startswith("a fixed point (")

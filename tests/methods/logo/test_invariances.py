@@ -4,6 +4,8 @@ Fixed points are compared at a small tolerance; where a change of the data also
 changes the path from w = 1, the old answer, changed accordingly, is the start.
 """
 
+from typing import Any
+
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -13,8 +15,8 @@ from convexfs.methods.logo.fit import LogoRequest, Settings, fit_logo
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=15, deadline=None)
-SETTINGS = {"tol": 1e-7, "max_iter": 500}
-CLOSE = {"atol": 1e-4}
+SETTINGS: dict[str, Any] = {"tol": 1e-7, "max_iter": 500}
+CLOSE: dict[str, Any] = {"atol": 1e-4}
 
 
 def sample(seed, n=36, j=8, classes=3):

@@ -109,7 +109,7 @@ def list_all(_: argparse.Namespace) -> int:
 
     from convexfs.baselines import PROJECTIONS, SELECTORS
     from convexfs.cli.console import Console
-    from convexfs.data import BUNDLED, GENERATORS
+    from convexfs.data.specs import BUNDLED, GENERATORS
     from convexfs.methods import FORMULATIONS, estimator_homes
 
     console = Console()

@@ -18,8 +18,8 @@ from rich.text import Text
 
 from convexfs.cli.console import Console
 from convexfs.cli.selection import Outcome, prepared
-from convexfs.data import Dataset, load
-from convexfs.data.dataset import SCALES
+from convexfs.data.dataset import SCALES, Dataset
+from convexfs.data.specs import load
 from convexfs.data.writers import WRITERS, check_target, write_file
 from convexfs.errors import InputError, check_number
 from convexfs.methods import estimator_homes

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from convexfs.baselines import COMPONENT_NUMBERS, PROJECTIONS, SELECTORS, projection, selector
-from convexfs.data import Dataset, constant_columns
+from convexfs.data.dataset import Dataset
+from convexfs.data.ranges import constant_columns
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map

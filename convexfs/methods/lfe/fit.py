@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from convexfs.data import varying_columns
+from convexfs.data.ranges import varying_columns
 from convexfs.errors import ConvexfsWarning, InputError, check_choice
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.step import check_solver, require_answer, solve_step

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data import constant_columns, varying_columns
+from convexfs.data.ranges import constant_columns, varying_columns
 from convexfs.errors import (
     ConvexfsError,
     ConvexfsWarning,

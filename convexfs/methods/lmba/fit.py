@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data import constant_columns, varying_columns
+from convexfs.data.ranges import constant_columns, varying_columns
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters, taken_by
 from convexfs.methods.base.step import check_solver, require_answer, solve_step

@@ -8,6 +8,7 @@ The command line prints it and exits with code 2; Python callers catch
 import difflib
 import math
 import sys
+import warnings
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -42,6 +43,14 @@ class RunError(ConvexfsError):
 
 class ConvexfsWarning(UserWarning):
     """Something was repaired or left out; the result is still meaningful."""
+
+
+def warn(message: str) -> None:
+    """Warn by :class:`ConvexfsWarning`, at the line outside this package that led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("convexfs."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, ConvexfsWarning, stacklevel=level)
 
 
 def did_you_mean(name: str, options: Iterable[str]) -> str:

@@ -5,14 +5,13 @@ from 1, the header left out.
 """
 
 import shlex
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from convexfs.errors import ConvexfsWarning, InputError, did_you_mean
+from convexfs.errors import InputError, did_you_mean, warn
 
 _BLOCK_CELLS = 2**20
 _NAMED_AT_MOST = 5
@@ -69,7 +68,7 @@ def check_classes(codes: np.ndarray, class_names: Sequence[str]) -> None:
     counts = np.bincount(codes, minlength=len(class_names))
     single = [class_names[code] for code in np.flatnonzero(counts == 1).tolist()]
     if single:
-        _warn(
+        warn(
             f"{_listing('class', 'classes', single)} of one sample only: "
             "such a sample has no neighbour of its class; add samples or merge classes"
         )
@@ -100,7 +99,7 @@ def warn_constant_columns(constant: np.ndarray, feature_names: Sequence[str] | N
         return
     positions = np.flatnonzero(constant).tolist()
     names = [feature_names[j] if feature_names is not None else str(j + 1) for j in positions]
-    _warn(f"constant {_listing('column', 'columns', names)} kept, but carrying no information")
+    warn(f"constant {_listing('column', 'columns', names)} kept, but carrying no information")
 
 
 def check_unique(names: Sequence[str], where: str) -> None:
@@ -363,7 +362,3 @@ def _listing(one: str, many: str, names: Sequence[str]) -> str:
     shown = ", ".join(f"'{name}'" for name in names[:_NAMED_AT_MOST])
     rest = len(names) - _NAMED_AT_MOST
     return f"{one if len(names) == 1 else many} {shown}{f' and {rest} more' if rest > 0 else ''}"
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, ConvexfsWarning, stacklevel=3)

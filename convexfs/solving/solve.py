@@ -2,7 +2,6 @@
 
 import logging
 import time
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from cvxpy import settings as cvxpy_settings
 from cvxpy.constraints import SOC, ExpCone, PowCone3D
 from scipy.sparse import issparse
 
-from convexfs.errors import ConvexfsWarning, InputError, check_number
+from convexfs.errors import InputError, check_number, warn
 from convexfs.records import ERROR, ConePoint, Solution, symbols
 from convexfs.solving.backends import BACKENDS, choose
 from convexfs.solving.rules import why_not_convex
@@ -56,10 +55,8 @@ def solve(
     _check(problem, tol, time_limit)
     row = choose(problem, solver, time_limit)
     if time_limit is not None and row.limit is None:
-        warnings.warn(
+        warn(
             f"{row.name} has no time limit of its own; time_limit is ignored here",
-            ConvexfsWarning,
-            stacklevel=2,
         )
     options = merged(row.options(tol, time_limit), solver_options or {})
     clear(problem)

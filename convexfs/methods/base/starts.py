@@ -1,4 +1,4 @@
-"""Where a fixed-point iteration may start, and what the ends of several starts tell."""
+"""Where a fixed-point iteration may start, whether it cycles, and what several starts tell."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,6 +13,8 @@ from convexfs.errors import InputError, check_number
 _APART = 10.0
 #: Features of RELIEF's answer that a start takes: distances over all of them cost most.
 _HIGHEST = 100
+#: Iterates compared with the newest in search of a cycle.
+LONGEST_CYCLE = 8
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,19 @@ def relief_weights(margin: np.ndarray) -> np.ndarray:
     positive = np.maximum(margin, 0.0)
     positive[np.argsort(-positive, kind="stable")[_HIGHEST:]] = 0.0
     return positive / max(positive.max(initial=0.0), np.finfo(float).tiny)
+
+
+def period_of(iterates: Sequence[np.ndarray], same: float) -> int:
+    """Return how many iterates ago the newest was visited before; 0 if it was not.
+
+    Coming back as near as a share `same` of the last move counts as a visit.
+    """
+    newest = iterates[-1]
+    for period in range(2, len(iterates)):
+        move = np.linalg.norm(newest - iterates[-2])
+        if np.linalg.norm(newest - iterates[-1 - period]) <= same * move:
+            return period
+    return 0
 
 
 def told(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any]]:

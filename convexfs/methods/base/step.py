@@ -3,18 +3,11 @@
 import inspect
 import time
 import traceback
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from convexfs.errors import (
-    ConvexfsError,
-    ConvexfsWarning,
-    InputError,
-    check_number,
-    did_you_mean,
-)
+from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean, warn
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving
 from convexfs.records import NATIVE, Certificate, Solution
@@ -44,11 +37,9 @@ def solve_step(
     )
     certificate = certify(problem, solution)
     if solution.primal and certificate.ok is False:
-        warnings.warn(
+        warn(
             f"the answer of {solution.solver} ({solution.status}) is not proven: "
             f"its certificate is {certificate}; use another solver, or more of its iterations",
-            ConvexfsWarning,
-            stacklevel=3,
         )
     return replace(solution, build_seconds=built), certificate
 

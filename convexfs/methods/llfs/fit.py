@@ -1,7 +1,6 @@
 """LLFS: every representative point chooses its own features, one task a point."""
 
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,10 +9,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.ranges import constant_columns, varying_columns
-from convexfs.errors import (
-    ConvexfsError,
-    ConvexfsWarning,
-)
+from convexfs.errors import ConvexfsError, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, taken_by
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.relaxed import UNCONVERGED, candidates
@@ -234,9 +230,7 @@ def _unsolved(statuses: np.ndarray, solver: str) -> str:
         return ""
     reasons = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
     text = f"{sum(counts.values())} of {statuses.size} pairs of sample and beta are dropped"
-    warnings.warn(
+    warn(
         f"{text} ({reasons}): {solver} gave no point; give more time, or name another solver",
-        ConvexfsWarning,
-        stacklevel=2,
     )
     return f"{text} ({reasons})"

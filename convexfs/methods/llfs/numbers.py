@@ -1,6 +1,7 @@
 """What LLFS's problems are made of, computed from samples: distances, steepness, levels."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -119,15 +120,26 @@ def _row(path: LocalPath, beta: float) -> int:
     return len(path.betas) - (2 if beta < 1 else 1)
 
 
-def _last_step(
-    X: np.ndarray, codes: np.ndarray, point: int, beta: float, max_features: int | None, sigma: str
-) -> tuple[dict[str, Any], np.ndarray, dict[str, Any]]:
-    """Values with tangents, the local optimum they were taken at, and the budget."""
-    alpha = checked_max_features(max_features, X.shape[1])
-    values, path = _solved(X, codes, point, beta, alpha, sigma)
-    f = path.f[_row(path, beta)]
-    given = values | {"eps": beta * path.eps_max, "tangents": _tangents(path, f)}
-    return given, f, {"max_features": alpha}
+def _at_local_optimum(add: Callable[..., dict[str, Any]]) -> Callable[..., Values]:
+    """Make a numeric half of `add`, which adds to a point's values what its local optimum tells."""
+
+    def numbers(
+        X: np.ndarray,
+        codes: np.ndarray,
+        *,
+        point: int = 0,
+        beta: float = 0.5,
+        max_features: int | None = None,
+        sigma_init: str = "feasible",
+    ) -> Values:
+        alpha = checked_max_features(max_features, X.shape[1])
+        values, path = _solved(X, codes, point, beta, alpha, sigma_init)
+        f = path.f[_row(path, beta)]
+        values |= {"eps": beta * path.eps_max, "tangents": _tangents(path, f)}
+        return add(values, f), {"max_features": alpha}
+
+    numbers.__doc__ = add.__doc__
+    return numbers
 
 
 def llfs_linear(
@@ -146,52 +158,28 @@ def llfs_linear(
     return distances, {"beta": beta, "max_features": alpha}
 
 
-def llfs_bisection(
-    X: np.ndarray,
-    codes: np.ndarray,
-    *,
-    point: int = 0,
-    beta: float = 0.5,
-    max_features: int | None = None,
-    sigma_init: str = "feasible",
-) -> Values:
+@_at_local_optimum
+def llfs_bisection(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
     """The bisection's question at the level, and the iterate, where it ends."""
-    values, f, hyper = _last_step(X, codes, point, beta, max_features, sigma_init)
     del values["eps"]
     level = mean_utility(values["a_same"], f, values["s"], values["lam"])
-    return values | {"iterate": f, "level": level}, hyper
+    return values | {"iterate": f, "level": level}
 
 
-def llfs_ratio(
-    X: np.ndarray,
-    codes: np.ndarray,
-    *,
-    point: int = 0,
-    beta: float = 0.5,
-    max_features: int | None = None,
-    sigma_init: str = "feasible",
-) -> Values:
+@_at_local_optimum
+def llfs_ratio(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
     """F(t) at the ratio t of the local optimum of (7)."""
-    values, f, hyper = _last_step(X, codes, point, beta, max_features, sigma_init)
     u2 = mean_utility(values["a_other"], f, values["s"], values["lam"])
-    return values | {"ratio": float(values["a_same"].mean(axis=0) @ f) / u2}, hyper
+    return values | {"ratio": float(values["a_same"].mean(axis=0) @ f) / u2}
 
 
-def llfs_exact(
-    X: np.ndarray,
-    codes: np.ndarray,
-    *,
-    point: int = 0,
-    beta: float = 0.5,
-    max_features: int | None = None,
-    sigma_init: str = "feasible",
-) -> Values:
+@_at_local_optimum
+def llfs_exact(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
     """The mixed-integer program with one cut: a lower bound until more are added."""
-    values, f, hyper = _last_step(X, codes, point, beta, max_features, sigma_init)
     a_same = values.pop("a_same")
     order = np.argsort(-f, kind="stable")
     cut = polymatroid_cut(a_same, order, values["s"], values["lam"])
-    return values | {"cuts": cut[None, :]}, hyper
+    return values | {"cuts": cut[None, :]}
 
 
 def polymatroid_cut(a_same: np.ndarray, order: np.ndarray, s: float, lam: float) -> np.ndarray:

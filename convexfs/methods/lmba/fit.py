@@ -1,6 +1,5 @@
 """Lmba: feature weights of least nearest-neighbour loss."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.ranges import constant_columns, varying_columns
-from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.errors import InputError, check_choice, check_number, warn
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters, taken_by
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.lmba import METHOD, numbers
@@ -157,16 +156,12 @@ def _explain(u: np.ndarray, values: Mapping[str, Any], c: float) -> None:
     """Warn of weights that rank nothing."""
     if np.all(u <= _TIED):
         c0 = least_useful_c(values)
-        _warn(
+        warn(
             f"all weights are 0: impostors cost too little at c={c:g} (up to c={c0:.3g} no feature "
             "pays); use a larger c or form='simplex'"
         )
     elif len(u) > 1 and np.all(np.abs(u - 1.0) <= _TIED):
-        _warn(
+        warn(
             "all weights are 1, so no feature is ranked: with so many impostors every feature "
             "pays; use a smaller c or form='simplex'"
         )
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, ConvexfsWarning, stacklevel=4)

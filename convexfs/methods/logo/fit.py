@@ -1,14 +1,13 @@
 """Logo: local-learning feature selection as a fixed point of convex problems."""
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.errors import InputError, check_choice, check_number, warn
 from convexfs.methods.base.certificate import FixedPointCertificate
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
@@ -296,7 +295,7 @@ def _explain(result: LogoResult, request: LogoRequest, place: Locality) -> None:
     settings = request.settings
     price = settings.beta is None
     if price and settings.lam == 0:
-        _warn(
+        warn(
             "lam=0 (eq. 6) has no bound to certify by, and its minimum may not be attained: "
             "a small positive lam gives nearly the same weights with a certificate"
         )
@@ -305,11 +304,11 @@ def _explain(result: LogoResult, request: LogoRequest, place: Locality) -> None:
         if price:
             top = f"lam={settings.lam:g} is not below lam_max={lam_max(place):.4g}"
             cure = f"{top}: use a smaller lam, or {cure}"
-        _warn(f"all weights are 0; {cure}")
+        warn(f"all weights are 0; {cure}")
     if not result.converged and not (price and settings.lam == 0):
-        _warn(_refusal(result, request))
+        warn(_refusal(result, request))
     if elsewhere := another_point(result.starts):
-        _warn(elsewhere)
+        warn(elsewhere)
 
 
 def _refusal(result: LogoResult, request: LogoRequest) -> str:
@@ -329,7 +328,3 @@ def _refusal(result: LogoResult, request: LogoRequest) -> str:
         cure = f"relative change {certificate.residual:.2g}"
     use = "algorithm='certified'" if request.printed else "a larger damping or max_iter,"
     return f"{what} ({cure}): use {use} or another sigma"
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, ConvexfsWarning, stacklevel=4)

@@ -1,7 +1,6 @@
 """Simba: iterative search of weights with a large nearest-neighbour margin."""
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ import numpy as np
 
 from convexfs.compiling import compiled
 from convexfs.data.ranges import constant_columns
-from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.errors import InputError, check_choice, check_number, warn
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters
 from convexfs.records import NATIVE, Certificate, Solution
 
@@ -112,11 +111,9 @@ def simba(
     # Without any weight all margins are 0, which is no answer while another start has one.
     best = max(range(settings.n_starts), key=lambda at: (found[at][1].any(), evaluations[at]))
     if not found[best][1].any():
-        warnings.warn(
+        warn(
             "every start ends with all weights 0: hits are as far as misses in every feature; "
             "check the labels, scale the features, or use more starts",
-            ConvexfsWarning,
-            stacklevel=2,
         )
     solution = Solution(
         status="local",

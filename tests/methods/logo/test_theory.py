@@ -6,13 +6,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from convexfs.errors import InputError
-from convexfs.theory import (
-    llfs_risk_bound,
-    llfs_sample_size,
-    logo_risk_bound,
-    logo_sample_size,
-    vc_dimension,
-)
+from convexfs.methods.logo.theory import risk_bound, sample_size
 
 
 def root_of_eq_23(n, j, beta, delta, extra=0.0, factor=8.0):
@@ -41,20 +35,20 @@ sizes = {
 @given(**sizes)
 def test_the_bound_covers_the_numeric_root(n, j, beta, delta):
     root = root_of_eq_23(n, j, beta, delta)
-    tight = logo_risk_bound(n, j, beta, delta, tight=True)
-    stated = logo_risk_bound(n, j, beta, delta)
+    tight = risk_bound(n, j, beta, delta, tight=True)
+    stated = risk_bound(n, j, beta, delta)
     assert root <= tight * (1 + 1e-9)
     assert tight <= stated * (1 + 1e-9)
 
 
 def test_for_large_weights_the_tight_bound_is_the_root():
     root = root_of_eq_23(1000, 500, 1e6, 0.05)
-    assert logo_risk_bound(1000, 500, 1e6, 0.05, tight=True) == pytest.approx(root, rel=1e-5)
+    assert risk_bound(1000, 500, 1e6, 0.05, tight=True) == pytest.approx(root, rel=1e-5)
 
 
 @given(**sizes)
 def test_narrow_kernels_follow_their_own_equations(n, j, beta, delta):
-    bound = logo_risk_bound(n, j, beta, delta, "narrow", tight=True)
+    bound = risk_bound(n, j, beta, delta, "narrow", tight=True)
     if n < j:
         root = root_of_eq_23(n, j, beta, delta, extra=3.0, factor=2.0)
     else:
@@ -65,26 +59,26 @@ def test_narrow_kernels_follow_their_own_equations(n, j, beta, delta):
 def test_the_printed_formula():
     """Eq. 30 with N = 100, J = 10, beta = 1, delta = 0.1, by hand."""
     inner = math.log(11) / 200 + ((math.log(11) + math.log(80)) / 100) ** 2
-    assert logo_risk_bound(100, 10, 1, 0.1) == pytest.approx(math.sqrt(512 * 9 * math.sqrt(inner)))
+    assert risk_bound(100, 10, 1, 0.1) == pytest.approx(math.sqrt(512 * 9 * math.sqrt(inner)))
 
 
 @pytest.mark.parametrize("kernel", ["wide", "narrow"])
 @pytest.mark.parametrize("tight", [False, True])
 @pytest.mark.parametrize("bound", [0.5, 5.0, 1e4])
 def test_the_sample_size_is_the_least_that_suffices(kernel, tight, bound):
-    n = logo_sample_size(bound, 1000, 3.0, kernel=kernel, tight=tight)
-    assert logo_risk_bound(n, 1000, 3.0, kernel=kernel, tight=tight) <= bound
+    n = sample_size(bound, 1000, 3.0, kernel=kernel, tight=tight)
+    assert risk_bound(n, 1000, 3.0, kernel=kernel, tight=tight) <= bound
     if n > 1:
-        assert logo_risk_bound(n - 1, 1000, 3.0, kernel=kernel, tight=tight) > bound
+        assert risk_bound(n - 1, 1000, 3.0, kernel=kernel, tight=tight) > bound
 
 
 def test_samples_grow_with_the_logarithm_of_the_features():
-    hundred, ten_thousand = (logo_sample_size(1.0, j, 1.0) for j in (100, 10_000))
+    hundred, ten_thousand = (sample_size(1.0, j, 1.0) for j in (100, 10_000))
     assert ten_thousand / hundred == pytest.approx(math.log(10_001) / math.log(101), rel=1e-3)
 
 
 def test_nothing_is_promised_at_the_size_of_the_spiral():
-    assert logo_risk_bound(460, 10**6, 3.8) > 1
+    assert risk_bound(460, 10**6, 3.8) > 1
 
 
 @pytest.mark.parametrize(
@@ -100,42 +94,9 @@ def test_nothing_is_promised_at_the_size_of_the_spiral():
 )
 def test_values_that_cannot_be_used_are_errors(settings):
     with pytest.raises(InputError, match=next(iter(settings))):
-        logo_risk_bound(**({"n_samples": 10, "n_features": 3, "total_weight": 1.0} | settings))
+        risk_bound(**({"n_samples": 10, "n_features": 3, "total_weight": 1.0} | settings))
 
 
 def test_a_bound_of_zero_needs_no_end_of_samples():
     with pytest.raises(InputError, match="bound must be a number above 0"):
-        logo_sample_size(0.0, 10, 1.0)
-
-
-def test_the_ceiling_is_not_fooled_by_rounding():
-    for parts in range(2, 200):
-        assert vc_dimension(3, 1 / parts) == 3 * (parts - 1)
-    assert vc_dimension(1, 0.3) == 3
-
-
-def test_clusters_count_and_not_spheres():
-    """100 samples in three clusters at gamma = .2; 100 spheres would say 1.13, which is nothing."""
-    h = vc_dimension(n_clusters=3, gamma=0.2)
-    assert h == 12
-    assert llfs_risk_bound(0.0, 100, h) == pytest.approx(0.71, abs=0.005)
-    assert llfs_risk_bound(0.0, 100, vc_dimension(100, 0.2)) == pytest.approx(1.13, abs=0.005)
-
-
-def test_the_risk_bound_of_llfs_is_eq_15_and_falls_with_samples():
-    h, xi, n = 10, 0.05, 100_000
-    expected = 0.1 + math.sqrt((h * (math.log(2 * n / h) + 1) - math.log(xi / 4)) / n)
-    assert llfs_risk_bound(0.1, n, h, xi) == pytest.approx(expected)
-    bounds = [llfs_risk_bound(0.1, n, h) for n in (10**3, 10**4, 10**5)]
-    assert bounds == sorted(bounds, reverse=True)
-
-
-def test_the_sample_size_of_llfs_is_eq_18():
-    expected = 64 / 0.01 * (2 * 7 * math.log(120) + math.log(80))
-    assert llfs_sample_size(7, 0.1) == math.ceil(expected)
-
-
-@pytest.mark.parametrize("gamma", [0.0, 1.0, -1.0, math.nan])
-def test_gamma_outside_its_interval_is_refused(gamma):
-    with pytest.raises(InputError, match="gamma"):
-        vc_dimension(5, gamma)
+        sample_size(0.0, 10, 1.0)

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from convexfs.cli.console import Console
-from convexfs.cli.selection import Outcome, prepared
+from convexfs.cli.selection import Selection, prepared
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.specs import load
 from convexfs.data.writers import WRITERS, check_target, write_file
@@ -54,16 +54,16 @@ def select(arguments: argparse.Namespace) -> int:
     training = scaled.training
     start = time.perf_counter()
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, training):
-        outcome = fit(training)
+        selection = fit(training)
     seconds = time.perf_counter() - start
     if arguments.out is not None:
-        write_file(outcome.reduced(scaled if outcome.support is None else data), arguments.out)
+        write_file(selection.reduced(scaled if selection.support is None else data), arguments.out)
     if arguments.plot is not None:
-        save(outcome.picture(), arguments.plot)
-    (_json_report if arguments.json else _table_report)(arguments, data, outcome, seconds)
-    if outcome.certificate is not None and outcome.certificate.ok is False:
+        save(selection.picture(), arguments.plot)
+    (_json_report if arguments.json else _table_report)(arguments, data, selection, seconds)
+    if selection.certificate is not None and selection.certificate.ok is False:
         sys.stderr.write(
-            f"convexfs: the certificate is {outcome.certificate}: do not rely on these weights\n"
+            f"convexfs: the certificate is {selection.certificate}: do not rely on these weights\n"
         )
         return 1
     return 0
@@ -105,25 +105,25 @@ def _assignment(text: str) -> tuple[str, Any]:
 
 
 def _table_report(
-    arguments: argparse.Namespace, data: Dataset, outcome: Outcome, seconds: float
+    arguments: argparse.Namespace, data: Dataset, selection: Selection, seconds: float
 ) -> None:
     console = Console()
-    if outcome.explained is not None:
-        of = f"{len(outcome.explained)} components of {data.n_features} features"
+    if selection.explained is not None:
+        of = f"{len(selection.explained)} components of {data.n_features} features"
         console.print(Text(f"{arguments.method} on {data.name}: {of}"), soft_wrap=True)
-        console.print(_component_table(outcome.explained, outcome.explained_as))
+        console.print(_component_table(selection.explained, selection.explained_as))
         console.print("weights of the features in it; a projection selects none")
-    console.print(_weight_table(arguments.method, data, outcome))
+    console.print(_weight_table(arguments.method, data, selection))
     if data.n_features > SHOWN_WEIGHTS:
         console.print(f"… and {data.n_features - SHOWN_WEIGHTS} more (--json has them all)")
     solved = "no certificate (comparator)"
-    if outcome.solution is not None:
+    if selection.solution is not None:
         solved = (
-            f"solver {outcome.solution.solver}   objective {outcome.solution.objective:.6g}   "
-            f"certificate {outcome.certificate}"
+            f"solver {selection.solution.solver}   objective {selection.solution.objective:.6g}   "
+            f"certificate {selection.certificate}"
         )
     console.print(f"{solved}   {seconds:.2f} s", highlight=False)
-    columns = "selected columns" if outcome.support is not None else "components of all samples"
+    columns = "selected columns" if selection.support is not None else "components of all samples"
     for what, path in ((columns, arguments.out), ("picture", arguments.plot)):
         if path is not None:
             console.print(f"{what}: {path}", highlight=False, soft_wrap=True)
@@ -138,9 +138,9 @@ def _component_table(explained: np.ndarray, explained_as: str) -> Table:
     return table
 
 
-def _weight_table(method: str, data: Dataset, outcome: Outcome) -> Table:
-    weights, support = outcome.weights, outcome.support
-    headings = ["rank", "feature", outcome.weights_are, ""]
+def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
+    weights, support = selection.weights, selection.support
+    headings = ["rank", "feature", selection.weights_are, ""]
     title = None
     if support is not None:
         title = f"{method} on {data.name}: {support.sum()} of {data.n_features} features"
@@ -161,27 +161,27 @@ def _weight_table(method: str, data: Dataset, outcome: Outcome) -> Table:
 
 
 def _json_report(
-    arguments: argparse.Namespace, data: Dataset, outcome: Outcome, seconds: float
+    arguments: argparse.Namespace, data: Dataset, selection: Selection, seconds: float
 ) -> None:
-    solution, support = outcome.solution, outcome.support
+    solution, support = selection.solution, selection.support
     names = np.array(data.feature_names)
     record = {
         "data": data.name,
         "method": arguments.method,
-        "parameters": {k: v for k, v in outcome.parameters.items() if _plain(v)},
+        "parameters": {k: v for k, v in selection.parameters.items() if _plain(v)},
         "scale": arguments.scale or data.scale,
-        "weights": dict(zip(data.feature_names, outcome.weights.tolist(), strict=True)),
-        "weights_are": outcome.weights_are,
+        "weights": dict(zip(data.feature_names, selection.weights.tolist(), strict=True)),
+        "weights_are": selection.weights_are,
         "selected": None if support is None else names[support].tolist(),
         "solver": solution and solution.solver,
         "status": solution and solution.status,
         "objective": solution and solution.objective,
-        "certificate": outcome.certificate and outcome.certificate.as_dict(),
+        "certificate": selection.certificate and selection.certificate.as_dict(),
         "seconds": seconds,
     }
-    if outcome.explained is not None:
-        record["components"] = outcome.explained.tolist()
-        record["components_are"] = outcome.explained_as
+    if selection.explained is not None:
+        record["components"] = selection.explained.tolist()
+        record["components_are"] = selection.explained_as
     sys.stdout.write(json.dumps(_said(record), indent=2, allow_nan=False) + "\n")
 
 

@@ -22,7 +22,7 @@ from convexfs.records import RELEVANT_SHARE, Certificate, Solution
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Selection:
     """What a method of any kind says of the features.
 
     Attributes
@@ -51,7 +51,7 @@ class Outcome:
 
 def prepared(
     method: str, settings: Mapping[str, Any], top: int | None = None, seed: int = 0
-) -> Callable[[Dataset], Outcome]:
+) -> Callable[[Dataset], Selection]:
     """The fit of this method, its settings checked before any data are read.
 
     Parameters
@@ -92,15 +92,15 @@ class _Projecting:
 
 def _method(
     name: str, model: Any, settings: Mapping[str, Any], top: int | None, seed: int
-) -> Callable[[Dataset], Outcome]:
+) -> Callable[[Dataset], Selection]:
     wanted = {} if top is None else {"n_features_to_select": top}
     model.set_params(**_checked(name, model.get_params(), {**settings, **wanted}, seed))
 
-    def fit(data: Dataset) -> Outcome:
+    def fit(data: Dataset) -> Selection:
         _check_top(top, data)
         model.fit(_frame(data), data.labels)
-        return Outcome(
-            **_selection(model.weights_, model.get_support(), data),
+        return Selection(
+            **_of_features(model.weights_, model.get_support(), data),
             weights_are="weight",
             parameters=model.get_params(),
             solution=model.solution_,
@@ -112,7 +112,7 @@ def _method(
 
 def _comparator(
     name: str, settings: Mapping[str, Any], top: int | None, seed: int
-) -> Callable[[Dataset], Outcome]:
+) -> Callable[[Dataset], Selection]:
     rank = selector(name)
     defaults = {
         parameter.name: parameter.default
@@ -121,7 +121,7 @@ def _comparator(
     }
     parameters = defaults | _checked(name, defaults, settings, seed)
 
-    def fit(data: Dataset) -> Outcome:
+    def fit(data: Dataset) -> Selection:
         _check_top(top, data)
         scores = rank(data.X, data.y, **parameters)
         constant = constant_columns(data.X)
@@ -130,8 +130,8 @@ def _comparator(
             order = np.lexsort((-scores, constant))
             support = np.isin(np.arange(len(scores)), order[:top])
         support &= ~constant
-        return Outcome(
-            **_selection(scores, support, data), weights_are="score", parameters=parameters
+        return Selection(
+            **_of_features(scores, support, data), weights_are="score", parameters=parameters
         )
 
     return fit
@@ -139,11 +139,11 @@ def _comparator(
 
 def _projection(
     made: _Projecting, settings: Mapping[str, Any], top: int | None, seed: int
-) -> Callable[[Dataset], Outcome]:
+) -> Callable[[Dataset], Selection]:
     model, wanted = made.model, {} if top is None else {"n_components": top}
     model.set_params(**_checked(made.name, model.get_params(), {**settings, **wanted}, seed))
 
-    def fit(data: Dataset) -> Outcome:
+    def fit(data: Dataset) -> Selection:
         _check_top(top, data)
         try:
             model.fit(data.X, data.y)
@@ -156,7 +156,7 @@ def _projection(
     return fit
 
 
-def _projected(made: _Projecting, data: Dataset) -> Outcome:
+def _projected(made: _Projecting, data: Dataset) -> Selection:
     """Weights are the metric's diagonal; kernel components have none in the features."""
     model = made.model
     components = getattr(model, "components_", None)
@@ -181,7 +181,7 @@ def _projected(made: _Projecting, data: Dataset) -> Outcome:
             return component_scatter(model.transform(data.X), data.y, data.class_names)
         return metric_map(components.T @ components, data.feature_names)
 
-    return Outcome(
+    return Selection(
         weights=weights,
         weights_are=weights_are,
         parameters=model.get_params(),
@@ -194,7 +194,7 @@ def _projected(made: _Projecting, data: Dataset) -> Outcome:
     )
 
 
-def _selection(weights: np.ndarray, support: np.ndarray, data: Dataset) -> dict[str, Any]:
+def _of_features(weights: np.ndarray, support: np.ndarray, data: Dataset) -> dict[str, Any]:
     return {
         "weights": weights,
         "support": support,

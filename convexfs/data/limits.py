@@ -47,12 +47,12 @@ def read_limit(asked: str | float | None = None) -> ReadLimit:
     if not isinstance(asked, str):
         check_number("read_limit", asked, 1)
         return ReadLimit(asked, "the limit asked for")
-    found = _SIZE.fullmatch(asked)
-    number = 0.0 if found is None else float(found[1])
-    if found is None or not number:
+    size = _SIZE.fullmatch(asked)
+    number = 0.0 if size is None else float(size[1])
+    if size is None or not number:
         raise InputError(f"a read limit is a size such as 4GB or 500MB, not {asked!r}")
-    units = _BINARY_UNITS if found[3] else _UNITS
-    return ReadLimit(number * units[found[2].upper()], "the limit asked for")
+    units = _BINARY_UNITS if size[3] else _UNITS
+    return ReadLimit(number * units[size[2].upper()], "the limit asked for")
 
 
 def machine_memory() -> int:

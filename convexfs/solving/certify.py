@@ -61,13 +61,13 @@ def certify(problem: cp.Problem, solution: Solution, tol: float | None = None) -
     if solution.solver == "native":
         raise InputError("native answers are certified by their formulation's gap, not here")
     if solution.status == INFEASIBLE:
-        found = refute(ConeProgram.of(problem, solution.solver), tol)
-        return found or Certificate(np.inf, None, None, None, tol, "no proof of infeasibility")
+        proof = refute(ConeProgram.of(problem, solution.solver), tol)
+        return proof or Certificate(np.inf, None, None, None, tol, "no proof of infeasibility")
     if not solution.primal or solution.cone is None:
         return Certificate(np.inf, None, None, None, tol, f"no point: {solution.status}")
     if not solution.finite:
         return Certificate.of(solution, tol=tol, basis=f"not a number: {solution.status}")
-    _place(problem, solution)
+    _set_values(problem, solution)
     program = ConeProgram.of(problem, solution.solver)
     point = solution.cone
     primal = float(np.max([_stated_violation(problem), program.violation(point.x)]))
@@ -109,7 +109,7 @@ def _proof(
     )
 
 
-def _place(problem: cp.Problem, solution: Solution) -> None:
+def _set_values(problem: cp.Problem, solution: Solution) -> None:
     for name, variable in symbols(problem).items():
         if name not in solution.primal:
             raise InputError(

@@ -130,13 +130,13 @@ def _candidates(rows: _Rows) -> Iterator[np.ndarray | None]:
         proof += cone.dual.membership(y[cone.rows])
     least = cp.Problem(cp.Minimize(rows.sizes @ cp.abs(y)), proof)
     if all(cone.is_equality or cone.is_rowwise for cone in rows.cones):
-        yield _found(y, least, LINEAR)
+        yield _solved(y, least, LINEAR)
     else:
-        yield _found(y, least, CURVED)
-        yield _found(y, cp.Problem(cp.Minimize(0), proof), CURVED)
+        yield _solved(y, least, CURVED)
+        yield _solved(y, cp.Problem(cp.Minimize(0), proof), CURVED)
 
 
-def _found(y: cp.Variable, problem: cp.Problem, how: dict[str, Any]) -> np.ndarray | None:
+def _solved(y: cp.Variable, problem: cp.Problem, how: dict[str, Any]) -> np.ndarray | None:
     y.value = None
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -161,20 +161,22 @@ def _exact(y: np.ndarray, rows: _Rows) -> np.ndarray:
 
 def _balanced(y: np.ndarray, rows: _Rows) -> np.ndarray:
     """The nearest multipliers with A'y = 0, each measured by its own size: zeros stay."""
-    held = np.flatnonzero(y)
-    sizes, signs = np.abs(y[held]), np.sign(y[held])
-    weighted: Any = sp.csr_array(rows.A[held].T * sizes)
+    nonzero = np.flatnonzero(y)
+    sizes, signs = np.abs(y[nonzero]), np.sign(y[nonzero])
+    weighted: Any = sp.csr_array(rows.A[nonzero].T * sizes)
     terms = abs(weighted).sum(axis=1)
     used = np.flatnonzero(terms)
     shares = sp.csr_array(sp.diags_array(1.0 / terms[used]) @ weighted[used])
     if not shares.nnz:
         return y
     damped = -DAMPING * sp.eye_array(used.size)
-    system = sp.block_array([[sp.eye_array(held.size), shares.T], [shares, damped]], format="csc")
+    system = sp.block_array(
+        [[sp.eye_array(nonzero.size), shares.T], [shares, damped]], format="csc"
+    )
     solved = splu(system)
     for _ in range(CORRECTIONS):
-        right = np.concatenate([np.zeros(held.size), -(shares @ signs)])
-        signs = signs + solved.solve(right)[: held.size]
+        right = np.concatenate([np.zeros(nonzero.size), -(shares @ signs)])
+        signs = signs + solved.solve(right)[: nonzero.size]
     exact = np.zeros_like(y)
-    exact[held] = sizes * signs
+    exact[nonzero] = sizes * signs
     return exact

@@ -62,9 +62,9 @@ def best_of_starts(
     for name, weights in points:
         if results and time.perf_counter() > until:
             break
-        found = fit(weights)
-        results.append(found)
-        ends.append(End(name, found.weights, objective(found), found.converged))
+        result = fit(weights)
+        results.append(result)
+        ends.append(End(name, result.weights, objective(result), result.converged))
     best = min(range(len(ends)), key=lambda at: (not ends[at].certified, ends[at].objective))
     proof = replace(results[best].certificate, n_found=n_distinct(ends, tol))
     return replace(results[best], certificate=proof, starts=told(ends, best, tol))

@@ -127,11 +127,11 @@ def stated(
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         # Where the formula went wrong, not where a library noticed.
-        place = [frame for frame in frames if "site-packages" not in frame.filename][-1]
+        origin = [frame for frame in frames if "site-packages" not in frame.filename][-1]
         said = " ".join(str(error).split())
         raise InputError(
             f"the changed problem cannot be built: {type(error).__name__}: {said} "
-            f"({place.filename}, line {place.lineno})"
+            f"({origin.filename}, line {origin.lineno})"
         ) from error
     require_variable(problem, formulation.symbol, next(iter(offered.values())).shape[-1])
     return problem

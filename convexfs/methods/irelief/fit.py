@@ -130,14 +130,14 @@ def irelief(
         return _back_selected(X, begin, settings.keep, iterated)
 
     points = starting_points(start, settings.n_starts, relief, X.shape[1], seed)
-    found = best_of_starts(points, fit, _objective, settings.tol)
-    _explain(found)
-    return found
+    result = best_of_starts(points, fit, _objective, settings.tol)
+    _explain(result)
+    return result
 
 
-def _objective(found: IReliefResult) -> float:
+def _objective(result: IReliefResult) -> float:
     """Minus the last step's maximum, the length of its margin vector."""
-    return -float(np.linalg.norm(np.maximum(found.margin, 0.0)))
+    return -float(np.linalg.norm(np.maximum(result.margin, 0.0)))
 
 
 def _back_selected(
@@ -147,19 +147,19 @@ def _back_selected(
     iterated: Callable[[np.ndarray, np.ndarray], IReliefResult],
 ) -> IReliefResult:
     """The fixed point of all features, then of the better half, down to `keep`."""
-    features, kept, n_iter = np.arange(X.shape[1]), [], 0
+    features, rounds, n_iter = np.arange(X.shape[1]), [], 0
     while True:
-        kept.append(len(features))
+        rounds.append(len(features))
         columns = np.ascontiguousarray(X[:, features], dtype=np.float64)
-        found = iterated(columns, begin[features])
-        n_iter += found.n_iter
+        result = iterated(columns, begin[features])
+        n_iter += result.n_iter
         if keep is None or len(features) <= keep:
             break
-        better = np.argsort(-found.weights, kind="stable")[: max(keep, len(features) // 2)]
+        better = np.argsort(-result.weights, kind="stable")[: max(keep, len(features) // 2)]
         features, begin = features[np.sort(better)], np.ones(X.shape[1])
     whole = np.zeros(X.shape[1])
-    whole[features] = found.weights
-    return replace(found, weights=whole, n_iter=n_iter, rounds=tuple(kept))
+    whole[features] = result.weights
+    return replace(result, weights=whole, n_iter=n_iter, rounds=tuple(rounds))
 
 
 def _fixed_point(
@@ -210,19 +210,19 @@ def _check(settings: Settings, n_features: int) -> None:
             raise InputError(f"keep={keep} must lie between 1 and the {n_features} features")
 
 
-def _explain(found: IReliefResult) -> None:
+def _explain(result: IReliefResult) -> None:
     """Warn of weights that are all 0 or no fixed point."""
-    if not found.weights.any():
+    if not result.weights.any():
         warn(
             "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
             "check the labels, scale the features, or use a larger sigma"
         )
-    if not found.converged:
-        period = found.period
+    if not result.converged:
+        period = result.period
         how = f"goes round a cycle of {period}" if period else "has not converged"
         warn(
-            f"the iteration {how} after {found.n_iter} iterations (last change "
-            f"{found.residual:.2g}): use a larger sigma, damping or max_iter"
+            f"the iteration {how} after {result.n_iter} iterations (last change "
+            f"{result.residual:.2g}): use a larger sigma, damping or max_iter"
         )
-    if elsewhere := another_point(found.starts):
+    if elsewhere := another_point(result.starts):
         warn(elsewhere)

@@ -94,19 +94,19 @@ def lmba(
             "changes: use form='box' or 'simplex'"
         )
     # A changed problem may name features by their place.
-    kept = varying_columns(X) if build is None else np.arange(X.shape[1])
+    columns = varying_columns(X) if build is None else np.arange(X.shape[1])
     chosen = taken_by(numbers.lmba_simplex, settings)
-    values, hyper = numbers.lmba_simplex(X[:, kept], codes, **chosen)
+    values, hyper = numbers.lmba_simplex(X[:, columns], codes, **chosen)
     if form == "gradient":
         solution, certificate = _descended(values, hyper, settings.n_epochs, seed)
     else:
         solution, certificate = solve_step(formulation, values, hyper, solving)
-    found = np.maximum(require_answer(solution, formulation.symbol), 0.0)
+    u_varying = np.maximum(require_answer(solution, formulation.symbol), 0.0)
     if build is None and form != "gradient":
-        _explain(found, values, settings.c)
-    loss = evaluation(np.sqrt(found), values, hyper)
+        _explain(u_varying, values, settings.c)
+    loss = evaluation(np.sqrt(u_varying), values, hyper)
     u = np.zeros(X.shape[1])
-    u[kept] = found
+    u[columns] = u_varying
     solution = replace(solution, primal={**solution.primal, formulation.symbol: u})
     weights = np.where(constant_columns(X), 0.0, np.sqrt(u))
     return LmbaResult(weights, loss, solution, certificate)

@@ -36,7 +36,7 @@ Answer = TypeVar("Answer", bound=StepAnswer)
 
 
 @dataclass(frozen=True)
-class Outcome(Generic[Answer]):
+class LoopEnd(Generic[Answer]):
     """Where the loop ended: the last step, and the weights it started from.
 
     ``period`` is that of the cycle the loop ended in, 0 if it did not; ``stalled``
@@ -98,7 +98,7 @@ def iterate(
     max_iter: int,
     damping: float,
     patience: int | None = None,
-) -> Outcome[Answer]:
+) -> LoopEnd[Answer]:
     """Apply damped steps until one leads back to its start, to a relative change of `tol`.
 
     At least one step is taken. A loop that goes round in a circle is ended, and
@@ -111,12 +111,12 @@ def iterate(
         residual = relative_change(w, answer.w)
         history.record(answer, residual)
         if residual <= tol:
-            return Outcome(answer, w, residual, converged=True)
+            return LoopEnd(answer, w, residual, converged=True)
         past = [*past[1 - LONGEST_CYCLE :], w]
         residuals.append(residual)
         period, stalled = period_of(past, _SAME), _stalled(residuals, patience)
         if period or stalled or len(residuals) >= max_iter or history.over:
-            return Outcome(answer, w, residual, False, period, stalled)
+            return LoopEnd(answer, w, residual, False, period, stalled)
         w = _damped(w, answer.w, damping)
 
 

@@ -63,7 +63,7 @@ class ChangedStep:
 
 
 def changed_fixed_point(
-    place: Locality,
+    locality: Locality,
     objective: Objective,
     formulation: Formulation,
     solving: Solving,
@@ -79,20 +79,20 @@ def changed_fixed_point(
     Its gap is that of the last step's cone program: what a score must not
     exceed is known for the printed problems only.
     """
-    columns = take_columns(place.X, np.arange(place.X.shape[1]))
+    columns = take_columns(locality.X, np.arange(locality.X.shape[1]))
 
     def step(w: np.ndarray) -> ChangedStep:
-        Z = place.margins(columns, place.signed(columns, w))
+        Z = locality.margins(columns, locality.signed(columns, w))
         within = replace(solving, time_limit=left_until(history.until))
         solution, certificate = solve_step(formulation, {"Z": Z}, hyper_of(objective), within)
-        found = require_answer(solution, formulation.symbol)
+        weights = require_answer(solution, formulation.symbol)
         value = np.nan if solution.objective is None else solution.objective
-        return ChangedStep(_cleaned(found, objective), value, certificate.worst)
+        return ChangedStep(_cleaned(weights, objective), value, certificate.worst)
 
     start = np.ones(columns.shape[1]) if start is None else start
-    outcome = iterate(step, start, history, tol=tol, max_iter=max_iter, damping=damping)
-    audit = Audit(np.empty(0, np.int64), outcome.answer.gap)
-    return FixedPoint(outcome.answer.w, outcome, audit)
+    end = iterate(step, start, history, tol=tol, max_iter=max_iter, damping=damping)
+    audit = Audit(np.empty(0, np.int64), end.answer.gap)
+    return FixedPoint(end.answer.w, end, audit)
 
 
 def _cleaned(w: np.ndarray, objective: Objective) -> np.ndarray:

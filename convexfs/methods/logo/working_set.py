@@ -115,9 +115,9 @@ def solve_by_working_set(
         index = np.union1d(np.flatnonzero(w), entering)
         sizes.append(len(index))
         Z = columns.take(index)
-        found = restricted(Z, objective, w[index], _RESTRICTED_SHARE * tol)
+        weights = restricted(Z, objective, w[index], _RESTRICTED_SHARE * tol)
         w = np.zeros(columns.n_features)
-        w[index] = found
+        w[index] = weights
 
 
 def _entering(

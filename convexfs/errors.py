@@ -54,7 +54,7 @@ def warn(message: str) -> None:
 
 
 def did_you_mean(name: str, options: Iterable[str]) -> str:
-    """End of an error message: the nearest valid name, or all of them.
+    """End an error message with the nearest valid name, or all of them.
 
     >>> did_you_mean("SOLVER", ["SOLVERS", "GRID"])
     'did you mean SOLVERS?'
@@ -98,7 +98,7 @@ def check_number(
 
 
 def shortened(value: Any) -> str:
-    """A value as it would be typed, its middle left out if that is long.
+    """Write a value as it would be typed, its middle left out if that is long.
 
     >>> shortened(10**400)
     '100000000000000000000000000000...00000000000000000000000000000'

@@ -90,7 +90,7 @@ def _check_targets(arguments: argparse.Namespace) -> None:
 
 
 def _names(text: str) -> list[str]:
-    """Names between commas; one with a comma in it is quoted, as in a csv file's header."""
+    """Split names at commas; one with a comma in it is quoted, as in a csv file's header."""
     return next(csv.reader([text], skipinitialspace=True), [])
 
 
@@ -186,7 +186,7 @@ def _json_report(
 
 
 def _said(value: Any) -> Any:
-    """The same with null for NaN and infinity, which JSON has no words for."""
+    """Put null for NaN and infinity, which JSON has no words for."""
     if isinstance(value, dict):
         return {key: _said(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -52,7 +52,7 @@ class Selection:
 def prepared(
     method: str, settings: Mapping[str, Any], top: int | None = None, seed: int = 0
 ) -> Callable[[Dataset], Selection]:
-    """The fit of this method, its settings checked before any data are read.
+    """Return the fit of this method, its settings checked before any data are read.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def _projection(
 
 
 def _projected(made: _Projecting, data: Dataset) -> Selection:
-    """Weights are the metric's diagonal; kernel components have none in the features."""
+    """Sum up a projection: weights are the metric's diagonal, if it has one in the features."""
     model = made.model
     components = getattr(model, "components_", None)
     if components is None:
@@ -206,7 +206,7 @@ def _of_features(weights: np.ndarray, support: np.ndarray, data: Dataset) -> dic
 def _checked(
     method: str, known: Iterable[str], settings: Mapping[str, Any], seed: int
 ) -> dict[str, Any]:
-    """The settings and the seed, all of which the method must know."""
+    """Return the settings and the seed, all of which the method must know."""
     if "solver" in settings and "solver" not in known:
         solver = settings["solver"]
         raise InputError(f"{method} is computed without a solver: leave --solver {solver} out")

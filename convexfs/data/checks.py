@@ -113,19 +113,19 @@ def check_unique(names: Sequence[str], where: str) -> None:
 
 
 def near_column(name: str, columns: Sequence[str]) -> str:
-    """End of an error message: the nearest column, or the last ones."""
+    """End an error message with the nearest column, or the last ones."""
     hint = did_you_mean(name, columns)
     # a wide table has too many columns to choose from in one line
     return hint if hint.startswith("did you mean") else last_columns(columns)
 
 
 def last_columns(columns: Sequence[str]) -> str:
-    """End of an error message: some columns there are, the usual place of a target among them."""
+    """End an error message with some columns, the usual place of a target among them."""
     return f"its last columns are {', '.join(columns[-_NAMED_AT_MOST:])}"
 
 
 def as_table(X: Any, where: str, feature_names: Sequence[str] | None = None) -> Any:
-    """Samples as a DataFrame or array of at least one row and one feature, or an InputError."""
+    """Return samples as a DataFrame or array of at least one row and one feature, or raise."""
     _refuse_sparse(X, where)
     if not hasattr(X, "dtypes"):
         X = np.asarray(X)
@@ -175,7 +175,7 @@ def refuse_text(X: Any, where: str) -> None:
 
 
 def as_labels(y: Any, where: str) -> np.ndarray:
-    """Classes as an array that sorts: none missing, objects as what they are.
+    """Return classes as an array that sorts: none missing, objects as what they are.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def encode_labels(y: Any, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def row_blocks(X: np.ndarray) -> Iterator[slice]:
-    """Slices that cover the rows of X, about eight megabytes each."""
+    """Yield slices that cover the rows of X, about eight megabytes each."""
     step = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
     return (slice(start, start + step) for start in range(0, X.shape[0], step))
 
@@ -350,7 +350,7 @@ def _refuse_missing(labels: np.ndarray, where: str) -> None:
 
 
 def column_called(position: int, names: Sequence[str] | None) -> str:
-    """A column by its name, or by its position where it has none."""
+    """Call a column by its name, or by its position where it has none."""
     return (
         f"column {position + 1} (counted from 1)"
         if names is None

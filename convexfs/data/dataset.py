@@ -254,7 +254,7 @@ def make_dataset(
 
 
 def kept_features(drop: Iterable[str], names: Sequence[str], where: str, target: str) -> list[int]:
-    """Positions of the features that are left without those named in ``drop``."""
+    """Return the positions of the features that are left without those named in ``drop``."""
     dropped, known = [drop] if isinstance(drop, str) else list(drop), set(names)
     for name in dropped:
         if name == target and name not in known:

@@ -41,7 +41,7 @@ class ReadLimit:
 
 
 def read_limit(asked: str | float | None = None) -> ReadLimit:
-    """The limit asked for, as bytes or as text such as "4GB"; default: half of the memory."""
+    """Return the limit asked for, in bytes or as in "4GB"; by default half of the memory."""
     if asked is None:
         return ReadLimit(machine_memory() / 2, "half of this machine's memory")
     if not isinstance(asked, str):
@@ -56,7 +56,7 @@ def read_limit(asked: str | float | None = None) -> ReadLimit:
 
 
 def machine_memory() -> int:
-    """Bytes of memory this process could have if it were alone."""
+    """Return the bytes of memory this process could have if it were alone."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # not on Windows
@@ -70,7 +70,7 @@ def machine_memory() -> int:
 
 
 def size_text(count: float) -> str:
-    """Bytes as people say them.
+    """Write bytes as people say them.
 
     >>> size_text(3.21e10)
     '32.1 GB'

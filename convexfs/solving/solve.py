@@ -86,7 +86,7 @@ def solve(
 
 
 def merged(translated: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """The user's options over the translated ones; options that are dicts are joined."""
+    """Put the user's options over the translated ones; options that are dicts are joined."""
     if not isinstance(own, Mapping):
         raise InputError(f"solver_options must be a dict of options, not {type(own).__name__}")
     if "use_quad_obj" in own:
@@ -135,7 +135,7 @@ def _refuse_twins(what: str, names: list[str]) -> None:
 
 
 def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any) -> dict[str, Any]:
-    """Status, point and multipliers, with `problem` filled as cvxpy would."""
+    """Return status, point and multipliers, with `problem` filled as cvxpy would."""
     answer = chain.invert(raw, inverse)
     found: dict[str, Any] = {
         "status": answer.status,
@@ -162,7 +162,7 @@ def _dense(value: Any) -> np.ndarray:
 
 
 def _dual(problem: cp.Problem) -> dict[str, np.ndarray]:
-    """Multipliers by the constraint's label, or by its position."""
+    """Return the multipliers by their constraint's label, or by its position."""
     named = {}
     for position, constraint in enumerate(problem.constraints):
         label = constraint.label or str(position)
@@ -173,7 +173,7 @@ def _dual(problem: cp.Problem) -> dict[str, np.ndarray]:
 
 
 def _cone_point(data: dict, chain: Any, inverse: Any, raw: Any) -> ConePoint | None:
-    """Vectors of the cone program, multipliers in the row order of ``A x + b``."""
+    """Return the vectors of the cone program, multipliers in the row order of ``A x + b``."""
     program = data.get(cvxpy_settings.PARAM_PROB)
     if program is None:
         return None
@@ -189,7 +189,7 @@ def _cone_point(data: dict, chain: Any, inverse: Any, raw: Any) -> ConePoint | N
 
 
 def _in_row_order(constraint: Any, multipliers: Any) -> np.ndarray:
-    """Multipliers in row order; cvxpy has them one cone after the other.
+    """Put multipliers into row order; cvxpy has them one cone after the other.
 
     Rows of a second-order cone are all t, then X cone by cone; those of
     three-dimensional cones are all first entries, all second, all third.
@@ -204,6 +204,6 @@ def _in_row_order(constraint: Any, multipliers: Any) -> np.ndarray:
 
 
 def solve_tiny_program(solver: str) -> None:
-    """Solve a linear program of one variable: what the solver loads at first use is then there."""
+    """Solve a linear program of one variable, so that what a solver loads at first use is there."""
     x = cp.Variable()
     solve(cp.Problem(cp.Minimize(x), [x >= 1]), solver)

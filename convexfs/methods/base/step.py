@@ -12,7 +12,7 @@ from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving
 from convexfs.records import NATIVE, Certificate, Solution
 
-#: A native answer must satisfy its formula this much better than a solver's.
+#: Largest relative residual and gap that a native answer's certificate accepts.
 NATIVE_TOL = 1e-9
 
 
@@ -22,7 +22,7 @@ def solve_step(
     hyper: Mapping[str, Any],
     solving: Solving = AS_USUAL,
 ) -> tuple[Solution, Certificate]:
-    """Answer and certificate of ``formulation`` at the given values."""
+    """Solve ``formulation`` at the given values; return the answer and its certificate."""
     if runs_natively(formulation, solving):
         solution = formulation.native(**values, **hyper)  # type: ignore[misc]
         return solution, certify_by_formula(formulation, values, hyper, solution)
@@ -62,7 +62,7 @@ def check_solver(formulation: Formulation, solving: Solving) -> None:
 
 
 def runs_natively(formulation: Formulation, solving: Solving) -> bool:
-    """Whether this solver choice means the native twin; an error if there is none."""
+    """Tell whether this solver choice means the native twin; raise if there is none."""
     solver, printed = solving.solver.lower(), solving.build is None
     if solver == AUTO:
         return printed and formulation.native is not None
@@ -83,7 +83,7 @@ def certify_by_formula(
     solution: Solution,
     tol: float = NATIVE_TOL,
 ) -> Certificate:
-    """Feasibility and duality gap from the formulation's own formula.
+    """Certify feasibility and duality gap by the formulation's own formula.
 
     The dual point is feasible by construction, so there is no dual residual.
     """
@@ -114,7 +114,7 @@ def call_by_name(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
 def stated(
     formulation: Formulation, offered: Mapping[str, Any], build: Callable[..., Any] | None
 ) -> Any:
-    """The problem as printed or, if a changed `build` is given, by it, and then checked.
+    """State the problem as printed or, if a changed `build` is given, by it, and then check it.
 
     The first of the offered values has a column a feature.
     """
@@ -162,7 +162,7 @@ def require_variable(problem: Any, symbol: str, n_features: int) -> None:
 
 
 def require_answer(solution: Solution, symbol: str) -> Any:
-    """The weights of a solved step, or an error that says how the solver ended."""
+    """Return the weights of a solved step, or raise an error that says how the solver ended."""
     if symbol in solution.primal:
         return solution.primal[symbol]
     if solution.status in ("infeasible", "unbounded"):

@@ -136,7 +136,7 @@ def irelief(
 
 
 def _objective(result: IReliefResult) -> float:
-    """Minus the last step's maximum, the length of its margin vector."""
+    """Return minus the last step's maximum, the length of its margin vector."""
     return -float(np.linalg.norm(np.maximum(result.margin, 0.0)))
 
 
@@ -146,7 +146,7 @@ def _back_selected(
     keep: int | None,
     iterated: Callable[[np.ndarray, np.ndarray], IReliefResult],
 ) -> IReliefResult:
-    """The fixed point of all features, then of the better half, down to `keep`."""
+    """Find the fixed point of all features, then of the better half, down to `keep`."""
     features, rounds, n_iter = np.arange(X.shape[1]), [], 0
     while True:
         rounds.append(len(features))
@@ -171,7 +171,7 @@ def _fixed_point(
     map: Callable[..., Any],
     watch: Callable[[str], Any] | None,
 ) -> IReliefResult:
-    """Damped steps until one leads back to its start, goes in a circle, or time is up."""
+    """Take damped steps until one leads back to its start, the loop cycles, or time is up."""
     w, past, n_iter, before = begin / np.linalg.norm(begin), [], 0, None
     while True:
         n_iter += 1

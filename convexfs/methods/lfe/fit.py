@@ -19,7 +19,7 @@ from convexfs.records import NATIVE, Certificate, Solution
 FORMS = {"closed": "lfe", "trace": "lfe-trace", "row-sparse": "lfe-row-sparse"}
 #: Eigenvalues below this share of the largest are rounding.
 _RANK_SHARE = 1e-12
-#: A backend's W has eigenvalues this many times its accuracy where there should be none.
+#: Eigenvalues of a backend's W below this multiple of its accuracy count as zero.
 _BACKEND_SLACK = 100.0
 
 

@@ -125,7 +125,7 @@ def point_settings(
     feasible: Callable[..., Any] | None = None,
     seed: Any = 0,
 ) -> PointSettings:
-    """The settings of a fit as its points get them, checked."""
+    """Check the settings of a fit, and return them as its points get them."""
     chosen = taken_by(Settings, settings) | {
         "max_features": checked_max_features(settings.max_features, n_features, n_varying),
         "betas": beta_values(settings.betas),
@@ -167,7 +167,7 @@ def llfs_point(
 
 
 def _best(scores: Sequence[float]) -> int:
-    """First of the highest scores, so that ties go to the lowest beta."""
+    """Return the first of the highest scores, so that ties go to the lowest beta."""
     best = 0
     for b in range(1, len(scores)):
         if scores[b] > scores[best] + SCORE_TIE:
@@ -176,7 +176,7 @@ def _best(scores: Sequence[float]) -> int:
 
 
 def _lone_feature(values: Mapping[str, Any], settings: PointSettings, point: int) -> np.ndarray:
-    """The feature of least U1, for a point none of whose betas has a feasible rounding."""
+    """Return the feature of least U1, for a point without any feasible rounding."""
     u1 = utility(values["a_same"], values["s"], values["lam"]).mean(axis=0)
     if settings.allows is not None:
         u1[~settings.allows(np.eye(len(u1), dtype=bool))] = np.inf
@@ -224,7 +224,7 @@ def summarise(
 
 
 def _unsolved(statuses: np.ndarray, solver: str) -> str:
-    """How many betas were dropped without an answer, which no fit ends for."""
+    """Warn of betas dropped without an answer, and say how many; empty if there are none."""
     counts = {why: int((statuses == why).sum()) for why in (FAILED, TIMEOUT)}
     if not sum(counts.values()):
         return ""

@@ -25,7 +25,7 @@ Values = tuple[dict[str, Any], dict[str, Any]]
 def checked_max_features(
     max_features: int | None, n_features: int, n_varying: int | None = None
 ) -> int:
-    """The budget alpha; by default the square root of the number of features, rounded up.
+    """Return the budget alpha: by default the root of the number of features, rounded up.
 
     Of features that do not vary none is chosen: the budget is that of `n_varying` others.
     """
@@ -39,7 +39,7 @@ def checked_max_features(
 def local_values(
     X: np.ndarray, codes: np.ndarray, point: int, max_features: int, sigma_init: str = "feasible"
 ) -> dict[str, Any]:
-    """Distances of one point to its class and to the others, and the s and lam of G."""
+    """Return the distances of a point to its class and to the others, and the s and lam of G."""
     check_choice("sigma_init", sigma_init, SIGMA_INITS)
     check_number("point", point, 0, len(X) - 1, whole=True)
     same = codes == codes[point]
@@ -65,7 +65,7 @@ def local_values(
 def _solved(
     X: np.ndarray, codes: np.ndarray, point: int, beta: float, alpha: int, sigma_init: str
 ) -> tuple[dict[str, Any], LocalPath]:
-    """Values, and the local optima of the betas up to this one, and of 1, .05 apart."""
+    """Return a point's values, and its local optima at betas .05 apart up to this one, and at 1."""
     check_number("beta", beta, 0, 1)
     values = local_values(X, codes, point, alpha, sigma_init)
     steps = np.append(np.arange(0.0, beta - 1e-9, 0.05), [beta, 1.0] if beta < 1 else [1.0])
@@ -73,7 +73,7 @@ def _solved(
 
 
 def _tangents(path: LocalPath, f: np.ndarray) -> np.ndarray:
-    """Points to take tangents at: on the way to the maximiser of (6), there, and at f."""
+    """Return points to take tangents at: on the way to the maximiser of (6), there, and at f."""
     scaled = np.linspace(0.1, 0.9, 5)[:, None] * path.f[-1]
     return np.vstack([scaled, path.f[-1], f])
 
@@ -183,7 +183,7 @@ def llfs_exact(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
 
 
 def polymatroid_cut(a_same: np.ndarray, order: np.ndarray, s: float, lam: float) -> np.ndarray:
-    """What each feature adds to U1 when features are added in this order."""
+    """Return what each feature adds to U1 when features are added in this order."""
     values = utility(np.cumsum(a_same[:, order], axis=1), s, lam).mean(axis=0)
     cut = np.empty(len(order))
     cut[order] = np.diff(values, prepend=0.0)
@@ -199,7 +199,7 @@ def secant_bound(
     max_features: int,
     tangent: np.ndarray,
 ) -> float:
-    r"""A lower bound of (7) over the whole polytope.
+    r"""Return a lower bound of (7) over the whole polytope.
 
     :math:`G(z) \ge z\,G(Z_j)/Z_j` on :math:`[0, Z_j]`, where :math:`Z_j` is the sum of the
     alpha largest entries of :math:`a_j`, and U2 is below its tangent at the point

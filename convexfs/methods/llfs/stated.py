@@ -51,7 +51,7 @@ class StatedPrograms:
     cuts: list[np.ndarray] = field(default_factory=list)
 
     def path(self, betas: np.ndarray) -> RoadPath:
-        """Every beta by the changed step, from the largest down: its point serves the next."""
+        """Solve every beta by the changed step, largest first: its point serves the next."""
         road, point = self.road, self.road.point
         try:
             road.separation()
@@ -95,7 +95,7 @@ class StatedPrograms:
         return f, promise
 
     def exact(self, eps: float) -> np.ndarray | None:
-        """The best binary f by a mixed-integer program that is cut until it is exact."""
+        """Return the best binary f, by a mixed-integer program that is cut until it is exact."""
         point = self.road.point
         first = np.argsort(point.a_same.mean(axis=0), kind="stable")
         cut = partial(polymatroid_cut, point.a_same, s=point.s, lam=point.lam)
@@ -119,7 +119,7 @@ class StatedPrograms:
         self.tangents = [*self.tangents, f][-MOST_TANGENTS:]
 
     def _solved(self, name: str, **values: Any) -> tuple[np.ndarray, float] | None:
-        """Point and value of one program, or None; a failed one is counted."""
+        """Return point and value of one program, or None; count a failed one."""
         from convexfs.solving.solve import solve
 
         problem = self._stated(name, **values)
@@ -136,7 +136,7 @@ class StatedPrograms:
         return None
 
     def _stated(self, name: str, **values: Any) -> Any:
-        """The program of a stage, as printed or as changed."""
+        """State the program of a stage, as printed or as changed."""
         point, changed = self.road.point, self.build
         if not self.tangents:
             self._touch(np.full(point.n_features, point.max_features / point.n_features))

@@ -112,7 +112,7 @@ def certified_fixed_point(
     gap_tol: float,
     start: np.ndarray | None = None,
 ) -> FixedPoint:
-    """A fixed point with no violated feature, or where the iterations ended.
+    """Find a fixed point with no violated feature, or return where the iterations ended.
 
     `start` are weights to begin with instead of w = 1.
     """
@@ -215,7 +215,7 @@ def _first_candidates(
     history: History,
     start: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Features to begin with, and their weights after the first step."""
+    """Return the features to begin with, and their weights after the first step."""
     locality = step.locality
     n_features = locality.X.shape[1]
     if n_features <= MOST_CANDIDATES:
@@ -240,7 +240,7 @@ def _first_candidates(
 
 
 def _highest_scores(locality: Locality, w: np.ndarray) -> np.ndarray:
-    """Features that have weight, and those that score highest with neighbours taken at w."""
+    """Return the features that have weight, and those that score highest near w."""
     used = np.flatnonzero(w)
     columns = take_columns(locality.X, used)
     signed = locality.signed(columns, w[used])

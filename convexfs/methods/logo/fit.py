@@ -31,8 +31,8 @@ from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 ALGORITHMS = ("certified", "paper")
 #: Relative duality gap the native solver is asked for; its certificate allows NATIVE_TOL.
 _NATIVE_GAP = 1e-10
-#: The dual point is made from w alone, which shows a solver's accuracy at its worst:
-#: 1e-6 on the cone program is 1e-4 here.
+#: Gap accepted of a backend, in multiples of its accuracy: the dual point is made from w
+#: alone, so that 1e-6 on the cone program becomes 1e-4 here.
 _BACKEND_SLACK = 100.0
 
 

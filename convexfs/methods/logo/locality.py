@@ -79,7 +79,7 @@ class Locality:
 
 
 def lam_max(locality: Locality) -> float:
-    """The lam from which on w = 0 is a fixed point: ``max_j sum_n zbar_n(j) / 2`` at w = 0."""
+    """Return the least lam at which w = 0 is a fixed point: ``max_j sum_n zbar_n(j) / 2``."""
     signed = locality.signed_at(np.zeros((len(locality.codes), len(locality.codes))))
     half = locality.on_all_samples(np.full(len(locality.rows), 0.5))
     scores, _ = feature_scores(locality.X, score_pairs(signed, half), locality.map)
@@ -87,7 +87,7 @@ def lam_max(locality: Locality) -> float:
 
 
 def relief_margin(locality: Locality) -> np.ndarray:
-    """RELIEF's margin vector: the nearest miss of each sample minus its nearest hit."""
+    """Return RELIEF's margin vector: the nearest miss of each sample minus its nearest hit."""
     distances = locality.plain_distances
     width = _NEAREST * max(float(distances.max()), np.finfo(float).tiny)
     signed = signed_probabilities(distances, locality.codes, width)

@@ -27,7 +27,7 @@ _MOMENT = 0.01
 def restricted_solver(
     formulation: Formulation, native: bool, solving: Solving, until: float = np.inf
 ) -> Restricted:
-    """The solver the working set drives; `until` is when it must end, by ``time.perf_counter``."""
+    """Return the solver for working sets; it ends at `until`, by ``time.perf_counter``."""
     if native:
         return partial(solve_restricted, until=until)
     from convexfs.solving.solve import solve
@@ -44,12 +44,12 @@ def restricted_solver(
 
 
 def left_until(until: float) -> float | None:
-    """Seconds a backend may take, a moment at least; None if there is no limit."""
+    """Return the seconds a backend may take, a moment at least; None if there is no limit."""
     return None if until == np.inf else max(until - time.perf_counter(), _MOMENT)
 
 
 def hyper_of(objective: Objective) -> dict[str, float]:
-    """The objective's numbers by the names the formulation takes."""
+    """Return the objective's numbers by the names the formulation takes."""
     return vars(objective).copy()
 
 
@@ -74,7 +74,7 @@ def changed_fixed_point(
     damping: float,
     start: np.ndarray | None = None,
 ) -> FixedPoint:
-    """The damped fixed point of a changed problem, each step over all features.
+    """Find the damped fixed point of a changed problem, each step over all features.
 
     Its gap is that of the last step's cone program: what a score must not
     exceed is known for the printed problems only.
@@ -96,7 +96,7 @@ def changed_fixed_point(
 
 
 def _cleaned(w: np.ndarray, objective: Objective) -> np.ndarray:
-    """A solver's weights without its rounding: none negative, none negligible, none too many."""
+    """Take a solver's rounding off its weights: none negative, negligible or beyond the budget."""
     w = np.maximum(w, 0.0)
     w[w < _SOLVER_ROUNDING * w.max(initial=0.0)] = 0.0
     if isinstance(objective, Constrained) and w.sum() > objective.beta:

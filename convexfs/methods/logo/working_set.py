@@ -123,7 +123,7 @@ def solve_by_working_set(
 def _entering(
     scores: np.ndarray, w: np.ndarray, index: np.ndarray, objective: Objective
 ) -> np.ndarray:
-    """The violated features of highest score, as many as have weight but two hundred at least."""
+    """Return the violated features of highest score, two hundred or as many as have weight."""
     outside = scores.copy()
     outside[index] = -np.inf
     level = objective.level(scores[index])

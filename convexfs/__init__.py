@@ -14,11 +14,11 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _HOMES = {
     "Certificate": "convexfs.records",
-    "Dataset": "convexfs.data",
+    "Dataset": "convexfs.data.dataset",
     "FORMULATIONS": "convexfs.methods",
     "Solution": "convexfs.records",
     "certify": "convexfs.solving.certify",
-    "load": "convexfs.data",
+    "load": "convexfs.data.specs",
     "show": "convexfs.inspection",
     "solve": "convexfs.solving.solve",
     "to_latex": "convexfs.inspection",

@@ -8,6 +8,7 @@ The command line prints it and exits with code 2; Python callers catch
 import difflib
 import math
 import sys
+import warnings
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -44,8 +45,16 @@ class ConvexfsWarning(UserWarning):
     """Something was repaired or left out; the result is still meaningful."""
 
 
+def warn(message: str) -> None:
+    """Warn by :class:`ConvexfsWarning`, at the line outside this package that led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("convexfs."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, ConvexfsWarning, stacklevel=level)
+
+
 def did_you_mean(name: str, options: Iterable[str]) -> str:
-    """End of an error message: the nearest valid name, or all of them.
+    """End an error message with the nearest valid name, or all of them.
 
     >>> did_you_mean("SOLVER", ["SOLVERS", "GRID"])
     'did you mean SOLVERS?'
@@ -89,7 +98,7 @@ def check_number(
 
 
 def shortened(value: Any) -> str:
-    """A value as it would be typed, its middle left out if that is long.
+    """Write a value as it would be typed, its middle left out if that is long.
 
     >>> shortened(10**400)
     '100000000000000000000000000000...00000000000000000000000000000'

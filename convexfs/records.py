@@ -20,7 +20,7 @@ DEFAULT_ACCURACY = 1e-5
 
 
 def symbols(problem: Any) -> dict[str, Any]:
-    """Variables of a cvxpy problem by the name their values go by.
+    """Map names to the variables of a cvxpy problem, as their values go by them.
 
     cvxpy names a nameless variable by a counter that differs from one process
     to the next; here it goes by its position.
@@ -130,7 +130,7 @@ class Certificate:
         complementarity: float | None = None,
         gap: float | None = None,
     ) -> "Certificate":
-        """The certificate of `solution`, whose own numbers must be numbers to be judged."""
+        """Certify `solution`, refusing one whose own numbers are not finite."""
         if not solution.finite:
             primal_residual = np.nan
         return cls(primal_residual, dual_residual, complementarity, gap, tol, basis)
@@ -158,7 +158,7 @@ class Certificate:
         return verdict[self.ok]
 
     def as_dict(self) -> dict[str, Any]:
-        """For files and tables."""
+        """Return the columns that files and tables have."""
         return {
             "primal_residual": self.primal_residual,
             "dual_residual": self.dual_residual,

@@ -1,9 +1,11 @@
 import math
 
+import numpy as np
 import pytest
 
 from convexfs import errors
-from convexfs.errors import InputError, check_choice, check_number, did_you_mean
+from convexfs.data.checks import warn_constant_columns
+from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number, did_you_mean
 
 
 def test_input_errors_are_value_errors():
@@ -43,3 +45,9 @@ def test_choices():
     check_choice("metric", "a", ("a", "b"))
     with pytest.raises(InputError, match="unknown metric 7: choose from a, b"):
         check_choice("metric", 7, ("a", "b"))
+
+
+def test_a_warning_names_the_line_outside_the_package():
+    with pytest.warns(ConvexfsWarning, match="constant column") as caught:
+        warn_constant_columns(np.array([True]))
+    assert caught[0].filename == __file__

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data import as_labels, as_matrix, check_finite, check_range
+from convexfs.data.checks import as_labels, as_matrix, check_finite
+from convexfs.data.ranges import check_range
 from convexfs.errors import InputError
 
 

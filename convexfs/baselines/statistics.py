@@ -21,12 +21,12 @@ def kolmogorov_smirnov(X: Any, y: Any) -> np.ndarray:
     ordered = np.take_along_axis(X, order, axis=0)
     # Distribution functions are compared only after the last of equal values.
     last = np.vstack([ordered[1:] != ordered[:-1], np.ones((1, X.shape[1]), bool)])
-    found = []
+    distances = []
     for c in range(codes.max() + 1):
         own = codes == c
         step = np.where(own, 1.0 / own.sum(), -1.0 / (~own).sum())
-        found.append(np.where(last, np.abs(np.cumsum(step[order], axis=0)), 0.0).max(axis=0))
-    return np.max(found, axis=0)
+        distances.append(np.where(last, np.abs(np.cumsum(step[order], axis=0)), 0.0).max(axis=0))
+    return np.max(distances, axis=0)
 
 
 def fisher_markov(X: Any, y: Any, gamma: float = 0.5) -> np.ndarray:

@@ -109,7 +109,7 @@ def list_all(_: argparse.Namespace) -> int:
 
     from convexfs.baselines import PROJECTIONS, SELECTORS
     from convexfs.cli.console import Console
-    from convexfs.data import BUNDLED, GENERATORS
+    from convexfs.data.specs import BUNDLED, GENERATORS
     from convexfs.methods import FORMULATIONS, estimator_homes
 
     console = Console()
@@ -163,7 +163,7 @@ def _table(title: str, *headings: str) -> Any:
 
 
 def _summary(home: str) -> str:
-    """First line of the docstring of ``module:name``, from the source: nothing is imported."""
+    """Read the first line of the docstring of ``module:name``, without importing it."""
     module, _, name = home.partition(":")
     loader: Any = getattr(importlib.util.find_spec(module), "loader", None)
     for node in ast.parse(loader.get_source(module) or "").body:
@@ -196,7 +196,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of all commands, with the options of the one asked for."""
+    """Build the parser of all commands, with the options of the one asked for."""
     parser = _Parser(
         prog="convexfs",
         description="Local-learning feature selection as explicit convex problems.",

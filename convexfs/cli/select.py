@@ -18,8 +18,8 @@ from rich.text import Text
 
 from convexfs.cli.console import Console
 from convexfs.cli.selection import Selection, prepared
-from convexfs.data import Dataset, load
-from convexfs.data.dataset import SCALES
+from convexfs.data.dataset import SCALES, Dataset
+from convexfs.data.specs import load
 from convexfs.data.writers import WRITERS, check_target, write_file
 from convexfs.errors import InputError, check_number
 from convexfs.methods import estimator_homes
@@ -90,7 +90,7 @@ def _check_targets(arguments: argparse.Namespace) -> None:
 
 
 def _names(text: str) -> list[str]:
-    """Names between commas; one with a comma in it is quoted, as in a csv file's header."""
+    """Split names at commas; one with a comma in it is quoted, as in a csv file's header."""
     return next(csv.reader([text], skipinitialspace=True), [])
 
 
@@ -186,7 +186,7 @@ def _json_report(
 
 
 def _said(value: Any) -> Any:
-    """The same with null for NaN and infinity, which JSON has no words for."""
+    """Put null for NaN and infinity, which JSON has no words for."""
     if isinstance(value, dict):
         return {key: _said(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from convexfs.baselines import COMPONENT_NUMBERS, PROJECTIONS, SELECTORS, projection, selector
-from convexfs.data import Dataset, constant_columns
+from convexfs.data.dataset import Dataset
+from convexfs.data.ranges import constant_columns
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
@@ -51,7 +52,7 @@ class Selection:
 def prepared(
     method: str, settings: Mapping[str, Any], top: int | None = None, seed: int = 0
 ) -> Callable[[Dataset], Selection]:
-    """The fit of this method, its settings checked before any data are read.
+    """Return the fit of this method, its settings checked before any data are read.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def _method(
         _check_top(top, data)
         model.fit(_frame(data), data.labels)
         return Selection(
-            **_selection(model.weights_, model.get_support(), data),
+            **_of_features(model.weights_, model.get_support(), data),
             weights_are="weight",
             parameters=model.get_params(),
             solution=model.solution_,
@@ -130,7 +131,7 @@ def _comparator(
             support = np.isin(np.arange(len(scores)), order[:top])
         support &= ~constant
         return Selection(
-            **_selection(scores, support, data), weights_are="score", parameters=parameters
+            **_of_features(scores, support, data), weights_are="score", parameters=parameters
         )
 
     return fit
@@ -156,7 +157,7 @@ def _projection(
 
 
 def _projected(made: _Projecting, data: Dataset) -> Selection:
-    """Weights are the metric's diagonal; kernel components have none in the features."""
+    """Sum up a projection: weights are the metric's diagonal, if it has one in the features."""
     model = made.model
     components = getattr(model, "components_", None)
     if components is None:
@@ -193,7 +194,7 @@ def _projected(made: _Projecting, data: Dataset) -> Selection:
     )
 
 
-def _selection(weights: np.ndarray, support: np.ndarray, data: Dataset) -> dict[str, Any]:
+def _of_features(weights: np.ndarray, support: np.ndarray, data: Dataset) -> dict[str, Any]:
     return {
         "weights": weights,
         "support": support,
@@ -205,7 +206,7 @@ def _selection(weights: np.ndarray, support: np.ndarray, data: Dataset) -> dict[
 def _checked(
     method: str, known: Iterable[str], settings: Mapping[str, Any], seed: int
 ) -> dict[str, Any]:
-    """The settings and the seed, all of which the method must know."""
+    """Return the settings and the seed, all of which the method must know."""
     if "solver" in settings and "solver" not in known:
         solver = settings["solver"]
         raise InputError(f"{method} is computed without a solver: leave --solver {solver} out")

@@ -11,7 +11,8 @@ from typing import Any
 
 from convexfs.batch.problem_file import FOLDER, ProblemFile, load_problem_file
 from convexfs.cli.terminal import write
-from convexfs.data import Dataset, load
+from convexfs.data.dataset import Dataset
+from convexfs.data.specs import load
 from convexfs.errors import InputError
 from convexfs.methods import FORMULATIONS, named_formulation
 from convexfs.methods.base.formulation import Formulation

@@ -5,14 +5,13 @@ from 1, the header left out.
 """
 
 import shlex
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from convexfs.errors import ConvexfsWarning, InputError, did_you_mean
+from convexfs.errors import InputError, did_you_mean, warn
 
 _BLOCK_CELLS = 2**20
 _NAMED_AT_MOST = 5
@@ -69,7 +68,7 @@ def check_classes(codes: np.ndarray, class_names: Sequence[str]) -> None:
     counts = np.bincount(codes, minlength=len(class_names))
     single = [class_names[code] for code in np.flatnonzero(counts == 1).tolist()]
     if single:
-        _warn(
+        warn(
             f"{_listing('class', 'classes', single)} of one sample only: "
             "such a sample has no neighbour of its class; add samples or merge classes"
         )
@@ -100,7 +99,7 @@ def warn_constant_columns(constant: np.ndarray, feature_names: Sequence[str] | N
         return
     positions = np.flatnonzero(constant).tolist()
     names = [feature_names[j] if feature_names is not None else str(j + 1) for j in positions]
-    _warn(f"constant {_listing('column', 'columns', names)} kept, but carrying no information")
+    warn(f"constant {_listing('column', 'columns', names)} kept, but carrying no information")
 
 
 def check_unique(names: Sequence[str], where: str) -> None:
@@ -114,19 +113,19 @@ def check_unique(names: Sequence[str], where: str) -> None:
 
 
 def near_column(name: str, columns: Sequence[str]) -> str:
-    """End of an error message: the nearest column, or the last ones."""
+    """End an error message with the nearest column, or the last ones."""
     hint = did_you_mean(name, columns)
     # a wide table has too many columns to choose from in one line
     return hint if hint.startswith("did you mean") else last_columns(columns)
 
 
 def last_columns(columns: Sequence[str]) -> str:
-    """End of an error message: some columns there are, the usual place of a target among them."""
+    """End an error message with some columns, the usual place of a target among them."""
     return f"its last columns are {', '.join(columns[-_NAMED_AT_MOST:])}"
 
 
 def as_table(X: Any, where: str, feature_names: Sequence[str] | None = None) -> Any:
-    """Samples as a DataFrame or array of at least one row and one feature, or an InputError."""
+    """Return samples as a DataFrame or array of at least one row and one feature, or raise."""
     _refuse_sparse(X, where)
     if not hasattr(X, "dtypes"):
         X = np.asarray(X)
@@ -176,7 +175,7 @@ def refuse_text(X: Any, where: str) -> None:
 
 
 def as_labels(y: Any, where: str) -> np.ndarray:
-    """Classes as an array that sorts: none missing, objects as what they are.
+    """Return classes as an array that sorts: none missing, objects as what they are.
 
     Raises
     ------
@@ -237,7 +236,7 @@ def encode_labels(y: Any, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def row_blocks(X: np.ndarray) -> Iterator[slice]:
-    """Slices that cover the rows of X, about eight megabytes each."""
+    """Yield slices that cover the rows of X, about eight megabytes each."""
     step = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
     return (slice(start, start + step) for start in range(0, X.shape[0], step))
 
@@ -351,7 +350,7 @@ def _refuse_missing(labels: np.ndarray, where: str) -> None:
 
 
 def column_called(position: int, names: Sequence[str] | None) -> str:
-    """A column by its name, or by its position where it has none."""
+    """Call a column by its name, or by its position where it has none."""
     return (
         f"column {position + 1} (counted from 1)"
         if names is None
@@ -363,7 +362,3 @@ def _listing(one: str, many: str, names: Sequence[str]) -> str:
     shown = ", ".join(f"'{name}'" for name in names[:_NAMED_AT_MOST])
     rest = len(names) - _NAMED_AT_MOST
     return f"{one if len(names) == 1 else many} {shown}{f' and {rest} more' if rest > 0 else ''}"
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, ConvexfsWarning, stacklevel=3)

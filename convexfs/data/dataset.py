@@ -152,25 +152,25 @@ class Dataset:
 
     def subset(self, rows: Any) -> "Dataset":
         """Keep the given rows (indices or boolean mask), class codes unchanged."""
-        kept = _positions(rows, self.n_samples, "rows")
+        positions = _positions(rows, self.n_samples, "rows")
         return replace(
             self,
-            X=self.X[kept],
-            y=self.y[kept],
-            split=None if self.split is None else self.split[kept],
-            groups=None if self.groups is None else self.groups[kept],
+            X=self.X[positions],
+            y=self.y[positions],
+            split=None if self.split is None else self.split[positions],
+            groups=None if self.groups is None else self.groups[positions],
         )
 
     def select(self, features: Any) -> "Dataset":
         """Keep the given features (column indices or boolean mask), in the given order."""
-        kept = _positions(features, self.n_features, "features")
+        positions = _positions(features, self.n_features, "features")
         relevant = None
         if self.relevant is not None:
-            relevant = tuple(np.flatnonzero(np.isin(kept, self.relevant)).tolist())
+            relevant = tuple(np.flatnonzero(np.isin(positions, self.relevant)).tolist())
         return replace(
             self,
-            X=np.ascontiguousarray(self.X[:, kept]),
-            feature_names=tuple(self.feature_names[j] for j in kept),
+            X=np.ascontiguousarray(self.X[:, positions]),
+            feature_names=tuple(self.feature_names[j] for j in positions),
             relevant=relevant,
         )
 
@@ -254,17 +254,17 @@ def make_dataset(
 
 
 def kept_features(drop: Iterable[str], names: Sequence[str], where: str, target: str) -> list[int]:
-    """Positions of the features that are left without those named in ``drop``."""
+    """Return the positions of the features that are left without those named in ``drop``."""
     dropped, known = [drop] if isinstance(drop, str) else list(drop), set(names)
     for name in dropped:
         if name == target and name not in known:
             raise InputError(f"'{name}' is the target of {where}; keep it, or name another target")
         if name not in known:
             raise InputError(f"{where} has no column '{name}' to drop; {near_column(name, names)}")
-    kept = [j for j, name in enumerate(names) if name not in dropped]
-    if not kept:
+    positions = [j for j, name in enumerate(names) if name not in dropped]
+    if not positions:
         raise InputError(f"{where} has no feature left when all are dropped; keep at least one")
-    return kept
+    return positions
 
 
 def _without(
@@ -273,9 +273,9 @@ def _without(
     table = as_table(X, where, names)
     if names is None:
         raise InputError(f"{where} has no column names to drop by; save it with names, as csv has")
-    kept = kept_features(drop, names, where, target)
+    positions = kept_features(drop, names, where, target)
     columns = table.iloc if hasattr(table, "iloc") else table
-    return columns[:, kept], [names[j] for j in kept]
+    return columns[:, positions], [names[j] for j in positions]
 
 
 def _standardised(X: np.ndarray, fit: Any, centre: _Statistic, width: _Statistic) -> np.ndarray:

@@ -203,7 +203,7 @@ def _read_separated(path: Path, _: ReadLimit, separator: str = ",") -> Any:
 
 
 def _line(path: Path, separator: str, position: int) -> list[str] | None:
-    """Cells of the line at this position, blank ones not counted."""
+    """Return the cells of the line at this position, blank lines not counted."""
     packed = path.suffix.lower() == ".gz"
     with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline="") as file:
         lines = (line for line in csv.reader(file, delimiter=separator) if line)
@@ -211,7 +211,7 @@ def _line(path: Path, separator: str, position: int) -> list[str] | None:
 
 
 def _read_wide(path: Path, separator: str, names: list[str]) -> Any:
-    """A table of numbers but for some columns, or None if it is something else."""
+    """Read a table of numbers but for some columns; return None if it is something else."""
     import pandas as pd
 
     first_row = _line(path, separator, 1) or []

@@ -41,22 +41,22 @@ class ReadLimit:
 
 
 def read_limit(asked: str | float | None = None) -> ReadLimit:
-    """The limit asked for, as bytes or as text such as "4GB"; default: half of the memory."""
+    """Return the limit asked for, in bytes or as in "4GB"; by default half of the memory."""
     if asked is None:
         return ReadLimit(machine_memory() / 2, "half of this machine's memory")
     if not isinstance(asked, str):
         check_number("read_limit", asked, 1)
         return ReadLimit(asked, "the limit asked for")
-    found = _SIZE.fullmatch(asked)
-    number = 0.0 if found is None else float(found[1])
-    if found is None or not number:
+    size = _SIZE.fullmatch(asked)
+    number = 0.0 if size is None else float(size[1])
+    if size is None or not number:
         raise InputError(f"a read limit is a size such as 4GB or 500MB, not {asked!r}")
-    units = _BINARY_UNITS if found[3] else _UNITS
-    return ReadLimit(number * units[found[2].upper()], "the limit asked for")
+    units = _BINARY_UNITS if size[3] else _UNITS
+    return ReadLimit(number * units[size[2].upper()], "the limit asked for")
 
 
 def machine_memory() -> int:
-    """Bytes of memory this process could have if it were alone."""
+    """Return the bytes of memory this process could have if it were alone."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # not on Windows
@@ -70,7 +70,7 @@ def machine_memory() -> int:
 
 
 def size_text(count: float) -> str:
-    """Bytes as people say them.
+    """Write bytes as people say them.
 
     >>> size_text(3.21e10)
     '32.1 GB'

@@ -55,13 +55,13 @@ def check_largest(
 
 
 def constant_columns(X: np.ndarray) -> np.ndarray:
-    """Which columns have a single value, as a bool array."""
+    """Tell which columns have a single value, as a bool array."""
     low, high = _ends(X)
     return low == high
 
 
 def varying_columns(X: np.ndarray) -> np.ndarray:
-    """Positions of the columns that vary; of the first one, if none does."""
+    """Return the positions of the columns that vary; that of the first one, if none does."""
     varying = np.flatnonzero(~constant_columns(X))
     return varying if len(varying) else np.arange(1)
 
@@ -80,7 +80,7 @@ def _refuse_overflow(
 
 
 def _ends(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest value of each column."""
+    """Return the least and the largest value of each column."""
     low, high = X[0].copy(), X[0].copy()
     for rows in row_blocks(X):
         np.minimum(low, X[rows].min(axis=0), out=low)

@@ -28,7 +28,7 @@ _ORDERS: dict[bytes, Literal["little", "big"]] = {b"IM": "little", b"MI": "big"}
 
 
 def check_separated(path: Path, limit: ReadLimit, separator: bytes) -> None:
-    """Of csv and tsv: cells are rows times names in the header, however short the rows are."""
+    """Check csv and tsv: cells are rows times names in the header, however short the rows."""
     size = rows = 0
     columns, in_header = 1, True
     for block in _unpacked(path):
@@ -44,17 +44,17 @@ def check_separated(path: Path, limit: ReadLimit, separator: bytes) -> None:
 
 
 def check_arff(path: Path, limit: ReadLimit) -> None:
-    """Of arff, whose cells are all written out."""
+    """Check arff, whose cells are all written out."""
     _check_written(path, limit, b",", _ARFF_CELL)
 
 
 def check_libsvm(path: Path, limit: ReadLimit) -> None:
-    """Of libsvm while it is sparse; how wide it is dense shows when it has been read."""
+    """Check libsvm while it is sparse; its dense width shows once it has been read."""
     _check_written(path, limit, b":", _CELL)
 
 
 def check_npz(path: Path, limit: ReadLimit) -> None:
-    """Of npz: what the headers inside the archive say."""
+    """Check npz by the headers inside the archive."""
     needed = 0
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
@@ -64,7 +64,7 @@ def check_npz(path: Path, limit: ReadLimit) -> None:
 
 
 def check_mat(path: Path, limit: ReadLimit) -> None:
-    """Of mat: the shapes it declares, and what its compressed parts hold."""
+    """Check mat by the shapes it declares, and by what its compressed parts hold."""
     from scipy.io import whosmat
 
     for unpacked in _mat_bytes(path):
@@ -77,7 +77,7 @@ def check_mat(path: Path, limit: ReadLimit) -> None:
 
 
 def check_parquet(path: Path, limit: ReadLimit) -> None:
-    """Of parquet: rows, columns and bytes of its metadata."""
+    """Check parquet by the rows, columns and bytes of its metadata."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
@@ -104,7 +104,7 @@ def _unpacked(path: Path) -> Iterator[bytes]:
 
 
 def _npy_bytes(file: Any) -> int:
-    """Bytes of the array behind this header, its numbers as wide as they become."""
+    """Return the bytes of the array behind this header, its numbers as wide as they become."""
     version = np.lib.format.read_magic(file)
     readers: dict[tuple[int, int], Callable[..., Any]] = {
         (1, 0): np.lib.format.read_array_header_1_0
@@ -115,7 +115,7 @@ def _npy_bytes(file: Any) -> int:
 
 
 def _mat_bytes(path: Path) -> Iterator[int]:
-    """Bytes of a version 5 file so far, as its compressed elements are unpacked in turn."""
+    """Yield the bytes of a version 5 file so far, as its compressed elements are unpacked."""
     unpacked = 0
     with path.open("rb") as file:
         order = _ORDERS.get(file.read(_MAT_HEADER)[-2:])
@@ -132,7 +132,7 @@ def _mat_bytes(path: Path) -> Iterator[int]:
 
 
 def _inflated(file: BinaryIO, size: int) -> Iterator[int]:
-    """Lengths of what `size` compressed bytes unpack to, block by block."""
+    """Yield the lengths of what `size` compressed bytes unpack to, block by block."""
     inflate = zlib.decompressobj()
     while size > 0 and (packed := file.read(min(size, _BLOCK))):
         size -= len(packed)

@@ -240,9 +240,9 @@ def check_size(
     generator: Callable[..., Dataset], parameters: Mapping[str, Any], what: str, limit: ReadLimit
 ) -> None:
     """Raise if the generator would make more than the limit allows of these parameters."""
-    given = inspect.signature(generator).bind(**parameters)
-    given.apply_defaults()
-    rows, columns = _SHAPES[generator](**given.arguments)
+    arguments = inspect.signature(generator).bind(**parameters)
+    arguments.apply_defaults()
+    rows, columns = _SHAPES[generator](**arguments.arguments)
     limit.check(_CELL * rows * columns + _NAME * columns, what, "ask for less of it")
 
 

@@ -28,7 +28,7 @@ def write_file(data: Dataset, path: str | Path) -> None:
 
 
 def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
-    """Suffix of a file to be written, checked together with its folder before any work."""
+    """Check a file to be written and its folder before any work; return its suffix."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in suffixes:
@@ -52,18 +52,6 @@ def _frame(data: Dataset) -> Any:
     return frame
 
 
-def _write_csv(data: Dataset, path: Path) -> None:
-    _frame(data).to_csv(path, index=False)
-
-
-def _write_tsv(data: Dataset, path: Path) -> None:
-    _frame(data).to_csv(path, index=False, sep="\t")
-
-
-def _write_parquet(data: Dataset, path: Path) -> None:
-    _frame(data).to_parquet(path, index=False)
-
-
 def _write_npz(data: Dataset, path: Path) -> None:
     arrays = {
         "X": data.X,
@@ -77,8 +65,8 @@ def _write_npz(data: Dataset, path: Path) -> None:
 
 
 WRITERS: dict[str, Callable[[Dataset, Path], None]] = {
-    ".csv": _write_csv,
-    ".tsv": _write_tsv,
-    ".parquet": _write_parquet,
+    ".csv": lambda data, path: _frame(data).to_csv(path, index=False),
+    ".tsv": lambda data, path: _frame(data).to_csv(path, index=False, sep="\t"),
+    ".parquet": lambda data, path: _frame(data).to_parquet(path, index=False),
     ".npz": _write_npz,
 }

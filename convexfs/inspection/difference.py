@@ -103,12 +103,12 @@ def _changes(old: list[Line], new: list[Line]) -> Iterator[str]:
 
 def _only_in(lines: list[Line], others: list[Line]) -> list[Line]:
     there = Counter(line for _, line in others)
-    kept = []
+    extra = []
     for label, line in lines:
         there[line] -= 1
         if there[line] < 0:
-            kept.append((label, line))
-    return kept
+            extra.append((label, line))
+    return extra
 
 
 def _marked(mark: str, label: str, line: str) -> str:

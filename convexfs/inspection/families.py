@@ -28,7 +28,7 @@ class Folded:
     letter: str
 
     def range_of(self, run: Sequence[Clause]) -> str:
-        """What follows the line of a family."""
+        """Write the range of a family's index, which follows its line."""
         return f", {self.letter} = 1..{len(run)}" if len(run) > 1 else ""
 
 
@@ -58,7 +58,7 @@ class _Folder:
         self.families: dict[Hashable, Declaration] = {}
 
     def folded(self, node: Node) -> Node:
-        """The node with families of terms written as sums over an index."""
+        """Write families of terms in a node as sums over an index."""
         parts = tuple(map(self.folded, node.parts))
         if node.kind != "sum":
             return node if parts == node.parts else replace(node, parts=parts)
@@ -74,7 +74,7 @@ class _Folder:
         return tree.sum_of(node.shape, terms)
 
     def runs(self, things: Iterable[Any], node_of: Callable[[Any], Node]) -> list[list[Any]]:
-        """Neighbours that are alike but not the same, if there are many; others alone."""
+        """Group neighbours that are alike but not the same, if there are many."""
         runs: list[list[Any]] = []
         for _, alike in groupby(things, lambda thing: self._likeness(node_of(thing))):
             run = list(alike)
@@ -83,7 +83,7 @@ class _Folder:
         return runs
 
     def _likeness(self, node: Node, exact: bool = False) -> Hashable:
-        """What members of a family have in common: all but their constants."""
+        """Return what members of a family have in common: all but their constants."""
         own = {name: value for name, value in node.info.items() if name != "evaluate"}
         if not exact:
             if node.kind in _WITH_NUMBER or self._is_constant(node):
@@ -101,7 +101,7 @@ class _Folder:
         return node.kind == "symbol" and self.symbols.declared[node.name].kind in kinds
 
     def merged(self, members: Sequence[Node]) -> Node:
-        """One node for all members, with indexed symbols where they differ."""
+        """Make one node for all members, with indexed symbols where they differ."""
         first, *_ = members = _of_one_sign(members)
         if len({self._likeness(node, exact=True) for node in members}) == 1:
             return first
@@ -139,7 +139,7 @@ class _Folder:
 
 
 def _of_one_sign(members: Sequence[Node]) -> Sequence[Node]:
-    """Sums whose signs differ somewhere, with these signs in their numbers."""
+    """Move signs that differ between sums into their numbers."""
     if members[0].kind != "sum":
         return members
     differ = [len(set(signs)) > 1 for signs in zip(*(sum_.signs for sum_ in members), strict=True)]
@@ -154,6 +154,6 @@ def _of_one_sign(members: Sequence[Node]) -> Sequence[Node]:
 
 
 def _outline(part: Any) -> str:
-    """A part of an index without its positions."""
+    """Return a part of an index without its positions."""
     is_positions = isinstance(part, Node | np.ndarray)
     return f"positions {part.shape}" if is_positions else str(part)

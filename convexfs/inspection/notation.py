@@ -76,7 +76,7 @@ class Notation:
         return exact if self.in_full or len(exact) <= LONGEST_NUMBER else f"{value:.6g}"
 
     def side(self, node: Node) -> Node:
-        """A side that is one number for every row, without a vector of ones."""
+        """Write a side that is one number for every row without a vector of ones."""
         held = tree.number_in(node)
         return node if held is None else tree.number(held)
 
@@ -87,7 +87,7 @@ class Notation:
         return self.style.infix(self.write(left), node.sign, self.write(self.side(right)))
 
     def _within(self, node: Node, level: int) -> Piece:
-        """Notation in brackets, unless it holds together as tightly as `level`."""
+        """Write a node in brackets, unless it holds together as tightly as `level`."""
         return self._bracketed(self.write(node), level)
 
     def _bracketed(self, piece: Piece, level: int) -> Piece:
@@ -241,7 +241,7 @@ class Notation:
         return () if axis is None else (self.style.word(f"axis={axis}"),)
 
     def _by_rows(self, node: Node) -> Piece | None:
-        """What a function of every row or column i of a matrix is for one of them."""
+        """Write what a function of every row or column i of a matrix is for one of them."""
         write: Callable[[Piece], Piece]
         if node.kind == "norm":
             axis, kind = node.axis, self._norm_kind(node)

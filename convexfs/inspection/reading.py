@@ -93,7 +93,7 @@ def _with(made: Node, options: dict[str, Any]) -> Node:
 
 
 def _keys(rows: list[Any]) -> Iterator[str]:
-    """The label of every constraint, or its position; both where a label comes again."""
+    """Name every constraint by its label or position, by both where a label comes again."""
     seen: set[str] = set()
     for position, constraint in enumerate(rows):
         key = constraint.label or str(position)
@@ -143,7 +143,7 @@ def _statement(constraint: Any, args: tuple[Node, ...], symbols: SymbolTable) ->
 
 
 def _turned(constraint: Any, left: Node, right: Node) -> Node:
-    """``w >= 0``, which cvxpy keeps as ``0 <= w``."""
+    """Write ``w >= 0`` where cvxpy keeps ``0 <= w``."""
     if constraint.args[0].is_constant() and not constraint.args[1].is_constant():
         return relation(right, ">=", left)
     return relation(left, "<=", right)
@@ -176,7 +176,7 @@ def _index(expression: Any, body: Node, symbols: SymbolTable) -> Node:
 
 
 def _of_constraints(expression: Any, symbols: SymbolTable) -> Node:
-    """An optimal value or an indicator, as a function of the leaves that stay free."""
+    """Read an optimal value or an indicator as a function of the leaves that stay free."""
     first: list[Node] = []
     free: list[Any] = [*expression.variables(), *expression.parameters()]
     if isinstance(expression, indicator):
@@ -206,7 +206,7 @@ def _names(leaves: list[Any], symbols: SymbolTable) -> str:
 
 
 def _value_at(expression: Any, leaves: list[Any]) -> Callable[[Sequence[Any]], Any]:
-    """Value of an expression, by cvxpy, where its leaves have others than their own."""
+    """Return a function that evaluates `expression` at other leaf values and restores the old."""
 
     def evaluate(values: Sequence[Any]) -> Any:
         before = [leaf.value for leaf in leaves]

@@ -92,7 +92,7 @@ class Text:
         return self.put("norm", body, self.signs.get(kind, kind))
 
     def repeated(self, body: Piece | None, form: str) -> Piece:
-        """The array of ones times what it repeats; text shows only that, as numpy does."""
+        """Write the array of ones times `body`; text shows only `body`, as numpy does."""
         level = {"column": UNIT, "row": CALL, "matrix": PRODUCT}[form]
         return Piece(self.ones[form], level) if body is None else body
 
@@ -120,7 +120,7 @@ class Text:
         return "" if before.endswith("'") and not is_call else " "
 
     def held(self, piece: Piece, level: int) -> Piece:
-        """Brackets around what does not hold together as tightly as `level` on one line."""
+        """Put brackets around what does not hold together as tightly as `level` on one line."""
         return piece if piece.level >= level else self.put("()", piece)
 
     def raised(self, form: str, base: Piece, *exponent: Piece) -> Piece:
@@ -230,7 +230,7 @@ class Latex(Text):
         return Piece(f"{factor}{self.by}{one}", PRODUCT)
 
     def gap(self, before: Piece, part: Piece) -> str:
-        """Numbers and words are set off from what follows."""
+        """Set numbers and words off from what follows."""
         if before.kind == part.kind == "number":
             return r" \cdot "
         words = any(word in box for word in (r"\mathrm", r"\text") for box in (before, part))

@@ -129,7 +129,7 @@ class SymbolTable:
         return name
 
     def letter(self, letters: str) -> str:
-        """The first letter that no symbol is called."""
+        """Return the first letter that no symbol is called."""
         return next((letter for letter in letters if letter not in self._taken), letters[0])
 
     def indexed(self, stems: str, letter: str) -> str:
@@ -148,7 +148,7 @@ class SymbolTable:
         return name
 
     def _remember(self, value: Any, name: str) -> None:
-        """Know an array by name, and its transpose as such; negatives need no name."""
+        """Store the name of an array, and of its transpose; negatives need no name."""
         self._taken.add(name)
         value = _as_numbers(value)
         self._arrays[name], symbol = value, _symbol(value.shape, name)
@@ -171,7 +171,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _as_numbers(value: Any) -> Any:
-    """An array as cvxpy keeps it, so that the two can be recognised as one."""
+    """Return an array as cvxpy keeps it, so that the two can be recognised as one."""
     if sparse.issparse(value):
         return value
     return np.asarray(value, dtype=complex if np.iscomplexobj(value) else float)
@@ -204,7 +204,7 @@ def _recognised(value: Any, shape: Shape) -> Node | None:
 
 
 def _digest(value: Any) -> tuple[int, str]:
-    """A sign, and what an array and its negative have in common."""
+    """Return a sign, and a hash that an array and its negative have in common."""
     digest = hashlib.sha1(f"{value.shape}{value.dtype}".encode())
     if sparse.issparse(value):
         rows = sparse.csr_array(value)

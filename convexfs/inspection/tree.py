@@ -43,7 +43,7 @@ ROOM = 10_000
 
 
 class deep(ContextDecorator):  # noqa: N801, it is used as a decorator
-    """Room for deep formulas: Python's own limit is met before cvxpy's."""
+    """Make room for deep formulas: Python's own limit is met before cvxpy's."""
 
     def __enter__(self) -> None:
         self._before = sys.getrecursionlimit()
@@ -153,12 +153,12 @@ def negate(node: Node) -> Node:
 
 
 def _inside(node: Node, body: Node) -> Node:
-    """The same node around another body."""
+    """Put another body inside the same node."""
     return Node(node.kind, node.shape, (body, *node.parts[1:]), node.info)
 
 
 def signed(node: Node) -> tuple[int, Node]:
-    """A sign, and what is left of a node without it."""
+    """Split a node into its sign and what is left without it."""
     if node.kind == "sum" and len(node.parts) == 1:
         return node.signs[0], node.body
     if node.kind in ("quotient", "broadcast", "reshape"):
@@ -317,7 +317,7 @@ def norm(body: Node, p: float, shape: Shape = (), axis: Any = None, keepdims: bo
 
 
 def transpose(node: Node) -> Node:
-    """Axes reversed; twice is not at all."""
+    """Reverse the axes; twice is not at all."""
     if node.kind == "transpose":
         return node.body
     if len(node.shape) < 2 or node.kind == "identity":

@@ -43,12 +43,12 @@ def _formulations() -> dict[str, Formulation]:
 
 @cache
 def estimator_homes() -> dict[str, Method]:
-    """The method behind each name that ``convexfs select --method`` takes."""
+    """Map each name that ``convexfs select --method`` takes to its method."""
     return {name: method for method in _methods().values() for name in method.estimators}
 
 
 def named_formulation(name: str) -> Formulation:
-    """The formulation of this name or, if it is a method's, the one its estimator solves."""
+    """Return the formulation of this name or, for a method's name, its estimator's."""
     convex = [method for method in _methods().values() if method.formulations]
     known = {method.name: method.formulations[0] for method in convex} | _formulations()
     if name not in known:
@@ -57,12 +57,12 @@ def named_formulation(name: str) -> Formulation:
 
 
 def stored_formulation(name: str) -> Formulation:
-    """The formulation that a store knows by this name, which may be one of an earlier version."""
+    """Return the formulation that a store, perhaps of an earlier version, knows by this name."""
     return _stored()[name]
 
 
 def stored_names() -> set[str]:
-    """Names by which stores may know formulations."""
+    """Return the names by which stores may know formulations."""
     return set(_stored())
 
 

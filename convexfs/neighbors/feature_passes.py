@@ -74,7 +74,7 @@ class Pairs:
 
 
 def feature_blocks(X: np.ndarray) -> list[ArrayBlock | FileBlock]:
-    """Ranges of columns, as many for any number of workers."""
+    """Yield ranges of columns, as many for any number of workers."""
     n_features = X.shape[1]
     size = max(_READ, -(-n_features // _MOST_BLOCKS))
     cuts = [(start, min(start + size, n_features)) for start in range(0, n_features, size)]
@@ -212,7 +212,7 @@ def _require_finite(result: np.ndarray) -> np.ndarray:
 
 
 def _heaviest(mass: np.ndarray, budget: float) -> np.ndarray:
-    """All but the lightest whose masses add up to at most `budget`."""
+    """Keep all but the lightest, whose masses add up to at most `budget`."""
     keep = np.ones(len(mass), dtype=bool)
     if budget > 0:
         order = np.argsort(mass)
@@ -225,7 +225,7 @@ def _at_each_sample(upper: np.ndarray) -> np.ndarray:
 
 
 def _backing_file(X: np.ndarray) -> np.memmap | None:
-    """The memory map `X` is a view of, if its columns can be found in the file again."""
+    """Find the memory map that `X` is a view of, if its columns can be read from the file."""
     base: Any = X
     while base is not None and not isinstance(base, np.memmap):
         base = getattr(base, "base", None)

@@ -24,23 +24,18 @@ from cvxpy.problems.problem_form import ProblemForm
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable, did_you_mean
 
 LP, QP, SECOND_ORDER, EXPONENTIAL, POWER, SEMIDEFINITE = "LP", "QP", "SOC", "EXP", "POW", "SDP"
-_CONE_NAMES = {
-    SOC: SECOND_ORDER,
-    ExpCone: EXPONENTIAL,
-    PowCone3D: POWER,
-    PowConeND: POWER,
-    PSD: SEMIDEFINITE,
-}
+_CONE_NAMES = {SOC: SECOND_ORDER, ExpCone: EXPONENTIAL, PSD: SEMIDEFINITE}
+_CONE_NAMES |= dict.fromkeys((PowCone3D, PowConeND), POWER)
 Options = dict[str, Any]
 
 
 def _same(*names: str) -> Callable[[float], Options]:
-    """Options that all take the one value."""
+    """Return a function that gives all these options the one value."""
     return lambda value: dict.fromkeys(names, value)
 
 
 def _interior(*names: str, least: float = 1e-9) -> Callable[[float], Options]:
-    """Interior-point options: a hundredth of the tolerance, but not below what can be reached.
+    """Ask an interior-point solver for a hundredth of the tolerance, within what it can reach.
 
     It costs an iteration or two, and an answer errs by the square root of its
     gap wherever the optimum is curved, as RELIEF's weights do.
@@ -49,7 +44,7 @@ def _interior(*names: str, least: float = 1e-9) -> Callable[[float], Options]:
 
 
 def _paced(least: float, **options: int) -> Callable[[float], Options]:
-    """A hundredth of what can be gained, between `least` and 1e-4."""
+    """Ask for a hundredth of what can be gained, between `least` and 1e-4."""
     return lambda gain: _same("eps_abs", "eps_rel")(min(max(0.01 * gain, least), 1e-4)) | options
 
 
@@ -119,7 +114,7 @@ class Backend:
         return needs.cones <= (self.integer_cones if needs.integer else self.cones)
 
     def options(self, tol: float, time_limit: float | None = None) -> Options:
-        """One accuracy and one time limit in this solver's own words."""
+        """Translate one accuracy and one time limit into this solver's own words."""
         translated = self.always | ({} if _own_accuracy.get() else self.accuracy(tol))
         if time_limit is not None and self.limit is not None:
             translated |= self.limit(time_limit)
@@ -131,7 +126,7 @@ _own_accuracy: ContextVar[bool] = ContextVar("own_accuracy", default=False)
 
 @contextmanager
 def own_accuracy() -> Iterator[None]:
-    """Meanwhile solvers are told no accuracy and work at their own default."""
+    """Let solvers work at their own default accuracy meanwhile."""
     token = _own_accuracy.set(True)
     try:
         yield
@@ -141,7 +136,7 @@ def own_accuracy() -> Iterator[None]:
 
 @cache
 def _installed(ask: Callable[[], list[str]]) -> frozenset[str]:
-    """What cvxpy finds; it tries the import of every missing solver, milliseconds a call."""
+    """Cache what cvxpy finds: it tries to import every missing solver, milliseconds a call."""
     return frozenset(ask())
 
 
@@ -299,7 +294,7 @@ _ROWS = (
 )  # fmt: skip
 BACKENDS: dict[str, Backend] = {row.name: row for row in _ROWS}
 
-#: First installed solver of the first part a problem has.
+#: Solvers to prefer, by the hardest cone in the problem, in this order.
 _PREFERENCE: dict[str, tuple[str, ...]] = {
     "integer": ("HIGHS", "SCIP", "SCIPY", "ECOS_BB"),
     SEMIDEFINITE: ("SCS", "CLARABEL"),
@@ -324,7 +319,7 @@ class Needs:
 
 
 def needs_of(problem: cp.Problem) -> Needs:
-    """Cones of `problem`, read off its expression tree without compiling it."""
+    """Read the cones of `problem` off its expression tree, without compiling it."""
     form = ProblemForm(problem)
     cones = {_CONE_NAMES[cone] for cone in form.cones(quad_obj=True) if cone in _CONE_NAMES}
     if form.has_quadratic_objective():
@@ -333,16 +328,13 @@ def needs_of(problem: cp.Problem) -> Needs:
 
 
 def suitable(needs: Needs, installed: bool = True) -> list[str]:
-    """Names of the solvers that take these cones, installed ones or all."""
-    return [
-        name
-        for name, row in BACKENDS.items()
-        if row.takes(needs) and (row.installed or not installed)
-    ]
+    """List the solvers that take these cones, installed ones or all."""
+    able = (row for row in BACKENDS.values() if row.takes(needs))
+    return [row.name for row in able if row.installed or not installed]
 
 
 def backend(name: str) -> Backend:
-    """Row of an installed solver, or an error that says what to do."""
+    """Return the row of an installed solver, or raise an error that says what to do."""
     if name.lower() == "native":
         raise InputError(
             "native solves convexfs's own formulations, not any cvxpy problem: "
@@ -362,7 +354,7 @@ def backend(name: str) -> Backend:
 
 
 def choose(problem: cp.Problem, solver: str = "auto", time_limit: float | None = None) -> Backend:
-    """Row of the solver to use, checked against the problem before any work."""
+    """Return the row of the solver to use, checked against the problem before any work."""
     if not isinstance(solver, str):
         raise InputError(f"solver must be a name such as 'CLARABEL', not {solver!r}")
     needs = needs_of(problem)

@@ -15,12 +15,12 @@ bound multipliers r = Px + q - A'y with
 where a reduced cost that no bound carries adds |r_i x_i| to the gap.
 
 The stated objective and constraints are evaluated at ``solution.primal``, the
-rest on a fresh canonicalisation. Each residual is relative to the terms it is a
-difference of: a constraint's to its own terms or 1, a reduced cost's and the gap's
-to their own terms or a thousandth of the objective's largest coefficient. So an
-objective in millionths is judged as strictly as one in millions, and a large
-number in one place does not hide an error in another. (Testing stationarity with gradients of the
-stated problem instead would fail at kinks, where no gradient exists.)
+rest on a fresh canonicalisation. Each residual is divided by the size of the
+terms compared: max(1, terms) for constraints; max(terms, 1e-3 x the objective's largest
+coefficient) for reduced costs and the gap. So an objective in millionths is judged as
+strictly as one in millions, and a large number in one place does not hide an error in
+another. (Testing stationarity with gradients of the stated problem instead would fail at
+kinks, where no gradient exists.)
 """
 
 import cvxpy as cp
@@ -61,13 +61,13 @@ def certify(problem: cp.Problem, solution: Solution, tol: float | None = None) -
     if solution.solver == "native":
         raise InputError("native answers are certified by their formulation's gap, not here")
     if solution.status == INFEASIBLE:
-        found = refute(ConeProgram.of(problem, solution.solver), tol)
-        return found or Certificate(np.inf, None, None, None, tol, "no proof of infeasibility")
+        proof = refute(ConeProgram.of(problem, solution.solver), tol)
+        return proof or Certificate(np.inf, None, None, None, tol, "no proof of infeasibility")
     if not solution.primal or solution.cone is None:
         return Certificate(np.inf, None, None, None, tol, f"no point: {solution.status}")
     if not solution.finite:
         return Certificate.of(solution, tol=tol, basis=f"not a number: {solution.status}")
-    _place(problem, solution)
+    _set_values(problem, solution)
     program = ConeProgram.of(problem, solution.solver)
     point = solution.cone
     primal = float(np.max([_stated_violation(problem), program.violation(point.x)]))
@@ -109,7 +109,7 @@ def _proof(
     )
 
 
-def _place(problem: cp.Problem, solution: Solution) -> None:
+def _set_values(problem: cp.Problem, solution: Solution) -> None:
     for name, variable in symbols(problem).items():
         if name not in solution.primal:
             raise InputError(
@@ -123,7 +123,7 @@ def _place(problem: cp.Problem, solution: Solution) -> None:
 
 
 def _stated_violation(problem: cp.Problem) -> float:
-    """Largest violation of a constraint or a variable's domain, relative to its own terms."""
+    """Return the largest violation of a constraint or domain, relative to its own terms."""
     parts = [0.0]
     for constraint in problem.constraints:
         terms = [np.abs(np.asarray(arg.value)) for arg in constraint.args]

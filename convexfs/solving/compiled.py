@@ -140,7 +140,7 @@ class CompiledProblem:
 
 
 def _places(name: str, probes: list[np.ndarray], thetas: list[np.ndarray]) -> _Places | None:
-    """Of the entries that moved between probes: which parameter moves them; None if unsure."""
+    """Tell which parameter moves each of the entries that moved between probes; None if unsure."""
     if len({probe.shape for probe in probes}) > 1:
         return None
     v0, v1, v2, v3 = probes

@@ -88,7 +88,7 @@ class ConeProgram:
 
     @property
     def floor(self) -> float:
-        """What counts as small beside the objective's coefficients; 1 if there are none."""
+        """Return what counts as small beside the objective's coefficients; 1 if there are none."""
         largest = max(_largest(self.q), 0.0 if self.P is None else _largest(self.P.data))
         return NEGLIGIBLE * largest or 1.0
 
@@ -99,7 +99,7 @@ class ConeProgram:
         return self.quadratic(x) + self.q - self.A.T @ y
 
     def uncarried(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The part of the reduced cost that is no multiplier of a bound."""
+        """Return the part of the reduced cost that no bound can carry as its multiplier."""
         cost = self.reduced_cost(x, y)
         return np.where(cost > 0, np.isinf(self.lower), np.isinf(self.upper)) * cost
 
@@ -113,11 +113,12 @@ class ConeProgram:
         return float(np.max(parts))
 
     def dual_residual(self, x: np.ndarray, y: np.ndarray) -> float:
-        """Distance of y from K*, and of the reduced cost from what bounds can carry."""
+        """Return how far y is from K*, and the reduced cost from what bounds can carry."""
         uncarried = self.uncarried(x, y)
         terms = np.abs(self.q) + abs(self.A).T @ np.abs(y) + np.abs(self.quadratic(x))
         sizes = np.maximum(terms, self.floor)
-        # A multiplier is a cost by an entry of its row: a row in billions has tiny ones.
+        # Multipliers are compared with floor / their row's largest coefficient: rows with huge
+        # coefficients have tiny multipliers.
         entries = abs(self.A).max(axis=1).toarray().ravel() if y.size else np.empty(0)
         multipliers = np.maximum(np.abs(y), self.floor / np.where(entries > 0, entries, 1.0))
         parts = [
@@ -135,7 +136,7 @@ class ConeProgram:
         return float(self.d - curved - self.b @ y + cost @ (at_lower + at_upper))
 
     def slackness(self, x: np.ndarray, y: np.ndarray) -> float:
-        """``|s'y|`` of each row or cone, added up: terms of opposite sign must not cancel."""
+        """Return ``|s'y|`` of each row or cone, added up so that opposite signs cannot cancel."""
         products = (self.A @ x + self.b) * y
         parts = (products[cone.rows] for cone in self.cones if not cone.is_equality)
         rowwise = [cone.is_rowwise for cone in self.cones if not cone.is_equality]
@@ -147,7 +148,7 @@ class ConeProgram:
         )
 
     def looseness(self, x: np.ndarray, y: np.ndarray) -> float:
-        """What the dual bound may be off by, since no bound carries all of the reduced cost."""
+        """Return by how much the dual bound may be off where no bound carries the reduced cost."""
         return float(np.abs(self.uncarried(x, y)) @ np.abs(x))
 
     def with_equalities_negated(self, y: np.ndarray) -> np.ndarray:
@@ -189,7 +190,7 @@ Distance = Callable[[np.ndarray, np.ndarray], float]
 
 @dataclass(frozen=True)
 class Dual:
-    """A dual cone: membership as constraints, and the way into it, by MARGIN where it is curved."""
+    """Dual cone: `membership(y)` gives constraints, `inside(y)` moves y in, by MARGIN if curved."""
 
     membership: Callable[[cp.Expression], list[Any]]
     inside: Callable[[np.ndarray], np.ndarray]
@@ -252,7 +253,7 @@ def _negative(values: np.ndarray, sizes: np.ndarray) -> float:
 
 
 def _of_whole(beyond: Callable[[np.ndarray], float]) -> Distance:
-    """A distance that belongs to all rows together, by the largest of them."""
+    """Return a distance that belongs to all rows together, divided by their largest size."""
     return lambda values, sizes: beyond(values) / np.max(sizes)
 
 
@@ -272,7 +273,7 @@ def _is_semidefinite(P: Any) -> bool:
 
 
 def _second_order(size: int) -> Callable[[np.ndarray], float]:
-    """norm(X) <= t for cones stored as all t, then X cone after cone."""
+    """Return a function that measures how far norm(X) exceeds t, cones stored as all t, then X."""
 
     def beyond(values: np.ndarray) -> float:
         count = values.size // size
@@ -283,7 +284,7 @@ def _second_order(size: int) -> Callable[[np.ndarray], float]:
 
 
 def _second_order_dual(size: int) -> Dual:
-    """The cone itself, with room: (1 + MARGIN) norm(X) <= t."""
+    """Return the cone itself with room: (1 + MARGIN) norm(X) <= t."""
 
     def membership(values: cp.Expression) -> list[Any]:
         count = values.size // size
@@ -312,7 +313,7 @@ def _square(values: np.ndarray) -> np.ndarray:
 
 
 def _from_triangle(side: int, kind: TriangleKind) -> Callable[[np.ndarray], np.ndarray]:
-    """Matrices from column-major triangles whose off-diagonal is scaled by sqrt(2)."""
+    """Return a function that unpacks column-major triangles, off-diagonals scaled by sqrt(2)."""
     # Column-major lower pairs are row-major upper ones, and the other way round.
     lower = kind == TriangleKind.LOWER
     i, j = np.triu_indices(side) if lower else np.tril_indices(side)

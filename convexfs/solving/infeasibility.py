@@ -65,16 +65,16 @@ class _Rows:
 
     @property
     def stated(self) -> int:
-        """Rows before those of the bounds."""
+        """Count the rows before those of the bounds."""
         return max((cone.rows.stop for cone in self.cones), default=0)
 
     @property
     def sizes(self) -> np.ndarray:
-        """What a multiplier of 1 brings into the sums of a proof."""
+        """Return ``|A| 1 + |b|``, the scale of each row."""
         return np.asarray(abs(self.A).sum(axis=1)).ravel() + np.abs(self.b)
 
     def inside(self, y: np.ndarray) -> np.ndarray:
-        """The multipliers moved into K*."""
+        """Move the multipliers into K*."""
         moved = np.maximum(y, 0.0)
         for cone in self.cones:
             assert cone.dual is not None
@@ -83,12 +83,12 @@ class _Rows:
 
 
 def _powers_of_two(sizes: np.ndarray) -> np.ndarray:
-    """Dividing by these costs no digits."""
+    """Round sizes to powers of two, by which a division costs no digits."""
     return np.exp2(np.round(np.log2(np.where(sizes > 0, sizes, 1.0))))
 
 
 def refute(program: ConeProgram, tol: float) -> Certificate | None:
-    """Proof that `program` has no feasible point; None if none is found.
+    """Prove that `program` has no feasible point; return None if no proof is found.
 
     Its multipliers lie in K*, and its dual residual is that of A'y = 0, relative to its own
     terms: only rounding errors are allowed. The contradiction ``-b'y / |b|'|y|`` must be
@@ -122,7 +122,7 @@ def _is_dual(y: np.ndarray, rows: _Rows) -> bool:
 
 
 def _candidates(rows: _Rows) -> Iterator[np.ndarray | None]:
-    """The least multipliers there are, then, where cones are curved, any."""
+    """Yield the least multipliers and, where cones are curved, any others."""
     y = cp.Variable(rows.b.size, name="y")
     proof = [rows.A.T @ y == 0, rows.b @ y == -1, y[rows.stated :] >= 0]
     for cone in rows.cones:
@@ -130,13 +130,13 @@ def _candidates(rows: _Rows) -> Iterator[np.ndarray | None]:
         proof += cone.dual.membership(y[cone.rows])
     least = cp.Problem(cp.Minimize(rows.sizes @ cp.abs(y)), proof)
     if all(cone.is_equality or cone.is_rowwise for cone in rows.cones):
-        yield _found(y, least, LINEAR)
+        yield _solved(y, least, LINEAR)
     else:
-        yield _found(y, least, CURVED)
-        yield _found(y, cp.Problem(cp.Minimize(0), proof), CURVED)
+        yield _solved(y, least, CURVED)
+        yield _solved(y, cp.Problem(cp.Minimize(0), proof), CURVED)
 
 
-def _found(y: cp.Variable, problem: cp.Problem, how: dict[str, Any]) -> np.ndarray | None:
+def _solved(y: cp.Variable, problem: cp.Problem, how: dict[str, Any]) -> np.ndarray | None:
     y.value = None
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -147,34 +147,36 @@ def _found(y: cp.Variable, problem: cp.Problem, how: dict[str, Any]) -> np.ndarr
 
 
 def _cleaned(y: np.ndarray, rows: _Rows) -> np.ndarray:
-    """Small multipliers set to zero."""
+    """Set small multipliers to zero."""
     weights = rows.sizes * np.abs(y)
     return np.where(weights <= NOISE * np.max(weights), 0.0, y)
 
 
 def _exact(y: np.ndarray, rows: _Rows) -> np.ndarray:
-    """The multipliers moved into K* and their sums to zero, by turns."""
+    """Move the multipliers into K* and their sums to zero, by turns."""
     for _ in range(ROUNDS):
         y = _balanced(rows.inside(y), rows)
     return y
 
 
 def _balanced(y: np.ndarray, rows: _Rows) -> np.ndarray:
-    """The nearest multipliers with A'y = 0, each measured by its own size: zeros stay."""
-    held = np.flatnonzero(y)
-    sizes, signs = np.abs(y[held]), np.sign(y[held])
-    weighted: Any = sp.csr_array(rows.A[held].T * sizes)
+    """Project y onto A'y = 0 with the least relative change; zero entries stay zero."""
+    nonzero = np.flatnonzero(y)
+    sizes, signs = np.abs(y[nonzero]), np.sign(y[nonzero])
+    weighted: Any = sp.csr_array(rows.A[nonzero].T * sizes)
     terms = abs(weighted).sum(axis=1)
     used = np.flatnonzero(terms)
     shares = sp.csr_array(sp.diags_array(1.0 / terms[used]) @ weighted[used])
     if not shares.nnz:
         return y
     damped = -DAMPING * sp.eye_array(used.size)
-    system = sp.block_array([[sp.eye_array(held.size), shares.T], [shares, damped]], format="csc")
+    system = sp.block_array(
+        [[sp.eye_array(nonzero.size), shares.T], [shares, damped]], format="csc"
+    )
     solved = splu(system)
     for _ in range(CORRECTIONS):
-        right = np.concatenate([np.zeros(held.size), -(shares @ signs)])
-        signs = signs + solved.solve(right)[: held.size]
+        right = np.concatenate([np.zeros(nonzero.size), -(shares @ signs)])
+        signs = signs + solved.solve(right)[: nonzero.size]
     exact = np.zeros_like(y)
-    exact[held] = sizes * signs
+    exact[nonzero] = sizes * signs
     return exact

@@ -19,7 +19,7 @@ LONGEST = 200
 
 
 def why_not_convex(problem: cp.Problem) -> str:
-    """What keeps a problem from being convex by cvxpy's rules, in a sentence."""
+    """Say in a sentence what keeps a problem from being convex by cvxpy's rules."""
     if problem.is_dgp():
         return "it is a geometric program, convex in logarithms: problem.solve(gp=True) solves it"
     reasons = [*broken_rules(problem), *broken_log_log_rules(problem)]
@@ -29,7 +29,7 @@ def why_not_convex(problem: cp.Problem) -> str:
 
 
 def in_words(expression: Any) -> str:
-    """An expression as cvxpy prints it, with the shapes of its arrays instead of their entries."""
+    """Write an expression as cvxpy prints it, with shapes in place of arrays."""
     shapes = {
         id(constant): cp.Constant(constant.value, name=f"array{constant.shape}")
         for constant in expression.constants()
@@ -47,7 +47,7 @@ def in_words(expression: Any) -> str:
 def broken_rules(
     problem: cp.Problem, describe: Describe = in_words, dpp: bool = False
 ) -> Iterator[str]:
-    """Every part that is not convex by cvxpy's rules, each with the reason.
+    """Yield every part that is not convex by cvxpy's rules, each with the reason.
 
     With `dpp`, parameters count as variables, as they do in parametrised programs.
     """
@@ -64,7 +64,7 @@ def broken_rules(
 
 
 def broken_log_log_rules(problem: cp.Problem, describe: Describe = in_words) -> Iterator[str]:
-    """What keeps a problem in positive variables from being a geometric program (DGP)."""
+    """Yield what keeps a problem in positive variables from being a geometric program (DGP)."""
     if problem.is_dgp() or not all(leaf.is_pos() for leaf in problem.variables()):
         return
     for key, _, asked in _parts(problem):
@@ -89,7 +89,7 @@ def _why_not_log_log(expression: Any, wanted: str, used: str, describe: Describe
 
 
 def _parts(problem: cp.Problem) -> Iterator[tuple[str, Any, list[tuple[Any, str, str]]]]:
-    """Objective and constraints: the curvature each argument must have, and in which words."""
+    """Yield objective and constraints, with the curvature asked of each argument, in words."""
     wanted, used = "convex", "what is minimised"
     if isinstance(problem.objective, cp.Maximize):
         wanted, used = "concave", "what is maximised"
@@ -117,7 +117,7 @@ def _asked_of(constraint: Any) -> list[tuple[str, str]]:
 
 
 def curvature(expression: Any) -> str:
-    """The curvature in a word or two."""
+    """Name the curvature in a word or two."""
     plain = ("constant", "affine", "convex", "concave")
     for name in (*plain, *(f"log_log_{name}" for name in plain[1:])):
         if _is(expression, name):
@@ -142,7 +142,7 @@ def _why_not(expression: Any, wanted: str, used: str, describe: Describe, dpp: b
 
 
 def _innermost(expression: Any, is_bad: Callable[[Any], bool]) -> Any:
-    """The first bad part that has no bad part itself."""
+    """Return the first bad part that has no bad part itself."""
     bad = next((arg for arg in _arguments(expression) if is_bad(arg)), None)
     return expression if bad is None else _innermost(bad, is_bad)
 
@@ -153,7 +153,7 @@ def _arguments(expression: Any) -> list[Any]:
 
 
 def _wrong_part(expression: Any, wanted: str, flipped: bool = False) -> tuple[Any, bool]:
-    """The smallest part behind sums, signs and factors that has the wrong curvature."""
+    """Return the smallest part behind sums, signs and factors that has the wrong curvature."""
     if wanted == "affine" or not isinstance(expression, AffAtom):
         parts = [arg for arg in _arguments(expression) if not arg.is_affine()]
         if wanted == "affine" and isinstance(expression, AffAtom) and parts:
@@ -168,7 +168,7 @@ def _wrong_part(expression: Any, wanted: str, flipped: bool = False) -> tuple[An
 
 
 def _broken(expression: Any, describe: Describe, dpp: bool) -> str:
-    """The rule broken by an expression whose arguments keep them all."""
+    """Name the rule broken by an expression whose arguments keep them all."""
     shown = describe(expression)
     moving = "variables or parameters" if dpp else "variables"
     if isinstance(expression, AddExpression):
@@ -204,7 +204,7 @@ def _broken(expression: Any, describe: Describe, dpp: bool) -> str:
 
 
 def _inverse(expression: Any, dpp: bool) -> str:
-    """What a quotient may be written as instead."""
+    """Say what a quotient may be written as instead."""
     numerator, denominator = expression.args
     if dpp and not denominator.variables():
         return ": make the inverse a parameter of its own"
@@ -212,7 +212,7 @@ def _inverse(expression: Any, dpp: bool) -> str:
 
 
 def _one_factor(expression: Any, dpp: bool) -> str:
-    """What a product may be written as instead."""
+    """Say what a product may be written as instead."""
     left, right = expression.args
     if dpp and not (left.variables() and right.variables()):
         return ": make the product of the parameters a parameter of its own"
@@ -244,7 +244,7 @@ def _composition(expression: Any, describe: Describe) -> str:
 
 
 def _other_curvature(expression: Any) -> str:
-    """The wider discipline that admits an expression, if there is one."""
+    """Name the wider discipline that admits an expression, if there is one."""
     for kind, words in (("quasiconvex", "quasiconvex, which DQCP admits"),
                         ("quasiconcave", "quasiconcave, which DQCP admits"),
                         ("log_log_convex", "log-log convex, which DGP admits"),

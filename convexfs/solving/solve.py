@@ -2,7 +2,6 @@
 
 import logging
 import time
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from cvxpy import settings as cvxpy_settings
 from cvxpy.constraints import SOC, ExpCone, PowCone3D
 from scipy.sparse import issparse
 
-from convexfs.errors import ConvexfsWarning, InputError, check_number
+from convexfs.errors import InputError, check_number, warn
 from convexfs.records import ERROR, ConePoint, Solution, symbols
 from convexfs.solving.backends import BACKENDS, choose
 from convexfs.solving.rules import why_not_convex
@@ -56,10 +55,8 @@ def solve(
     _check(problem, tol, time_limit)
     row = choose(problem, solver, time_limit)
     if time_limit is not None and row.limit is None:
-        warnings.warn(
+        warn(
             f"{row.name} has no time limit of its own; time_limit is ignored here",
-            ConvexfsWarning,
-            stacklevel=2,
         )
     options = merged(row.options(tol, time_limit), solver_options or {})
     clear(problem)
@@ -89,7 +86,7 @@ def solve(
 
 
 def merged(translated: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """The user's options over the translated ones; options that are dicts are joined."""
+    """Put the user's options over the translated ones; options that are dicts are joined."""
     if not isinstance(own, Mapping):
         raise InputError(f"solver_options must be a dict of options, not {type(own).__name__}")
     if "use_quad_obj" in own:
@@ -138,7 +135,7 @@ def _refuse_twins(what: str, names: list[str]) -> None:
 
 
 def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any) -> dict[str, Any]:
-    """Status, point and multipliers, with `problem` filled as cvxpy would."""
+    """Return status, point and multipliers, with `problem` filled as cvxpy would."""
     answer = chain.invert(raw, inverse)
     found: dict[str, Any] = {
         "status": answer.status,
@@ -165,7 +162,7 @@ def _dense(value: Any) -> np.ndarray:
 
 
 def _dual(problem: cp.Problem) -> dict[str, np.ndarray]:
-    """Multipliers by the constraint's label, or by its position."""
+    """Return the multipliers by their constraint's label, or by its position."""
     named = {}
     for position, constraint in enumerate(problem.constraints):
         label = constraint.label or str(position)
@@ -176,7 +173,7 @@ def _dual(problem: cp.Problem) -> dict[str, np.ndarray]:
 
 
 def _cone_point(data: dict, chain: Any, inverse: Any, raw: Any) -> ConePoint | None:
-    """Vectors of the cone program, multipliers in the row order of ``A x + b``."""
+    """Return the vectors of the cone program, multipliers in the row order of ``A x + b``."""
     program = data.get(cvxpy_settings.PARAM_PROB)
     if program is None:
         return None
@@ -192,7 +189,7 @@ def _cone_point(data: dict, chain: Any, inverse: Any, raw: Any) -> ConePoint | N
 
 
 def _in_row_order(constraint: Any, multipliers: Any) -> np.ndarray:
-    """Multipliers in row order; cvxpy has them one cone after the other.
+    """Put multipliers into row order; cvxpy has them one cone after the other.
 
     Rows of a second-order cone are all t, then X cone by cone; those of
     three-dimensional cones are all first entries, all second, all third.
@@ -207,6 +204,6 @@ def _in_row_order(constraint: Any, multipliers: Any) -> np.ndarray:
 
 
 def solve_tiny_program(solver: str) -> None:
-    """Solve a linear program of one variable: what the solver loads at first use is then there."""
+    """Solve a linear program of one variable, so that what a solver loads at first use is there."""
     x = cp.Variable()
     solve(cp.Problem(cp.Minimize(x), [x >= 1]), solver)

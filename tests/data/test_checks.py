@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from convexfs.data import check_classes, check_finite, make_dataset, warn_constant_columns
-from convexfs.data.checks import encode_labels
+from convexfs.data import make_dataset
+from convexfs.data.checks import check_classes, check_finite, encode_labels, warn_constant_columns
 from convexfs.errors import ConvexfsWarning, InputError
 
 X = np.arange(8.0).reshape(4, 2)

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from convexfs.data import BUNDLED, load
+from convexfs.data import load
+from convexfs.data.specs import BUNDLED
 from convexfs.data.synthetic import spiral
 from convexfs.errors import InputError
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convexfs.data import GENERATORS
 from convexfs.data.limits import ReadLimit
-from convexfs.data.specs import generator
+from convexfs.data.specs import GENERATORS, generator
 from convexfs.data.synthetic import (
     check_size,
     ringnorm,

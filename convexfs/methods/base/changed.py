@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def build_of(
     formulation: Callable[..., Any] | str | Path | None, method: str
 ) -> Callable[..., Any] | None:
-    """The build function behind the ``formulation`` parameter of a method's estimator.
+    """Return the build function behind the ``formulation`` parameter of a method's estimator.
 
     Of a problem file, arguments of its own take the first value they have in its GRID;
     what the method offers, such as ``lam``, the estimator's parameters decide.
@@ -30,7 +30,7 @@ def build_of(
 
 
 def changed_file(formulation: Any, method: str) -> "ProblemFile":
-    """The problem file of this name, if it changes a problem of this method."""
+    """Load the problem file of this name, if it changes a problem of this method."""
     if not isinstance(formulation, str | Path):
         kind = type(formulation).__name__
         raise InputError(f"formulation must be a build function or a problem file, not {kind}")

@@ -53,7 +53,7 @@ AS_USUAL = Solving()
 
 
 def taken_by(function: Callable[..., Any], settings: Any) -> dict[str, Any]:
-    """The settings that a function takes as arguments, by name."""
+    """Return the settings that a function takes as arguments, by name."""
     taken = inspect.signature(function).parameters
     names = (field.name for field in fields(settings))
     return {name: getattr(settings, name) for name in names if name in taken}

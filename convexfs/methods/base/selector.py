@@ -15,15 +15,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from convexfs.data import (
+from convexfs.data.checks import (
     as_labels,
     check_classes,
     check_finite,
-    check_largest,
-    check_range,
     refuse_text,
     warn_constant_columns,
 )
+from convexfs.data.ranges import check_largest, check_range
 from convexfs.errors import InputError, check_number
 from convexfs.methods.base.changed import build_of
 from convexfs.methods.base.parameters import Solving, learned, parameters

@@ -1,4 +1,4 @@
-"""Where a fixed-point iteration may start, and what the ends of several starts tell."""
+"""Where a fixed-point iteration may start, whether it cycles, and what several starts tell."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,6 +13,8 @@ from convexfs.errors import InputError, check_number
 _APART = 10.0
 #: Features of RELIEF's answer that a start takes: distances over all of them cost most.
 _HIGHEST = 100
+#: Iterates compared with the newest in search of a cycle.
+LONGEST_CYCLE = 8
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class End:
 
 
 def checked_start(start: Any, n_starts: Any, n_features: int) -> np.ndarray | None:
-    """The weights to start from as an array; raise where they or `n_starts` cannot be used."""
+    """Return the weights to start from as an array; raise if they or `n_starts` cannot be used."""
     check_number("n_starts", n_starts, 1, whole=True)
     if start is None:
         return None
@@ -52,7 +54,7 @@ def best_of_starts(
     tol: float,
     until: float = np.inf,
 ) -> Any:
-    """The result of least objective, proven ones first, with all starts in its ``starts``.
+    """Return the result of least objective, proven ones first, with all starts in its ``starts``.
 
     No start is begun after `until`, by ``time.perf_counter``, but the first.
     """
@@ -60,9 +62,9 @@ def best_of_starts(
     for name, weights in points:
         if results and time.perf_counter() > until:
             break
-        found = fit(weights)
-        results.append(found)
-        ends.append(End(name, found.weights, objective(found), found.converged))
+        result = fit(weights)
+        results.append(result)
+        ends.append(End(name, result.weights, objective(result), result.converged))
     best = min(range(len(ends)), key=lambda at: (not ends[at].certified, ends[at].objective))
     proof = replace(results[best].certificate, n_found=n_distinct(ends, tol))
     return replace(results[best], certificate=proof, starts=told(ends, best, tol))
@@ -75,7 +77,7 @@ def starting_points(
     n_features: int,
     seed: Any,
 ) -> Iterator[tuple[str, np.ndarray | None]]:
-    """Name and weights of `n_starts` starts; None is the method's own, equal weights.
+    """Yield name and weights of `n_starts` starts; None is the method's own, equal weights.
 
     First `start`, then RELIEF's answer, then a random few of the features each.
     """
@@ -88,14 +90,27 @@ def starting_points(
 
 
 def relief_weights(margin: np.ndarray) -> np.ndarray:
-    """RELIEF's answer to its margin vector, its highest hundred, the largest being 1."""
+    """Return RELIEF's answer to its margin vector: its highest hundred, the largest being 1."""
     positive = np.maximum(margin, 0.0)
     positive[np.argsort(-positive, kind="stable")[_HIGHEST:]] = 0.0
     return positive / max(positive.max(initial=0.0), np.finfo(float).tiny)
 
 
+def period_of(iterates: Sequence[np.ndarray], same: float) -> int:
+    """Return how many iterates ago the newest was visited before; 0 if it was not.
+
+    Coming back as near as a share `same` of the last move counts as a visit.
+    """
+    newest = iterates[-1]
+    for period in range(2, len(iterates)):
+        move = np.linalg.norm(newest - iterates[-2])
+        if np.linalg.norm(newest - iterates[-1 - period]) <= same * move:
+            return period
+    return 0
+
+
 def told(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any]]:
-    """One row a start, for ``starts_``: its objective, its proof, how far from the best it ended.
+    """Return one row a start, for ``starts_``: objective, proof, and distance from the best.
 
     ``elsewhere`` marks proven fixed points that are not the best's.
     """
@@ -116,7 +131,7 @@ def told(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any]]:
 
 
 def n_distinct(ends: Sequence[End], tol: float) -> int:
-    """Proven fixed points among the ends, each counted once."""
+    """Count the proven fixed points among the ends, each once."""
     different: list[np.ndarray] = []
     for end in ends:
         if end.certified and all(apart(end.weights, w) > _APART * tol for w in different):
@@ -125,13 +140,13 @@ def n_distinct(ends: Sequence[End], tol: float) -> int:
 
 
 def apart(one: np.ndarray, other: np.ndarray) -> float:
-    """Distance of two weight vectors relative to the longer."""
+    """Return the distance of two weight vectors, relative to the longer."""
     size = max(float(np.linalg.norm(one)), float(np.linalg.norm(other)))
     return float(np.linalg.norm(one - other)) / size if size > 0 else 0.0
 
 
 def another_point(rows: Sequence[dict[str, Any]]) -> str:
-    """Sentence of a warning about fixed points elsewhere; empty if there is none."""
+    """Write the sentence of a warning about fixed points elsewhere; empty if there is none."""
     others = [row for row in rows if row["elsewhere"]]
     if not others:
         return ""
@@ -146,7 +161,7 @@ def another_point(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _few(rng: np.random.Generator, n_features: int) -> np.ndarray:
-    """Random weights on the root of the number of features: a neighbourhood of its own."""
+    """Draw weights on the root of the number of features: a neighbourhood of its own."""
     weights = np.zeros(n_features)
     chosen = rng.choice(n_features, max(1, round(n_features**0.5)), replace=False)
     weights[chosen] = rng.exponential(size=len(chosen))

@@ -3,23 +3,16 @@
 import inspect
 import time
 import traceback
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from convexfs.errors import (
-    ConvexfsError,
-    ConvexfsWarning,
-    InputError,
-    check_number,
-    did_you_mean,
-)
+from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean, warn
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving
 from convexfs.records import NATIVE, Certificate, Solution
 
-#: A native answer must satisfy its formula this much better than a solver's.
+#: Largest relative residual and gap that a native answer's certificate accepts.
 NATIVE_TOL = 1e-9
 
 
@@ -29,7 +22,7 @@ def solve_step(
     hyper: Mapping[str, Any],
     solving: Solving = AS_USUAL,
 ) -> tuple[Solution, Certificate]:
-    """Answer and certificate of ``formulation`` at the given values."""
+    """Solve ``formulation`` at the given values; return the answer and its certificate."""
     if runs_natively(formulation, solving):
         solution = formulation.native(**values, **hyper)  # type: ignore[misc]
         return solution, certify_by_formula(formulation, values, hyper, solution)
@@ -44,11 +37,9 @@ def solve_step(
     )
     certificate = certify(problem, solution)
     if solution.primal and certificate.ok is False:
-        warnings.warn(
+        warn(
             f"the answer of {solution.solver} ({solution.status}) is not proven: "
             f"its certificate is {certificate}; use another solver, or more of its iterations",
-            ConvexfsWarning,
-            stacklevel=3,
         )
     return replace(solution, build_seconds=built), certificate
 
@@ -71,7 +62,7 @@ def check_solver(formulation: Formulation, solving: Solving) -> None:
 
 
 def runs_natively(formulation: Formulation, solving: Solving) -> bool:
-    """Whether this solver choice means the native twin; an error if there is none."""
+    """Tell whether this solver choice means the native twin; raise if there is none."""
     solver, printed = solving.solver.lower(), solving.build is None
     if solver == AUTO:
         return printed and formulation.native is not None
@@ -92,7 +83,7 @@ def certify_by_formula(
     solution: Solution,
     tol: float = NATIVE_TOL,
 ) -> Certificate:
-    """Feasibility and duality gap from the formulation's own formula.
+    """Certify feasibility and duality gap by the formulation's own formula.
 
     The dual point is feasible by construction, so there is no dual residual.
     """
@@ -123,7 +114,7 @@ def call_by_name(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
 def stated(
     formulation: Formulation, offered: Mapping[str, Any], build: Callable[..., Any] | None
 ) -> Any:
-    """The problem as printed or, if a changed `build` is given, by it, and then checked.
+    """State the problem as printed or, if a changed `build` is given, by it, and then check it.
 
     The first of the offered values has a column a feature.
     """
@@ -136,11 +127,11 @@ def stated(
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         # Where the formula went wrong, not where a library noticed.
-        place = [frame for frame in frames if "site-packages" not in frame.filename][-1]
+        origin = [frame for frame in frames if "site-packages" not in frame.filename][-1]
         said = " ".join(str(error).split())
         raise InputError(
             f"the changed problem cannot be built: {type(error).__name__}: {said} "
-            f"({place.filename}, line {place.lineno})"
+            f"({origin.filename}, line {origin.lineno})"
         ) from error
     require_variable(problem, formulation.symbol, next(iter(offered.values())).shape[-1])
     return problem
@@ -171,7 +162,7 @@ def require_variable(problem: Any, symbol: str, n_features: int) -> None:
 
 
 def require_answer(solution: Solution, symbol: str) -> Any:
-    """The weights of a solved step, or an error that says how the solver ended."""
+    """Return the weights of a solved step, or raise an error that says how the solver ended."""
     if symbol in solution.primal:
         return solution.primal[symbol]
     if solution.status in ("infeasible", "unbounded"):

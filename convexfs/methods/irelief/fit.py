@@ -1,19 +1,20 @@
 """I-RELIEF: RELIEF with soft neighbours taken in the weighted space, as a fixed point."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from convexfs.errors import ConvexfsWarning, InputError, check_number
+from convexfs.errors import InputError, check_number, warn
 from convexfs.methods.base.certificate import FixedPointCertificate
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.starts import (
+    LONGEST_CYCLE,
     another_point,
     best_of_starts,
     checked_start,
+    period_of,
     relief_weights,
     starting_points,
 )
@@ -22,8 +23,6 @@ from convexfs.methods.irelief import METHOD, numbers
 from convexfs.methods.relief.fit import margin_of
 from convexfs.records import Certificate, Solution
 
-#: Iterates compared with the newest in search of a cycle.
-_LONGEST_CYCLE = 8
 #: Coming back this near, relative to the last move, is going round in a circle.
 _SAME = 0.05
 
@@ -131,14 +130,14 @@ def irelief(
         return _back_selected(X, begin, settings.keep, iterated)
 
     points = starting_points(start, settings.n_starts, relief, X.shape[1], seed)
-    found = best_of_starts(points, fit, _objective, settings.tol)
-    _explain(found)
-    return found
+    result = best_of_starts(points, fit, _objective, settings.tol)
+    _explain(result)
+    return result
 
 
-def _objective(found: IReliefResult) -> float:
-    """Minus the last step's maximum, the length of its margin vector."""
-    return -float(np.linalg.norm(np.maximum(found.margin, 0.0)))
+def _objective(result: IReliefResult) -> float:
+    """Return minus the last step's maximum, the length of its margin vector."""
+    return -float(np.linalg.norm(np.maximum(result.margin, 0.0)))
 
 
 def _back_selected(
@@ -147,20 +146,20 @@ def _back_selected(
     keep: int | None,
     iterated: Callable[[np.ndarray, np.ndarray], IReliefResult],
 ) -> IReliefResult:
-    """The fixed point of all features, then of the better half, down to `keep`."""
-    features, kept, n_iter = np.arange(X.shape[1]), [], 0
+    """Find the fixed point of all features, then of the better half, down to `keep`."""
+    features, rounds, n_iter = np.arange(X.shape[1]), [], 0
     while True:
-        kept.append(len(features))
+        rounds.append(len(features))
         columns = np.ascontiguousarray(X[:, features], dtype=np.float64)
-        found = iterated(columns, begin[features])
-        n_iter += found.n_iter
+        result = iterated(columns, begin[features])
+        n_iter += result.n_iter
         if keep is None or len(features) <= keep:
             break
-        better = np.argsort(-found.weights, kind="stable")[: max(keep, len(features) // 2)]
+        better = np.argsort(-result.weights, kind="stable")[: max(keep, len(features) // 2)]
         features, begin = features[np.sort(better)], np.ones(X.shape[1])
     whole = np.zeros(X.shape[1])
-    whole[features] = found.weights
-    return replace(found, weights=whole, n_iter=n_iter, rounds=tuple(kept))
+    whole[features] = result.weights
+    return replace(result, weights=whole, n_iter=n_iter, rounds=tuple(rounds))
 
 
 def _fixed_point(
@@ -172,7 +171,7 @@ def _fixed_point(
     map: Callable[..., Any],
     watch: Callable[[str], Any] | None,
 ) -> IReliefResult:
-    """Damped steps until one leads back to its start, goes in a circle, or time is up."""
+    """Take damped steps until one leads back to its start, the loop cycles, or time is up."""
     w, past, n_iter, before = begin / np.linalg.norm(begin), [], 0, None
     while True:
         n_iter += 1
@@ -182,8 +181,8 @@ def _fixed_point(
         residual = float(np.linalg.norm(target - w))
         if watch is not None:
             watch(f"iteration {n_iter} over {X.shape[1]} features: change {residual:.1e}")
-        past = [*past[1 - _LONGEST_CYCLE :], w]
-        period = _period(past)
+        past = [*past[1 - LONGEST_CYCLE :], w]
+        period = period_of(past, _SAME)
         if residual < settings.tol or period or not target.any() or n_iter == settings.max_iter:
             break
         w = settings.damping * w + (1.0 - settings.damping) * target
@@ -199,19 +198,8 @@ def _fixed_point(
     )  # fmt: skip
 
 
-def _period(past: list[np.ndarray]) -> int:
-    """How many iterates ago the newest was visited before; 0 if it was not."""
-    if len(past) < 3:
-        return 0
-    newest, move = past[-1], np.linalg.norm(past[-1] - past[-2])
-    for period in range(2, len(past)):
-        if np.linalg.norm(newest - past[-1 - period]) <= _SAME * move:
-            return period
-    return 0
-
-
 def _check(settings: Settings, n_features: int) -> None:
-    numbers.check_sigma(settings.sigma)
+    check_number("sigma", settings.sigma, 0, open_ends=True)
     check_number("damping", settings.damping, 0, 0.999)
     check_number("tol", settings.tol, 0)
     check_number("max_iter", settings.max_iter, 1, whole=True)
@@ -222,23 +210,19 @@ def _check(settings: Settings, n_features: int) -> None:
             raise InputError(f"keep={keep} must lie between 1 and the {n_features} features")
 
 
-def _explain(found: IReliefResult) -> None:
+def _explain(result: IReliefResult) -> None:
     """Warn of weights that are all 0 or no fixed point."""
-    if not found.weights.any():
-        _warn(
+    if not result.weights.any():
+        warn(
             "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
             "check the labels, scale the features, or use a larger sigma"
         )
-    if not found.converged:
-        period = found.period
+    if not result.converged:
+        period = result.period
         how = f"goes round a cycle of {period}" if period else "has not converged"
-        _warn(
-            f"the iteration {how} after {found.n_iter} iterations (last change "
-            f"{found.residual:.2g}): use a larger sigma, damping or max_iter"
+        warn(
+            f"the iteration {how} after {result.n_iter} iterations (last change "
+            f"{result.residual:.2g}): use a larger sigma, damping or max_iter"
         )
-    if elsewhere := another_point(found.starts):
-        _warn(elsewhere)
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, ConvexfsWarning, stacklevel=4)
+    if elsewhere := another_point(result.starts):
+        warn(elsewhere)

@@ -16,7 +16,7 @@ def irelief(
     X: np.ndarray, codes: np.ndarray, *, sigma: float, map: Callable[..., Any] = map
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """The numeric half of the first step: nu at equal weights of length 1."""
-    check_sigma(sigma)
+    check_number("sigma", sigma, 0, open_ends=True)
     n_features = X.shape[1]
     start = np.full(n_features, n_features**-0.5)
     return {"z": soft_margin(X, codes, start, sigma, map)}, {"lam": 0.0}
@@ -54,8 +54,3 @@ def inlier_probability(d: np.ndarray, codes: np.ndarray, sigma: float) -> np.nda
         near = np.asarray(logsumexp(-d / sigma, axis=1, b=hits))
         far = np.asarray(logsumexp(-d / sigma, axis=1, b=~same))
     return np.where(has_hit(codes), expit(near - far), 0.0)
-
-
-def check_sigma(sigma: Any) -> None:
-    """Raise unless the kernel width is a positive number."""
-    check_number("sigma", sigma, 0, open_ends=True)

@@ -1,6 +1,5 @@
 """LFE, local feature extraction: one convex problem, no outer loop."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from convexfs.data import varying_columns
-from convexfs.errors import ConvexfsWarning, InputError, check_choice
+from convexfs.data.ranges import varying_columns
+from convexfs.errors import InputError, check_choice, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.lfe import METHOD, numbers
@@ -20,7 +19,7 @@ from convexfs.records import NATIVE, Certificate, Solution
 FORMS = {"closed": "lfe", "trace": "lfe-trace", "row-sparse": "lfe-row-sparse"}
 #: Eigenvalues below this share of the largest are rounding.
 _RANK_SHARE = 1e-12
-#: A backend's W has eigenvalues this many times its accuracy where there should be none.
+#: Eigenvalues of a backend's W below this multiple of its accuracy count as zero.
 _BACKEND_SLACK = 100.0
 
 
@@ -163,11 +162,9 @@ def _result(
     order = np.argsort(-beta * eigenvalues, kind="stable")
     beta, directions, eigenvalues = beta[order], directions[:, order], eigenvalues[order]
     if not len(beta):
-        warnings.warn(
+        warn(
             "no direction has a positive margin, so the metric is 0: hits are as far as misses; "
             "check the labels, scale the features, use more neighbours or a smaller lam",
-            ConvexfsWarning,
-            stacklevel=3,
         )
     if basis is not None:
         directions = basis @ directions

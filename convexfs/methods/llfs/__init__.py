@@ -1,62 +1,49 @@
 """LLFS: every sample selects the features that matter where it lies."""
 
+from functools import partial
+
 from convexfs.methods.base.formulation import Formulation, Method
 
 _PAPER = "Armanfard, Reilly & Komeili, Logistic Localized Modeling (2017)"
 
+#: What all rows share: the variable f, of which half or more of a feature selects it.
+_row = partial(Formulation, symbol="f", cones=frozenset({"LP"}), selected_above=0.5)
+
 _FORMULATIONS = (
-    Formulation(
+    _row(
         name="llfs-compactness",
         equation="min U1(f)   s.t. U2(f) >= eps, 0 <= f <= 1, 1 <= 1'f <= alpha   (local)",
         reference=f"{_PAPER}, eq. 7",
-        symbol="f",
-        cones=frozenset({"LP"}),
-        selected_above=0.5,
     ),
-    Formulation(
+    _row(
         name="llfs-separation",
         equation="max U2(f)   s.t. 0 <= f <= 1, 1 <= 1'f <= alpha",
         reference=f"{_PAPER}, eq. 6",
-        symbol="f",
-        cones=frozenset({"LP"}),
-        selected_above=0.5,
     ),
-    Formulation(
+    _row(
         name="llfs-linear",
         equation="min c1'f   s.t. c2'f >= beta max c2'f, 0 <= f <= 1, 1 <= 1'f <= alpha",
         reference=f"{_PAPER}, eq. 4",
-        symbol="f",
-        cones=frozenset({"LP"}),
         chosen_by="form",
-        selected_above=0.5,
     ),
-    Formulation(
+    _row(
         name="llfs-bisection",
         equation="max U2(f)   s.t. tangent of U1 <= t, 0 <= f <= 1, 1 <= 1'f <= alpha",
         reference=f"{_PAPER}, eq. 7",
-        symbol="f",
-        cones=frozenset({"LP"}),
         chosen_by="form",
-        selected_above=0.5,
     ),
-    Formulation(
+    _row(
         name="llfs-ratio",
         equation="min c1'f - t U2(f)   s.t. U2(f) >= eps, 0 <= f <= 1, 1 <= 1'f <= alpha",
         reference=f"{_PAPER}, after eq. 7",
-        symbol="f",
-        cones=frozenset({"LP"}),
         chosen_by="form",
-        selected_above=0.5,
     ),
-    Formulation(
+    _row(
         name="llfs-exact",
         equation="min U1(f)   s.t. U2(f) >= eps, f binary, 1 <= 1'f <= alpha",
         reference=f"{_PAPER}, eq. 2",
-        symbol="f",
-        cones=frozenset({"LP"}),
         integer=True,
         chosen_by="form",
-        selected_above=0.5,
     ),
 )
 

@@ -10,7 +10,8 @@ from joblib import effective_n_jobs
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from convexfs.data import check_finite, check_largest
+from convexfs.data.checks import check_finite
+from convexfs.data.ranges import check_largest
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector

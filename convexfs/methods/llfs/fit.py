@@ -1,7 +1,6 @@
 """LLFS: every representative point chooses its own features, one task a point."""
 
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,11 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data import constant_columns, varying_columns
-from convexfs.errors import (
-    ConvexfsError,
-    ConvexfsWarning,
-)
+from convexfs.data.ranges import constant_columns, varying_columns
+from convexfs.errors import ConvexfsError, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, taken_by
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.relaxed import UNCONVERGED, candidates
@@ -129,7 +125,7 @@ def point_settings(
     feasible: Callable[..., Any] | None = None,
     seed: Any = 0,
 ) -> PointSettings:
-    """The settings of a fit as its points get them, checked."""
+    """Check the settings of a fit, and return them as its points get them."""
     chosen = taken_by(Settings, settings) | {
         "max_features": checked_max_features(settings.max_features, n_features, n_varying),
         "betas": beta_values(settings.betas),
@@ -171,7 +167,7 @@ def llfs_point(
 
 
 def _best(scores: Sequence[float]) -> int:
-    """First of the highest scores, so that ties go to the lowest beta."""
+    """Return the first of the highest scores, so that ties go to the lowest beta."""
     best = 0
     for b in range(1, len(scores)):
         if scores[b] > scores[best] + SCORE_TIE:
@@ -180,7 +176,7 @@ def _best(scores: Sequence[float]) -> int:
 
 
 def _lone_feature(values: Mapping[str, Any], settings: PointSettings, point: int) -> np.ndarray:
-    """The feature of least U1, for a point none of whose betas has a feasible rounding."""
+    """Return the feature of least U1, for a point without any feasible rounding."""
     u1 = utility(values["a_same"], values["s"], values["lam"]).mean(axis=0)
     if settings.allows is not None:
         u1[~settings.allows(np.eye(len(u1), dtype=bool))] = np.inf
@@ -228,15 +224,13 @@ def summarise(
 
 
 def _unsolved(statuses: np.ndarray, solver: str) -> str:
-    """How many betas were dropped without an answer, which no fit ends for."""
+    """Warn of betas dropped without an answer, and say how many; empty if there are none."""
     counts = {why: int((statuses == why).sum()) for why in (FAILED, TIMEOUT)}
     if not sum(counts.values()):
         return ""
     reasons = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
     text = f"{sum(counts.values())} of {statuses.size} pairs of sample and beta are dropped"
-    warnings.warn(
+    warn(
         f"{text} ({reasons}): {solver} gave no point; give more time, or name another solver",
-        ConvexfsWarning,
-        stacklevel=2,
     )
     return f"{text} ({reasons})"

@@ -54,18 +54,18 @@ def priced_minimum(c: np.ndarray, d: np.ndarray, level: float, max_features: int
 
 
 def dual_value(c: np.ndarray, d: np.ndarray, level: float, max_features: int, mu: float) -> float:
-    """A lower bound of the program, for any price mu >= 0."""
+    """Return a lower bound of the program, for any price mu >= 0."""
     reduced = c - mu * d
     return float(mu * level + reduced @ _corner(reduced, max_features))
 
 
 def largest_sum(d: np.ndarray, max_features: int) -> float:
-    """The largest ``d'f`` over the polytope."""
+    """Return the largest ``d'f`` over the polytope."""
     return float(d @ _corner(-d, max_features))
 
 
 def _corner(r: np.ndarray, max_features: int) -> np.ndarray:
-    """The corner of least r'f."""
+    """Return the corner of least r'f."""
     f = np.zeros(len(r))
     if max_features < len(r):
         chosen = np.argpartition(r, max_features - 1)[:max_features]

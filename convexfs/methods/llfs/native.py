@@ -22,9 +22,9 @@ def llfs_separation(
     start = time.perf_counter()
     # The own class has no part in (6).
     point = local_point(a_other[:1], a_other, s, lam, max_features)
-    found = maximiser(point)
-    converged = found.residual <= KKT_TOL
-    return _solution(found.f[:-1], found.u2, converged, start, found.iterations)
+    widest = maximiser(point)
+    converged = widest.residual <= KKT_TOL
+    return _solution(widest.f[:-1], widest.u2, converged, start, widest.iterations)
 
 
 def llfs_compactness(
@@ -40,9 +40,9 @@ def llfs_compactness(
     start = time.perf_counter()
     c, offset = tangent(a_same, iterate, s, lam)
     g, b = tangent(a_other, iterate, s, lam)
-    found = priced_minimum(c, g, eps - b, max_features)
-    dual = {"tangents": np.array([found.mu])}
-    return _solution(found.f, float(c @ found.f) + offset, True, start, 0, dual)
+    priced = priced_minimum(c, g, eps - b, max_features)
+    dual = {"tangents": np.array([priced.mu])}
+    return _solution(priced.f, float(c @ priced.f) + offset, True, start, 0, dual)
 
 
 def llfs_linear(
@@ -51,9 +51,9 @@ def llfs_linear(
     """The linear form, by the price of its one constraint."""
     start = time.perf_counter()
     c1, c2 = a_same.mean(axis=0), a_other.mean(axis=0)
-    found = priced_minimum(c1, c2, beta * largest_sum(c2, max_features), max_features)
-    dual = {"level": np.array([found.mu])}
-    return _solution(found.f, float(c1 @ found.f), True, start, 0, dual)
+    priced = priced_minimum(c1, c2, beta * largest_sum(c2, max_features), max_features)
+    dual = {"level": np.array([priced.mu])}
+    return _solution(priced.f, float(c1 @ priced.f), True, start, 0, dual)
 
 
 def _solution(
@@ -80,26 +80,26 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
     In a step U2 is replaced by its tangent at the iterate.
     """
-    given = {**values, **hyper}
+    numbers = {**values, **hyper}
     f = np.asarray(primal["f"])
     total = float(f.sum())
-    worst = max(0.0, -f.min(), f.max() - 1.0, 1.0 - total, total - given["max_features"])
-    if "eps" in given:
-        numbers = given["a_other"], given.get("iterate", f), given["s"], given["lam"]
-        g, b = tangent(*numbers)
-        worst = max(worst, (given["eps"] - float(g @ f) - b) / max(given["eps"], 1e-300))
-    if "beta" in given:
-        c2 = given["a_other"].mean(axis=0)
-        most = largest_sum(c2, given["max_features"])
-        worst = max(worst, float(given["beta"] - c2 @ f / most))
+    worst = max(0.0, -f.min(), f.max() - 1.0, 1.0 - total, total - numbers["max_features"])
+    if "eps" in numbers:
+        at = numbers.get("iterate", f)
+        g, b = tangent(numbers["a_other"], at, numbers["s"], numbers["lam"])
+        worst = max(worst, (numbers["eps"] - float(g @ f) - b) / max(numbers["eps"], 1e-300))
+    if "beta" in numbers:
+        c2 = numbers["a_other"].mean(axis=0)
+        most = largest_sum(c2, numbers["max_features"])
+        worst = max(worst, float(numbers["beta"] - c2 @ f / most))
     return float(worst)
 
 
 def llfs_separation_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """``max_g grad U2(f)'(g - f)``: the concave U2 is nowhere above its tangent at f."""
-    given, f = {**values, **hyper}, np.asarray(primal["f"])
-    gradient = mean_utility_gradient(given["a_other"], f, given["s"], given["lam"])
-    return largest_sum(gradient, given["max_features"]) - float(gradient @ f)
+    numbers, f = {**values, **hyper}, np.asarray(primal["f"])
+    gradient = mean_utility_gradient(numbers["a_other"], f, numbers["s"], numbers["lam"])
+    return largest_sum(gradient, numbers["max_features"]) - float(gradient @ f)
 
 
 def llfs_compactness_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
@@ -108,18 +108,18 @@ def llfs_compactness_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> fl
     Without an iterate the step is that at f itself: then 0 says that f is stationary for
     (7), a *local* property.
     """
-    given, f = {**values, **hyper}, np.asarray(primal["f"])
-    at, s, lam = given.get("iterate", f), given["s"], given["lam"]
-    c, _ = tangent(given["a_same"], at, s, lam)
-    g, b = tangent(given["a_other"], at, s, lam)
-    best = priced_minimum(c, g, given["eps"] - b, given["max_features"])
+    numbers, f = {**values, **hyper}, np.asarray(primal["f"])
+    at, s, lam = numbers.get("iterate", f), numbers["s"], numbers["lam"]
+    c, _ = tangent(numbers["a_same"], at, s, lam)
+    g, b = tangent(numbers["a_other"], at, s, lam)
+    best = priced_minimum(c, g, numbers["eps"] - b, numbers["max_features"])
     return abs(float(c @ f) - best.bound)
 
 
 def llfs_linear_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """Distance of ``c1'f`` to the dual bound at the best price."""
-    given, f = {**values, **hyper}, np.asarray(primal["f"])
-    c1, c2 = given["a_same"].mean(axis=0), given["a_other"].mean(axis=0)
-    level = given["beta"] * largest_sum(c2, given["max_features"])
-    mu = priced_minimum(c1, c2, level, given["max_features"]).mu
-    return abs(float(c1 @ f) - dual_value(c1, c2, level, given["max_features"], mu))
+    numbers, f = {**values, **hyper}, np.asarray(primal["f"])
+    c1, c2 = numbers["a_same"].mean(axis=0), numbers["a_other"].mean(axis=0)
+    level = numbers["beta"] * largest_sum(c2, numbers["max_features"])
+    mu = priced_minimum(c1, c2, level, numbers["max_features"]).mu
+    return abs(float(c1 @ f) - dual_value(c1, c2, level, numbers["max_features"], mu))

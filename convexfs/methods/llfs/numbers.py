@@ -1,6 +1,7 @@
 """What LLFS's problems are made of, computed from samples: distances, steepness, levels."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ Values = tuple[dict[str, Any], dict[str, Any]]
 def checked_max_features(
     max_features: int | None, n_features: int, n_varying: int | None = None
 ) -> int:
-    """The budget alpha; by default the square root of the number of features, rounded up.
+    """Return the budget alpha: by default the root of the number of features, rounded up.
 
     Of features that do not vary none is chosen: the budget is that of `n_varying` others.
     """
@@ -38,7 +39,7 @@ def checked_max_features(
 def local_values(
     X: np.ndarray, codes: np.ndarray, point: int, max_features: int, sigma_init: str = "feasible"
 ) -> dict[str, Any]:
-    """Distances of one point to its class and to the others, and the s and lam of G."""
+    """Return the distances of a point to its class and to the others, and the s and lam of G."""
     check_choice("sigma_init", sigma_init, SIGMA_INITS)
     check_number("point", point, 0, len(X) - 1, whole=True)
     same = codes == codes[point]
@@ -64,7 +65,7 @@ def local_values(
 def _solved(
     X: np.ndarray, codes: np.ndarray, point: int, beta: float, alpha: int, sigma_init: str
 ) -> tuple[dict[str, Any], LocalPath]:
-    """Values, and the local optima of the betas up to this one, and of 1, .05 apart."""
+    """Return a point's values, and its local optima at betas .05 apart up to this one, and at 1."""
     check_number("beta", beta, 0, 1)
     values = local_values(X, codes, point, alpha, sigma_init)
     steps = np.append(np.arange(0.0, beta - 1e-9, 0.05), [beta, 1.0] if beta < 1 else [1.0])
@@ -72,7 +73,7 @@ def _solved(
 
 
 def _tangents(path: LocalPath, f: np.ndarray) -> np.ndarray:
-    """Points to take tangents at: on the way to the maximiser of (6), there, and at f."""
+    """Return points to take tangents at: on the way to the maximiser of (6), there, and at f."""
     scaled = np.linspace(0.1, 0.9, 5)[:, None] * path.f[-1]
     return np.vstack([scaled, path.f[-1], f])
 
@@ -119,15 +120,26 @@ def _row(path: LocalPath, beta: float) -> int:
     return len(path.betas) - (2 if beta < 1 else 1)
 
 
-def _last_step(
-    X: np.ndarray, codes: np.ndarray, point: int, beta: float, max_features: int | None, sigma: str
-) -> tuple[dict[str, Any], np.ndarray, dict[str, Any]]:
-    """Values with tangents, the local optimum they were taken at, and the budget."""
-    alpha = checked_max_features(max_features, X.shape[1])
-    values, path = _solved(X, codes, point, beta, alpha, sigma)
-    f = path.f[_row(path, beta)]
-    given = values | {"eps": beta * path.eps_max, "tangents": _tangents(path, f)}
-    return given, f, {"max_features": alpha}
+def _at_local_optimum(add: Callable[..., dict[str, Any]]) -> Callable[..., Values]:
+    """Make a numeric half of `add`, which adds to a point's values what its local optimum tells."""
+
+    def numbers(
+        X: np.ndarray,
+        codes: np.ndarray,
+        *,
+        point: int = 0,
+        beta: float = 0.5,
+        max_features: int | None = None,
+        sigma_init: str = "feasible",
+    ) -> Values:
+        alpha = checked_max_features(max_features, X.shape[1])
+        values, path = _solved(X, codes, point, beta, alpha, sigma_init)
+        f = path.f[_row(path, beta)]
+        values |= {"eps": beta * path.eps_max, "tangents": _tangents(path, f)}
+        return add(values, f), {"max_features": alpha}
+
+    numbers.__doc__ = add.__doc__
+    return numbers
 
 
 def llfs_linear(
@@ -146,56 +158,32 @@ def llfs_linear(
     return distances, {"beta": beta, "max_features": alpha}
 
 
-def llfs_bisection(
-    X: np.ndarray,
-    codes: np.ndarray,
-    *,
-    point: int = 0,
-    beta: float = 0.5,
-    max_features: int | None = None,
-    sigma_init: str = "feasible",
-) -> Values:
+@_at_local_optimum
+def llfs_bisection(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
     """The bisection's question at the level, and the iterate, where it ends."""
-    values, f, hyper = _last_step(X, codes, point, beta, max_features, sigma_init)
     del values["eps"]
     level = mean_utility(values["a_same"], f, values["s"], values["lam"])
-    return values | {"iterate": f, "level": level}, hyper
+    return values | {"iterate": f, "level": level}
 
 
-def llfs_ratio(
-    X: np.ndarray,
-    codes: np.ndarray,
-    *,
-    point: int = 0,
-    beta: float = 0.5,
-    max_features: int | None = None,
-    sigma_init: str = "feasible",
-) -> Values:
+@_at_local_optimum
+def llfs_ratio(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
     """F(t) at the ratio t of the local optimum of (7)."""
-    values, f, hyper = _last_step(X, codes, point, beta, max_features, sigma_init)
     u2 = mean_utility(values["a_other"], f, values["s"], values["lam"])
-    return values | {"ratio": float(values["a_same"].mean(axis=0) @ f) / u2}, hyper
+    return values | {"ratio": float(values["a_same"].mean(axis=0) @ f) / u2}
 
 
-def llfs_exact(
-    X: np.ndarray,
-    codes: np.ndarray,
-    *,
-    point: int = 0,
-    beta: float = 0.5,
-    max_features: int | None = None,
-    sigma_init: str = "feasible",
-) -> Values:
+@_at_local_optimum
+def llfs_exact(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
     """The mixed-integer program with one cut: a lower bound until more are added."""
-    values, f, hyper = _last_step(X, codes, point, beta, max_features, sigma_init)
     a_same = values.pop("a_same")
     order = np.argsort(-f, kind="stable")
     cut = polymatroid_cut(a_same, order, values["s"], values["lam"])
-    return values | {"cuts": cut[None, :]}, hyper
+    return values | {"cuts": cut[None, :]}
 
 
 def polymatroid_cut(a_same: np.ndarray, order: np.ndarray, s: float, lam: float) -> np.ndarray:
-    """What each feature adds to U1 when features are added in this order."""
+    """Return what each feature adds to U1 when features are added in this order."""
     values = utility(np.cumsum(a_same[:, order], axis=1), s, lam).mean(axis=0)
     cut = np.empty(len(order))
     cut[order] = np.diff(values, prepend=0.0)
@@ -211,7 +199,7 @@ def secant_bound(
     max_features: int,
     tangent: np.ndarray,
 ) -> float:
-    r"""A lower bound of (7) over the whole polytope.
+    r"""Return a lower bound of (7) over the whole polytope.
 
     :math:`G(z) \ge z\,G(Z_j)/Z_j` on :math:`[0, Z_j]`, where :math:`Z_j` is the sum of the
     alpha largest entries of :math:`a_j`, and U2 is below its tangent at the point

@@ -168,10 +168,10 @@ def _among_maximisers(point: Point, widest: Maximiser) -> Maximiser:
         utilities(point, f @ point.D, slope, bend)
         cost = point.D[tied, : point.own] @ slope[: point.own]
         bounds = np.column_stack([-f[tied], point.upper[tied] - f[tied]])
-        found = linprog(cost, A_eq=columns.T, b_eq=np.zeros(n - point.own + 1), bounds=bounds)
-        if not found.success:
+        exchange = linprog(cost, A_eq=columns.T, b_eq=np.zeros(n - point.own + 1), bounds=bounds)
+        if not exchange.success:
             break
-        f[tied] = np.clip(f[tied] + found.x, 0.0, point.upper[tied])
+        f[tied] = np.clip(f[tied] + exchange.x, 0.0, point.upper[tied])
         u1, u2 = utilities(point, f @ point.D, slope, bend)
         if u1 >= best.u1 * (1 - 1e-12) or u2 < widest.u2 * (1 - 1e-14):
             break

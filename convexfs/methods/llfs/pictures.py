@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.pictures import new_figure
+
 
 def support_map(support: np.ndarray, codes: np.ndarray, groups: np.ndarray | None = None) -> Any:
     """Which sample selects which feature; samples ordered by class, and group within it.
@@ -16,7 +18,7 @@ def support_map(support: np.ndarray, codes: np.ndarray, groups: np.ndarray | Non
     groups : int array (n_samples,), optional
     """
     order = np.lexsort((codes if groups is None else groups, codes))
-    figure, axes = _axes(8, 5)
+    figure, axes = new_figure(8, 5)
     n, m = support.shape
     axes.imshow(
         support[order], aspect="auto", interpolation="nearest", cmap="Blues",
@@ -40,7 +42,7 @@ def selection_shares(support: np.ndarray, groups: np.ndarray, names: list[str]) 
 
     Features that nobody in a group selects are left out.
     """
-    figure, axes = _axes(8, 4)
+    figure, axes = new_figure(8, 4)
     for number, name in enumerate(names):
         share = 100 * support[groups == number].mean(axis=0)
         share[share == 0] = np.nan
@@ -65,7 +67,7 @@ def distance_histograms(
     same = codes == codes[point]
     others = ~same
     same[point] = False
-    figure, axes = _axes(7, 4)
+    figure, axes = new_figure(7, 4)
     bins = np.linspace(0, distance.max(), 30).tolist()
     axes.hist(distance[same], bins=bins, alpha=0.6, label="same class")
     axes.hist(distance[others], bins=bins, alpha=0.6, label="other classes")
@@ -84,7 +86,7 @@ def pareto_front(table: np.ndarray) -> Any:
     table : structured array (n_betas,)
         A row of ``LLFS.points_``.
     """
-    figure, axes = _axes(6, 4)
+    figure, axes = new_figure(6, 4)
     kept = table[np.isfinite(table["rounded_u1"])]
     axes.plot(table["level"], table["u1"], ".-", label="relaxed, local optima")
     axes.plot(kept["level"], kept["rounded_u1"], "x", label="rounded to a set")
@@ -99,7 +101,7 @@ def trace_picture(trace: Any) -> Any:
 
     An upward step starts below the level that U2 must reach, where U1 is too low to count.
     """
-    figure, axes = _axes(7, 4)
+    figure, axes = new_figure(7, 4)
     number = np.arange(1, len(trace) + 1)
     u1 = np.array([step.u1 for step in trace])
     reached = np.array([step.u2 >= step.level * (1 - 1e-9) for step in trace], dtype=bool)
@@ -118,12 +120,3 @@ def trace_picture(trace: Any) -> Any:
     axes.legend(frameon=False)
     axes.set_title("the way to a local optimum (hollow: U2 below its level)", loc="left")
     return figure
-
-
-def _axes(width: float, height: float) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes

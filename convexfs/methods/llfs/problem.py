@@ -238,29 +238,6 @@ def llfs_exact(
     return cp.Problem(cp.Minimize(w), [above, level, *below, *feasible(f, max_features)])
 
 
-def llfs_smooth(
-    a_same: np.ndarray,
-    a_other: np.ndarray,
-    s: float,
-    lam: float,
-    eps: Number,
-    max_features: int,
-    feasible: Feasible = feasible,
-) -> cp.Problem:
-    r"""(7) as it is, for cvxpy's interface to nonlinear solvers (``nlp=True``, extra ``nlp``).
-
-    :math:`G(z) = \tfrac12 \tanh(sz/2) + \lambda z`; the solution is local.
-    """
-    f = cp.Variable(a_other.shape[1], name="f", bounds=[0, 1])
-    f.value = np.full(f.size, max_features / f.size)
-
-    def mean(a: np.ndarray) -> Any:
-        z = a @ f
-        return cp.sum(0.5 * cp.nlp.tanh(0.5 * s * z) + lam * z) / len(a)
-
-    return cp.Problem(cp.Minimize(mean(a_same)), [mean(a_other) >= eps, *feasible(f, max_features)])
-
-
 def _under_tangents(
     f: cp.Variable, a: np.ndarray, s: float, lam: float, tangents: np.ndarray
 ) -> tuple[Any, list[Any]]:

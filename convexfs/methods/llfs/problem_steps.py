@@ -131,10 +131,10 @@ def program(
     }  # fmt: skip
     build = PROGRAMS[kind]
     wanted = [name for name in inspect.signature(build).parameters if name in shapes]
-    given = {name: cp.Parameter(shapes[name], name=name) for name in wanted}
+    parameters = {name: cp.Parameter(shapes[name], name=name) for name in wanted}
     if build is llfs_ratio_step:
-        given["ratio"] = cp.Parameter(name="ratio", nonneg=True)
-    return build(**given, max_features=max_features, feasible=feasible)
+        parameters["ratio"] = cp.Parameter(name="ratio", nonneg=True)
+    return build(**parameters, max_features=max_features, feasible=feasible)
 
 
 #: The steps by the words the road has for them.

@@ -47,21 +47,21 @@ STATUS_ROW = np.dtype(
 
 
 @dataclass(frozen=True)
-class Candidates:
+class PointSets:
     """The sets of one point, one per beta (None: dropped), and what is known of them."""
 
     masks: list[np.ndarray | None]
     table: np.ndarray
 
 
-def candidates(values: Mapping[str, Any], settings: PointSettings, point: int) -> Candidates:
+def candidates(values: Mapping[str, Any], settings: PointSettings, point: int) -> PointSets:
     """Solve all betas of one point and round them."""
     if settings.form == "exact":
         return _exact_sets(values, settings)
     path = relaxed_path(values, settings)
     table = _table(path, values, settings)
     masks, table["rounded_u1"] = _roundings(path.f, table["level"], values, settings, point)
-    return Candidates(masks, table)
+    return PointSets(masks, table)
 
 
 def relaxed_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPath:
@@ -113,9 +113,9 @@ def _stated_programs(values: Mapping[str, Any], settings: PointSettings) -> Stat
 def _linear_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPath:
     c1, c2 = values["a_same"].mean(axis=0), values["a_other"].mean(axis=0)
     alpha, most = settings.max_features, largest_sum(c2, settings.max_features)
-    found = [priced_minimum(c1, c2, beta * most, alpha) for beta in settings.betas]
-    F = np.array([priced.f for priced in found])
-    mu, zeros = np.array([priced.mu for priced in found]), np.zeros(len(found))
+    solved = [priced_minimum(c1, c2, beta * most, alpha) for beta in settings.betas]
+    F = np.array([priced.f for priced in solved])
+    mu, zeros = np.array([priced.mu for priced in solved]), np.zeros(len(solved))
     # The values of the linear form, not of U1 and U2: they are what it trades.
     return LocalPath(settings.betas, F, F @ c1, F @ c2, mu, zeros, zeros.astype(int), most, 0.0)
 
@@ -161,7 +161,7 @@ def _roundings(
     """The best set near each row of F, or None, and its U1."""
     linear = settings.form == "linear"
     s, lam = (0.0, 1.0) if linear else (values["s"], values["lam"])
-    given = (values["a_same"], values["a_other"], s, lam)
+    distances = (values["a_same"], values["a_other"], s, lam)
     how = (settings.most_features(F.shape[1]), settings.rounding, settings.n_roundings)
     seed = (*np.atleast_1d(settings.seed), point)
     masks, least = [], []
@@ -170,15 +170,15 @@ def _roundings(
             masks.append(None)
             least.append(np.inf)
             continue
-        mask, value = best_rounding(f, *given, level, *how, (*seed, b), settings.allows)
+        mask, value = best_rounding(f, *distances, level, *how, (*seed, b), settings.allows)
         if mask is not None and settings.swap:
-            mask, value = swap_search(mask, *given, level, settings.max_features)
+            mask, value = swap_search(mask, *distances, level, settings.max_features)
         masks.append(mask)
         least.append(value)
     return masks, least
 
 
-def _exact_sets(values: Mapping[str, Any], settings: PointSettings) -> Candidates:
+def _exact_sets(values: Mapping[str, Any], settings: PointSettings) -> PointSets:
     """The best binary set of every beta, without a relaxation."""
     a_same, a_other, s, lam = (values[name] for name in ("a_same", "a_other", "s", "lam"))
     alpha, masks = settings.max_features, []
@@ -196,12 +196,12 @@ def _exact_sets(values: Mapping[str, Any], settings: PointSettings) -> Candidate
         if programs is None:
             mask = best_subset(a_same, a_other, s, lam, row["level"], alpha)[0]
         else:
-            found = programs.exact(row["level"]) if np.isfinite(eps_max) else None
-            mask = None if found is None or not found.any() else found > 0.5
+            f = programs.exact(row["level"]) if np.isfinite(eps_max) else None
+            mask = None if f is None or not f.any() else f > 0.5
         masks.append(mask)
         if mask is None:
             row["u1"] = row["u2"] = row["rounded_u1"] = np.inf
             continue
         row["u1"] = row["rounded_u1"] = mean_utility(a_same, mask.astype(float), s, lam)
         row["u2"] = mean_utility(a_other, mask.astype(float), s, lam)
-    return Candidates(masks, table)
+    return PointSets(masks, table)

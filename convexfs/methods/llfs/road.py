@@ -146,10 +146,10 @@ class Road(SeparationRoad):
         self._tangents.touch(step, eps)
         if self.form == RATIO or not self.point.reaches(step, eps):
             self._tangents.add(*self.point.cut(step))
-        found, value = self._feasible_near(step, place, best, eps)
+        feasible, value = self._feasible_near(step, place, best, eps)
         promise, gain = best.promise, 1.0 - value / best.value
         if value < best.value:
-            best.f, best.value, best.promise = found, value, np.inf
+            best.f, best.value, best.promise = feasible, value, np.inf
         return not gain < 1e-3 * min(promise, 1.0)
 
     def _feasible_near(
@@ -170,7 +170,7 @@ class Road(SeparationRoad):
         if not point.free:
             return least([step])
         snapped = point.snapped(step)
-        found, value = least([step] if np.array_equal(snapped, step) else [snapped, step])
+        nearest, value = least([step] if np.array_equal(snapped, step) else [snapped, step])
         if best.f is not None and value < best.value:
             for t in (2.0, 4.0):  # further where it pays
                 far = at + t * (step - at)
@@ -179,28 +179,28 @@ class Road(SeparationRoad):
                 further, lower = least([point.inside(far)])
                 if lower >= value:
                     break
-                found, value = further, lower
+                nearest, value = further, lower
         elif best.f is not None:
             half, middle = least([at + 0.5 * (step - at)])
             t = _vertex(best.value, middle, value)
             nearer = [point.snapped(step, 1e-2), at + 0.1 * (step - at), at + t * (step - at)]
             for other, lower in ((half, middle), least(nearer)):
                 if lower < value:
-                    found, value = other, lower
+                    nearest, value = other, lower
         if value >= best.value:
             other = point.by_exchanges(snapped, eps, slope)
             lower = np.inf if other is None else self.value(other)
             if other is not None and lower < value:
-                found, value = other, lower
-        return found, value
+                nearest, value = other, lower
+        return nearest, value
 
     def _by_bisection(self, place: Place, best: Answer, eps: float) -> np.ndarray | None:
         """A point of about the least level of the tangent of U1 at which U2 reaches eps."""
         point, f, slope = self.point, place.f, place.g1
         offset = best.value - float(slope @ f)
-        low, high, found = best.value * (1.0 - min(best.promise, 1.0)), best.value, None
+        low, high, lowest = best.value * (1.0 - min(best.promise, 1.0)), best.value, None
         for _ in range(MOST_HALVINGS):
-            narrow = high - low <= 0.2 * (best.value - low) and found is not None
+            narrow = high - low <= 0.2 * (best.value - low) and lowest is not None
             if narrow or high - low <= 0.1 * self.tol * best.value or self.late:
                 break
             middle = 0.5 * (low + high)
@@ -208,7 +208,7 @@ class Road(SeparationRoad):
             numbers |= {"G": self._tangents.G, "b": self._tangents.b}
             answer = self._run(ASK, f, eps, numbers, best.promise)
             if answer is None:
-                return found
+                return lowest
             if float(np.min(self._tangents.G @ answer + self._tangents.b)) < eps * (1 - 1e-9):
                 low = middle
                 continue
@@ -217,8 +217,8 @@ class Road(SeparationRoad):
             for each in point.repaired(answer, eps, f):
                 level = offset + float(slope @ each)
                 if level < high:
-                    high, found = level, each
-        return f if found is None else found
+                    high, lowest = level, each
+        return f if lowest is None else lowest
 
     # All betas
 
@@ -273,11 +273,11 @@ class Road(SeparationRoad):
             answer.f, answer.value = self.widest, self.value(self.widest)
             answer.promise = self.gap
             return
-        found = self.descend(eps, start, answer if answer.promise <= self.tol else None)
-        better = found.value < answer.value * (1.0 - 1e-10)
-        proven = found.promise <= self.tol < answer.promise
-        if better or (proven and found.value <= answer.value * (1.0 + 1e-9)):
-            answer.f, answer.value, answer.promise = found.f, found.value, found.promise
+        end = self.descend(eps, start, answer if answer.promise <= self.tol else None)
+        better = end.value < answer.value * (1.0 - 1e-10)
+        proven = end.promise <= self.tol < answer.promise
+        if better or (proven and end.value <= answer.value * (1.0 + 1e-9)):
+            answer.f, answer.value, answer.promise = end.f, end.value, end.promise
 
     def _single(self) -> Answer:
         """The best single feature, the global optimum while U2 allows it.
@@ -294,7 +294,7 @@ class Road(SeparationRoad):
                 starts.append(
                     np.eye(point.n_features)[np.argmin(np.where(self.singles, values, np.inf))]
                 )
-            return min((self.descend(0.0, f) for f in starts), key=lambda found: found.value)
+            return min((self.descend(0.0, f) for f in starts), key=lambda end: end.value)
         f = np.zeros(point.n_features)
         f[np.argmin(values)] = 1.0
         return Answer(f, self.value(f), 0.0)

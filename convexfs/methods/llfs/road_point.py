@@ -164,8 +164,8 @@ class RoadPoint:
             most = min(most, (self.max_features - float(f.sum())) / max(float(rise.sum()), 1e-300))
         goal = f.copy()
         goal[where] = np.clip(part + most * rise, 0.0, 1.0)
-        found = self.towards(f, goal, eps)
-        return found if self.reaches(found, eps) else None
+        reached = self.towards(f, goal, eps)
+        return reached if self.reaches(reached, eps) else None
 
     def by_exchanges(self, f: np.ndarray, eps: float, cost: np.ndarray) -> np.ndarray | None:
         """F with U2 raised to eps by the exchanges of two features that cost least for it."""
@@ -226,9 +226,9 @@ class RoadPoint:
     def price(self, place: Place, slope: np.ndarray, eps: float) -> Price:
         """Bound of the step at `place` with its own tangent of U2; exact, without a program."""
         f, g2 = place.f, place.g2
-        found = priced_minimum(slope, g2, float(g2 @ f) - place.u2 + eps, self.max_features)
-        gain = max(float(slope @ f) - found.bound, 0.0)
-        mu, full = found.mu, self.spends_all(f) or float(f.sum()) <= 1.0 + EDGE
+        priced = priced_minimum(slope, g2, float(g2 @ f) - place.u2 + eps, self.max_features)
+        gain = max(float(slope @ f) - priced.bound, 0.0)
+        mu, full = priced.mu, self.spends_all(f) or float(f.sum()) <= 1.0 + EDGE
         moving = (f > 1e-7) & (f < 1.0 - 1e-7)
         if moving.sum() >= 1 + full and place.u2 - eps <= 1e-6 * eps:
             # On fractional features a stationary point has slope = mu g2 (+ a constant).
@@ -258,8 +258,8 @@ class RoadPoint:
         hessian = mu * (a.T * place.bend2) @ a
         if concave:
             own = self.a_same[:, which]
-            kept = [place.g2[which]] + ([np.ones(size)] if self.spends_all(f) else [])
-            q, _ = np.linalg.qr(np.column_stack(kept))
+            fixed = [place.g2[which]] + ([np.ones(size)] if self.spends_all(f) else [])
+            q, _ = np.linalg.qr(np.column_stack(fixed))
             hessian -= (own.T * place.bend1) @ own
             hessian -= q @ (q.T @ hessian)
             hessian -= (hessian @ q) @ q.T

@@ -185,18 +185,18 @@ def checked_constraints(feasible: Callable[..., Any]) -> Callable[..., Any]:
     """A changed `feasible` that says what is wrong with what it returns."""
 
     def constraints(f: Any, max_features: int) -> Any:
-        found = feasible(f, max_features)
-        if not isinstance(found, list | tuple):
-            kind = type(found).__name__
+        rows = feasible(f, max_features)
+        if not isinstance(rows, list | tuple):
+            kind = type(rows).__name__
             raise InputError(
                 f"feasible must return a list of constraints, not {kind}: is a return missing?"
             )
-        for number, constraint in enumerate(found, start=1):
+        for number, constraint in enumerate(rows, start=1):
             if not hasattr(constraint, "variables") or not constraint.variables():
                 raise InputError(
                     f"constraint {number} of feasible, {constraint}, does not depend on f: "
                     "leave it out, or write it with f"
                 )
-        return found
+        return rows
 
     return constraints

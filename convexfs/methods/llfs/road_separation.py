@@ -191,7 +191,7 @@ class SeparationRoad:
         Tangents alone may creep: then the next solver that takes curvature ends it.
         """
         point = self.point
-        kept = self._tangents
+        few_tangents = self._tangents
         if not self.programs.curved:
             self._tangents = self._new_tangents(MOST_TANGENTS)
         place, exact, programs = self._first_place(), False, self.programs
@@ -222,8 +222,8 @@ class SeparationRoad:
         if point.free and point.u2(clean) >= place.u2 * (1.0 - 1e-10):
             place = point.at(clean)
         self.widest, self.eps_max = place.f, place.u2
-        kept.add(*point.cut(place.f))
-        self._tangents = kept
+        few_tangents.add(*point.cut(place.f))
+        self._tangents = few_tangents
 
     def _first_place(self) -> Place:
         """The features of largest gradient at uniform f, or anything that is allowed."""
@@ -266,18 +266,18 @@ class SeparationRoad:
             R = self.point.curvature(place, reduced, 1.0, False, RANK)
             numbers = {"c": -place.g2, "R": R, "r": R @ place.f}
             numbers |= {"G": np.zeros_like(tangents.G), "h": np.full(len(tangents.b), -1.0)}
-            found = self._run(CURVED, place.f, 0.0, numbers, self.gap, exact)
-            if found is not None:
-                return found
+            answer = self._run(CURVED, place.f, 0.0, numbers, self.gap, exact)
+            if answer is not None:
+                return answer
         numbers = {"c": np.ones(len(place.f)), "level": 2.0 * len(place.f)}
         numbers |= {"G": tangents.G, "b": tangents.b}
-        found = self._run(ASK, place.f, 0.0, numbers, self.gap, exact)
-        if found is not None:
-            tangents.touch(found, place.u2)
-        return found
+        answer = self._run(ASK, place.f, 0.0, numbers, self.gap, exact)
+        if answer is not None:
+            tangents.touch(answer, place.u2)
+        return answer
 
     def _highest(self, f: np.ndarray, goals: list[np.ndarray]) -> np.ndarray:
-        found = [goals[1], *(self.point.highest(f, goal) for goal in goals)]
+        points = [goals[1], *(self.point.highest(f, goal) for goal in goals)]
         if not self.point.free:
-            found = found[1:]
-        return found[int(np.argmax([self.point.u2(each) for each in found]))]
+            points = points[1:]
+        return points[int(np.argmax([self.point.u2(each) for each in points]))]

@@ -243,7 +243,7 @@ def _squared_to(P, j, first, last, out):
 
 @leaf
 def _to_box(boxes, node, P, j):
-    """Squared distance to a box: rounding is monotone, so to no sample in it is it less."""
+    """Return the squared distance to a box: a lower bound, also after rounding, for its samples."""
     d = 0.0
     for q in range(P.shape[0]):
         step = max(boxes[node, 0, q] - P[q, j], P[q, j] - boxes[node, 1, q], 0.0)

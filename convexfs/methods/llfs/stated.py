@@ -51,7 +51,7 @@ class StatedPrograms:
     cuts: list[np.ndarray] = field(default_factory=list)
 
     def path(self, betas: np.ndarray) -> RoadPath:
-        """Every beta by the changed step, from the largest down: its point serves the next."""
+        """Solve every beta by the changed step, largest first: its point serves the next."""
         road, point = self.road, self.road.point
         try:
             road.separation()
@@ -61,11 +61,11 @@ class StatedPrograms:
         f, rows = road.widest, []
         for beta in betas[::-1]:
             used, failed = self.programs, self.failures
-            found, promise = (road.widest, 0.0) if beta >= 1 else self._descend(beta, f)
-            ended = "" if found is not None else TIMEOUT if road.late else FAILED
-            f = f if found is None else found
-            row = found if found is not None else np.full(point.n_features, np.nan)
-            values = (np.inf, np.inf) if found is None else (point.u1(f), point.u2(f))
+            optimum, promise = (road.widest, 0.0) if beta >= 1 else self._descend(beta, f)
+            ended = "" if optimum is not None else TIMEOUT if road.late else FAILED
+            f = f if optimum is None else optimum
+            row = optimum if optimum is not None else np.full(point.n_features, np.nan)
+            values = (np.inf, np.inf) if optimum is None else (point.u1(f), point.u2(f))
             rows.append(
                 (row, *values, np.nan, promise, self.programs - used, self.failures - failed, ended)
             )
@@ -81,10 +81,10 @@ class StatedPrograms:
         road, point, eps = self.road, self.road.point, beta * self.road.eps_max
         promise = np.inf
         for number in range(MOST_PROGRAMS):
-            found = None if road.late else self._solved("llfs-compactness", eps=eps, iterate=f)
-            if found is None:
+            solved = None if road.late else self._solved("llfs-compactness", eps=eps, iterate=f)
+            if solved is None:
                 return (f if number else None), promise
-            step, value = found
+            step, value = solved
             promise = max(point.u1(f) - value, 0.0) / max(point.u1(f), 1e-300)
             if promise <= 10.0 * self.tol:
                 break
@@ -95,17 +95,17 @@ class StatedPrograms:
         return f, promise
 
     def exact(self, eps: float) -> np.ndarray | None:
-        """The best binary f by a mixed-integer program that is cut until it is exact."""
+        """Return the best binary f, by a mixed-integer program that is cut until it is exact."""
         point = self.road.point
         first = np.argsort(point.a_same.mean(axis=0), kind="stable")
         cut = partial(polymatroid_cut, point.a_same, s=point.s, lam=point.lam)
         self.cuts.append(cut(order=first))
         best, least = None, np.inf
         for _ in range(MOST_PROGRAMS):
-            found = self._solved("llfs-exact", eps=eps, cuts=np.array(self.cuts))
-            if found is None:
+            solved = self._solved("llfs-exact", eps=eps, cuts=np.array(self.cuts))
+            if solved is None:
                 break
-            f, bound = found[0].round(), found[1]
+            f, bound = solved[0].round(), solved[1]
             if point.u2(f) >= eps * (1 - 10.0 * self.tol) and point.u1(f) < least:
                 best, least = f, point.u1(f)
             if bound >= least - 1e-7 * abs(least) or self.road.late:
@@ -119,7 +119,7 @@ class StatedPrograms:
         self.tangents = [*self.tangents, f][-MOST_TANGENTS:]
 
     def _solved(self, name: str, **values: Any) -> tuple[np.ndarray, float] | None:
-        """Point and value of one program, or None; a failed one is counted."""
+        """Return point and value of one program, or None; count a failed one."""
         from convexfs.solving.solve import solve
 
         problem = self._stated(name, **values)
@@ -136,7 +136,7 @@ class StatedPrograms:
         return None
 
     def _stated(self, name: str, **values: Any) -> Any:
-        """The program of a stage, as printed or as changed."""
+        """State the program of a stage, as printed or as changed."""
         point, changed = self.road.point, self.build
         if not self.tangents:
             self._touch(np.full(point.n_features, point.max_features / point.n_features))

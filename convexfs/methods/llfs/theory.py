@@ -1,4 +1,4 @@
-"""What LLFS promises about unseen samples.
+"""What LLFS's paper promises about unseen samples.
 
 Armanfard, Reilly and Komeili (2017, Sec. III-D) count the dichotomies that the spheres make,
 for raw impurity and without the nearest neighbour's say; the bounds hold as stated there.

@@ -1,14 +1,13 @@
 """Lmba: feature weights of least nearest-neighbour loss."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from convexfs.data import constant_columns, varying_columns
-from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.data.ranges import constant_columns, varying_columns
+from convexfs.errors import InputError, check_choice, check_number, warn
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters, taken_by
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.lmba import METHOD, numbers
@@ -95,19 +94,19 @@ def lmba(
             "changes: use form='box' or 'simplex'"
         )
     # A changed problem may name features by their place.
-    kept = varying_columns(X) if build is None else np.arange(X.shape[1])
+    columns = varying_columns(X) if build is None else np.arange(X.shape[1])
     chosen = taken_by(numbers.lmba_simplex, settings)
-    values, hyper = numbers.lmba_simplex(X[:, kept], codes, **chosen)
+    values, hyper = numbers.lmba_simplex(X[:, columns], codes, **chosen)
     if form == "gradient":
         solution, certificate = _descended(values, hyper, settings.n_epochs, seed)
     else:
         solution, certificate = solve_step(formulation, values, hyper, solving)
-    found = np.maximum(require_answer(solution, formulation.symbol), 0.0)
+    u_varying = np.maximum(require_answer(solution, formulation.symbol), 0.0)
     if build is None and form != "gradient":
-        _explain(found, values, settings.c)
-    loss = evaluation(np.sqrt(found), values, hyper)
+        _explain(u_varying, values, settings.c)
+    loss = evaluation(np.sqrt(u_varying), values, hyper)
     u = np.zeros(X.shape[1])
-    u[kept] = found
+    u[columns] = u_varying
     solution = replace(solution, primal={**solution.primal, formulation.symbol: u})
     weights = np.where(constant_columns(X), 0.0, np.sqrt(u))
     return LmbaResult(weights, loss, solution, certificate)
@@ -157,16 +156,12 @@ def _explain(u: np.ndarray, values: Mapping[str, Any], c: float) -> None:
     """Warn of weights that rank nothing."""
     if np.all(u <= _TIED):
         c0 = least_useful_c(values)
-        _warn(
+        warn(
             f"all weights are 0: impostors cost too little at c={c:g} (up to c={c0:.3g} no feature "
             "pays); use a larger c or form='simplex'"
         )
     elif len(u) > 1 and np.all(np.abs(u - 1.0) <= _TIED):
-        _warn(
+        warn(
             "all weights are 1, so no feature is ranked: with so many impostors every feature "
             "pays; use a smaller c or form='simplex'"
         )
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, ConvexfsWarning, stacklevel=4)

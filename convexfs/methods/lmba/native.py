@@ -47,12 +47,12 @@ def lmba_simplex_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> 
 
 
 def lmba_box_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Loss at u minus a bound proven by shares made from u alone."""
+    """Return the duality gap at u, with a dual point built from u."""
     return _gap(values, hyper, primal, simplex=False)
 
 
 def lmba_simplex_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Loss at u minus a bound proven by shares made from u alone."""
+    """Return the duality gap at u, with a dual point built from u."""
     return _gap(values, hyper, primal, simplex=True)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.methods.logo.equilibrium import newton_fixed_point
-from convexfs.methods.logo.fixed_point import History, Outcome, iterate
+from convexfs.methods.logo.fixed_point import History, LoopEnd, iterate
 from convexfs.methods.logo.locality import Locality
 from convexfs.methods.logo.objective import Objective, pull, relative
 from convexfs.methods.logo.working_set import (
@@ -55,21 +55,21 @@ _ABOVE = 1e-9
 class StreamedColumns:
     """The margin matrix of all features, never held: columns and products on demand."""
 
-    place: Locality
+    locality: Locality
     signed: np.ndarray
     dropped_share: float
 
     @property
     def n_features(self) -> int:
-        return self.place.X.shape[1]
+        return self.locality.X.shape[1]
 
     def take(self, index: np.ndarray) -> np.ndarray:
-        return self.place.margins(take_columns(self.place.X, index), self.signed)
+        return self.locality.margins(take_columns(self.locality.X, index), self.signed)
 
     def scores(self, p: np.ndarray) -> np.ndarray:
-        p = self.place.on_all_samples(p)
+        p = self.locality.on_all_samples(p)
         pairs = score_pairs(self.signed, p, self.dropped_share * 2.0 * p.sum())
-        return feature_scores(self.place.X, pairs, self.place.map)[0]
+        return feature_scores(self.locality.X, pairs, self.locality.map)[0]
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,12 @@ class FixedPoint:
     """Weights of all features, the loop's end and what the last pass found."""
 
     weights: np.ndarray
-    outcome: Outcome[Any]
+    end: LoopEnd[Any]
     audit: Audit
 
 
 def certified_fixed_point(
-    place: Locality,
+    locality: Locality,
     objective: Objective,
     restricted: Restricted,
     history: History,
@@ -112,20 +112,20 @@ def certified_fixed_point(
     gap_tol: float,
     start: np.ndarray | None = None,
 ) -> FixedPoint:
-    """A fixed point with no violated feature, or where the iterations ended.
+    """Find a fixed point with no violated feature, or return where the iterations ended.
 
     `start` are weights to begin with instead of w = 1.
     """
-    step = ConvexStep(place, objective, restricted, gap_tol, history.until)
+    step = ConvexStep(locality, objective, restricted, gap_tol, history.until)
     index, w = _first_candidates(step, history, start)
     first, prune, swings = index, True, False
     while True:
-        columns = take_columns(place.X, index)
-        candidates = Candidates(step, columns, prune)
+        columns = take_columns(locality.X, index)
+        candidates = CandidateMap(step, columns, prune)
         if swings:
             left = max_iter - len(history.rows) - 1
-            w = newton_fixed_point(place, objective, columns, w, history, left)
-        outcome = iterate(
+            w = newton_fixed_point(locality, objective, columns, w, history, left)
+        end = iterate(
             candidates.step,
             w,
             history,
@@ -134,13 +134,13 @@ def certified_fixed_point(
             damping=damping,
             patience=round(_PATIENCE / (1.0 - damping)),
         )
-        weights = np.zeros(place.X.shape[1])
-        weights[index] = outcome.answer.w
+        weights = np.zeros(locality.X.shape[1])
+        weights[index] = end.answer.w
         index = index[candidates.active]
         more = len(history.rows) < max_iter and not history.over
-        if (outcome.period or outcome.stalled) and more:
-            before = np.zeros(place.X.shape[1])
-            before[index] = outcome.before[candidates.active]
+        if (end.period or end.stalled) and more:
+            before = np.zeros(locality.X.shape[1])
+            before[index] = end.before[candidates.active]
             if swings:
                 damping = (1.0 + damping) / 2.0
             else:
@@ -149,10 +149,10 @@ def certified_fixed_point(
             w = before[index]
             continue
         if history.over:
-            return FixedPoint(weights, outcome, _UNASKED)
-        audit = audit_all(place, objective, outcome.answer, index)
+            return FixedPoint(weights, end, _UNASKED)
+        audit = audit_all(locality, objective, end.answer, index)
         if not len(audit.violated) or not more:
-            return FixedPoint(weights, outcome, audit)
+            return FixedPoint(weights, end, audit)
         # What was left out once and came back stays, so that the loop ends.
         prune = False
         index = np.union1d(index, audit.violated[:MOST_CANDIDATES])
@@ -163,7 +163,7 @@ def certified_fixed_point(
 class ConvexStep:
     """The convex problem of a few columns, once their neighbours are known."""
 
-    place: Locality
+    locality: Locality
     objective: Objective
     restricted: Restricted
     gap_tol: float
@@ -172,13 +172,13 @@ class ConvexStep:
     def solve(
         self, columns: np.ndarray, signed: np.ndarray, start: np.ndarray | None
     ) -> WorkingSetAnswer:
-        Z = DenseColumns(self.place.margins(columns, signed))
+        Z = DenseColumns(self.locality.margins(columns, signed))
         return solve_by_working_set(
             Z, self.objective, self.restricted, start, self.gap_tol, self.until
         )
 
 
-class Candidates:
+class CandidateMap:
     """The map T on a few features: neighbours at w, then the convex step.
 
     With `prune`, features whose score falls well below the price of weight take
@@ -190,7 +190,7 @@ class Candidates:
         self.active = np.arange(columns.shape[1])
 
     def step(self, w: np.ndarray) -> CandidateStep:
-        signed = self._convex.place.signed(self._columns, w)
+        signed = self._convex.locality.signed(self._columns, w)
         columns = self._columns[:, self.active]
         # What damping has left of old weights would only swell the working set.
         start = np.where(w > _STARTING_SHARE * w.max(initial=0.0), w, 0.0)[self.active]
@@ -215,43 +215,43 @@ def _first_candidates(
     history: History,
     start: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Features to begin with, and their weights after the first step."""
-    place = step.place
-    n_features = place.X.shape[1]
+    """Return the features to begin with, and their weights after the first step."""
+    locality = step.locality
+    n_features = locality.X.shape[1]
     if n_features <= MOST_CANDIDATES:
         index = np.arange(n_features)
         if start is not None:
             return index, start
-        columns = take_columns(place.X, index)
-        answer = step.solve(columns, place.signed_at(place.plain_distances), None)
+        columns = take_columns(locality.X, index)
+        answer = step.solve(columns, locality.signed_at(locality.plain_distances), None)
         history.record(answer, np.inf)
         return index, answer.w
     if start is None:
-        signed = place.signed_at(place.plain_distances)
-        streamed = StreamedColumns(place, signed, _SOLVING_SHARE)
+        signed = locality.signed_at(locality.plain_distances)
+        streamed = StreamedColumns(locality, signed, _SOLVING_SHARE)
         gap_tol = max(step.gap_tol, _FIRST_GAP)
         answer = solve_by_working_set(
             streamed, step.objective, step.restricted, None, gap_tol, step.until
         )
         history.record(answer, np.inf)
         start = answer.w
-    index = _highest_scores(place, start)
+    index = _highest_scores(locality, start)
     return index, start[index]
 
 
-def _highest_scores(place: Locality, w: np.ndarray) -> np.ndarray:
-    """Features that have weight, and those that score highest with neighbours taken at w."""
+def _highest_scores(locality: Locality, w: np.ndarray) -> np.ndarray:
+    """Return the features that have weight, and those that score highest near w."""
     used = np.flatnonzero(w)
-    columns = take_columns(place.X, used)
-    signed = place.signed(columns, w[used])
-    margins = place.margins(columns, signed) @ w[used]
-    scores = StreamedColumns(place, signed, _FINDING_SHARE).scores(pull(margins))
+    columns = take_columns(locality.X, used)
+    signed = locality.signed(columns, w[used])
+    margins = locality.margins(columns, signed) @ w[used]
+    scores = StreamedColumns(locality, signed, _FINDING_SHARE).scores(pull(margins))
     highest = np.argpartition(-scores, MOST_CANDIDATES)[:MOST_CANDIDATES]
     return np.union1d(used, highest)
 
 
 def audit_all(
-    place: Locality, objective: Objective, answer: CandidateStep, index: np.ndarray
+    locality: Locality, objective: Objective, answer: CandidateStep, index: np.ndarray
 ) -> Audit:
     """Score every feature at a step's answer; prove or find violated those not in it.
 
@@ -259,14 +259,14 @@ def audit_all(
     the error; where the bound leaves doubt they are taken exactly.
     """
     level = objective.level(answer.scores)
-    if len(index) == place.X.shape[1]:
+    if len(index) == locality.X.shape[1]:
         return Audit(np.empty(0, np.int64), answer.gap)
-    p = place.on_all_samples(pull(answer.margins))
+    p = locality.on_all_samples(pull(answer.margins))
     pairs = score_pairs(answer.signed, p, _PROVING_SHARE * level)
-    scores, errors = feature_scores(place.X, pairs, place.map)
+    scores, errors = feature_scores(locality.X, pairs, locality.map)
     scores[index] = -np.inf
     doubtful = np.flatnonzero(scores + errors > level)
-    exact = exact_scores(place.X, doubtful, score_pairs(answer.signed, p))
+    exact = exact_scores(locality.X, doubtful, score_pairs(answer.signed, p))
     above = exact > level * (1.0 + _ABOVE)
     violated = doubtful[above][np.argsort(-exact[above])]
     largest = max(np.max(answer.scores, initial=0.0), np.max(exact, initial=0.0))

@@ -55,18 +55,18 @@ _BLOCK_CELLS = 2_000_000
 class State:
     """Everything at some weights of a few columns."""
 
-    place: Locality
+    locality: Locality
     objective: Objective
     columns: np.ndarray
     w: np.ndarray
 
     @cached_property
     def signed(self) -> np.ndarray:
-        return self.place.signed(self.columns, self.w)
+        return self.locality.signed(self.columns, self.w)
 
     @cached_property
     def Z(self) -> np.ndarray:
-        return self.place.margins(self.columns, self.signed)
+        return self.locality.margins(self.columns, self.signed)
 
     @cached_property
     def margins(self) -> np.ndarray:
@@ -112,8 +112,8 @@ class State:
     def slope(self) -> np.ndarray:
         """The matrix of c' over the free features, neighbours moving with the weights."""
         X, w, p = self.columns[:, self.free], self.w[self.free], pull(self.margins)
-        Z, sigma = self.Z[:, self.free], self.place.sigma
-        pulls = self.place.on_all_samples(p)
+        Z, sigma = self.Z[:, self.free], self.locality.sigma
+        pulls = self.locality.on_all_samples(p)
         curved, moved = np.zeros((len(w), len(w))), np.empty(X.shape)
         for rows in _row_blocks(X):
             apart = np.abs(X[rows, None] - X)
@@ -126,7 +126,7 @@ class State:
                 mean = (near[:, None] @ apart)[:, 0]
                 curved -= sign * (mean * pulled).T @ mean
                 moved[rows] -= sign * (near * far).sum(axis=1)[:, None] * mean
-        total = Z - moved[self.place.rows] / sigma
+        total = Z - moved[self.locality.rows] / sigma
         return -(Z * (p * (1.0 - p))[:, None]).T @ total - curved / sigma
 
     @property
@@ -151,11 +151,11 @@ class State:
             return None
         w = self.w.copy()
         w[self.free] = np.maximum(w[self.free] + move, 0.0)
-        return State(self.place, self.objective, self.columns, w) if w.any() else None
+        return State(self.locality, self.objective, self.columns, w) if w.any() else None
 
 
 def newton_fixed_point(
-    place: Locality,
+    locality: Locality,
     objective: Objective,
     columns: np.ndarray,
     start: np.ndarray,
@@ -166,7 +166,7 @@ def newton_fixed_point(
 
     One row of the history a step taken, its residual the relative change.
     """
-    state = best = State(place, objective, columns, start)
+    state = best = State(locality, objective, columns, start)
     if not state.usable:
         return start
     firmness, idle, taken = 1.0, 0, 0
@@ -205,12 +205,12 @@ def complementary(
             system = np.block([[system, np.ones((len(inside), 1))], [np.ones(len(inside)), 0.0]])
             right = np.append(right, total - low[outside].sum())
         try:
-            found = np.linalg.solve(system, right)
+            solution = np.linalg.solve(system, right)
         except np.linalg.LinAlgError:
             return None
-        move[inside] = found[: len(inside)]
+        move[inside] = solution[: len(inside)]
         if total is not None:
-            price = found[-1]
+            price = solution[-1]
         below = free & (move < low)
         back = ~free & (matrix @ move + price < push)
         if not below.any() and not back.any():

@@ -183,14 +183,14 @@ class LogoCV(Iterating, LocalMarginClassifier):
         ]
         jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         outcomes = pool.run(tasks, partial(follow_path, data=data), jobs=jobs)
-        found, tell = {}, narrator("logo-cv", self.verbose)
+        paths, tell = {}, narrator("logo-cv", self.verbose)
         for outcome in outcomes:
             if outcome.status != pool.DONE:
                 raise ConvexfsError(f"a fold of the cross-validation failed: {outcome.failure}")
-            found[outcome.task] = outcome.value
+            paths[outcome.task] = outcome.value
             if tell is not None:
-                tell(f"{len(found)} of {len(tasks)} paths, one a fold and sigma")
-        return found
+                tell(f"{len(paths)} of {len(tasks)} paths, one a fold and sigma")
+        return paths
 
 
 def tabulate(data: PathData, paths: Mapping[PathTask, PathResult]) -> dict[str, Any]:

@@ -1,14 +1,13 @@
 """Logo: local-learning feature selection as a fixed point of convex problems."""
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.errors import InputError, check_choice, check_number, warn
 from convexfs.methods.base.certificate import FixedPointCertificate
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
@@ -32,8 +31,8 @@ from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 ALGORITHMS = ("certified", "paper")
 #: Relative duality gap the native solver is asked for; its certificate allows NATIVE_TOL.
 _NATIVE_GAP = 1e-10
-#: The dual point is made from w alone, which shows a solver's accuracy at its worst:
-#: 1e-6 on the cone program is 1e-4 here.
+#: Gap accepted of a backend, in multiples of its accuracy: the dual point is made from w
+#: alone, so that 1e-6 on the cone program becomes 1e-4 here.
 _BACKEND_SLACK = 100.0
 
 
@@ -192,19 +191,19 @@ def logo(
     request.check()
     settings = request.settings
     start = checked_start(settings.start, settings.n_starts, X.shape[1])
-    place = Locality(X, codes, float(settings.sigma), map)
+    locality = Locality(X, codes, float(settings.sigma), map)
     until = request.deadline
     points = starting_points(
-        start, settings.n_starts, lambda: relief_weights(relief_margin(place)), X.shape[1], seed
+        start, settings.n_starts, lambda: relief_weights(relief_margin(locality)), X.shape[1], seed
     )
     result = best_of_starts(
         points,
-        lambda weights: _fit(place, request, until, start=weights, watch=watch),
+        lambda weights: _fit(locality, request, until, start=weights, watch=watch),
         _objective,
         settings.tol,
         until,
     )
-    _explain(result, request, place)
+    _explain(result, request, locality)
     return result
 
 
@@ -227,12 +226,12 @@ def fit_logo(
     `distances` are the Manhattan distances with all weights 1, if they are known
     already; `start` are weights to start from instead of 1.
     """
-    place = Locality(X, codes, float(request.settings.sigma), map, distances)
-    return _fit(place, request, request.deadline, start=start)
+    locality = Locality(X, codes, float(request.settings.sigma), map, distances)
+    return _fit(locality, request, request.deadline, start=start)
 
 
 def _fit(
-    place: Locality,
+    locality: Locality,
     request: LogoRequest,
     until: float,
     *,
@@ -240,36 +239,36 @@ def _fit(
     watch: Callable[[str], Any] | None = None,
 ) -> LogoResult:
     began, history = time.perf_counter(), History(until=until, watch=watch)
-    found = _find(place, request, history, start)
+    point = _find(locality, request, history, start)
     certificate = FixedPointCertificate(
-        primal_residual=request.objective.violation(found.weights),
+        primal_residual=request.objective.violation(point.weights),
         dual_residual=None,
         complementarity=None,
-        gap=found.audit.gap,
+        gap=point.audit.gap,
         tol=request.gap_tol,
         basis="formula",
-        residual=found.outcome.residual,
+        residual=point.end.residual,
         residual_tol=request.settings.tol,
-        n_violated=len(found.audit.violated),
-        n_features=len(found.weights),
+        n_violated=len(point.audit.violated),
+        n_features=len(point.weights),
     )
     solution = Solution(
         status=OPTIMAL if certificate.ok else INACCURATE,
         solver=NATIVE if request.native else request.solving.solver,
-        primal={request.formulation.symbol: found.weights},
-        objective=found.outcome.answer.value,
+        primal={request.formulation.symbol: point.weights},
+        objective=point.end.answer.value,
         solve_seconds=time.perf_counter() - began,
         iterations=len(history.rows),
         tol=request.gap_tol,
     )
-    converged = found.outcome.converged and certificate.ok is True
-    period = found.outcome.period
+    converged = point.end.converged and certificate.ok is True
+    period = point.end.period
     rows = history.rows
-    return LogoResult(found.weights, solution, certificate, converged, period, rows, len(rows))
+    return LogoResult(point.weights, solution, certificate, converged, period, rows, len(rows))
 
 
 def _find(
-    place: Locality,
+    locality: Locality,
     request: LogoRequest,
     history: History,
     start: np.ndarray | None,
@@ -277,39 +276,41 @@ def _find(
     settings, solving = request.settings, request.solving
     limits = {"tol": settings.tol, "max_iter": settings.max_iter, "start": start}
     if request.printed:
-        return paper_fixed_point(place, request.objective, history, prune=settings.prune, **limits)
+        return paper_fixed_point(
+            locality, request.objective, history, prune=settings.prune, **limits
+        )
     if solving.build is not None:
         return changed_fixed_point(
-            place, request.objective, request.formulation, solving, history,
+            locality, request.objective, request.formulation, solving, history,
             damping=settings.damping, **limits,
         )  # fmt: skip
     restricted = restricted_solver(request.formulation, request.native, solving, history.until)
     return certified_fixed_point(
-        place, request.objective, restricted, history, damping=settings.damping,
+        locality, request.objective, restricted, history, damping=settings.damping,
         gap_tol=_NATIVE_GAP if request.native else solving.tol,
         **limits,
     )  # fmt: skip
 
 
-def _explain(result: LogoResult, request: LogoRequest, place: Locality) -> None:
+def _explain(result: LogoResult, request: LogoRequest, locality: Locality) -> None:
     """Warn of an answer that is all zeros, no fixed point, or not certified by its nature."""
     settings = request.settings
     price = settings.beta is None
     if price and settings.lam == 0:
-        _warn(
+        warn(
             "lam=0 (eq. 6) has no bound to certify by, and its minimum may not be attained: "
             "a small positive lam gives nearly the same weights with a certificate"
         )
     if not result.weights.any():
         cure = "check that some feature tells the classes apart"
         if price:
-            top = f"lam={settings.lam:g} is not below lam_max={lam_max(place):.4g}"
+            top = f"lam={settings.lam:g} is not below lam_max={lam_max(locality):.4g}"
             cure = f"{top}: use a smaller lam, or {cure}"
-        _warn(f"all weights are 0; {cure}")
+        warn(f"all weights are 0; {cure}")
     if not result.converged and not (price and settings.lam == 0):
-        _warn(_refusal(result, request))
+        warn(_refusal(result, request))
     if elsewhere := another_point(result.starts):
-        _warn(elsewhere)
+        warn(elsewhere)
 
 
 def _refusal(result: LogoResult, request: LogoRequest) -> str:
@@ -329,7 +330,3 @@ def _refusal(result: LogoResult, request: LogoRequest) -> str:
         cure = f"relative change {certificate.residual:.2g}"
     use = "algorithm='certified'" if request.printed else "a larger damping or max_iter,"
     return f"{what} ({cure}): use {use} or another sigma"
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, ConvexfsWarning, stacklevel=4)

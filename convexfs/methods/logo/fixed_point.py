@@ -11,10 +11,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from convexfs.methods.base.starts import LONGEST_CYCLE, period_of
+
 #: Weights below this share of the largest are 0: what damping leaves of old features.
 _NEGLIGIBLE = 1e-10
-#: Iterates compared with the newest in search of a cycle.
-_LONGEST_CYCLE = 8
 #: Coming back this near, relative to the last move, is going round in a circle.
 _SAME = 0.02
 #: Residuals must fall below this share of the least before to count as progress.
@@ -36,7 +36,7 @@ Answer = TypeVar("Answer", bound=StepAnswer)
 
 
 @dataclass(frozen=True)
-class Outcome(Generic[Answer]):
+class LoopEnd(Generic[Answer]):
     """Where the loop ended: the last step, and the weights it started from.
 
     ``period`` is that of the cycle the loop ended in, 0 if it did not; ``stalled``
@@ -98,7 +98,7 @@ def iterate(
     max_iter: int,
     damping: float,
     patience: int | None = None,
-) -> Outcome[Answer]:
+) -> LoopEnd[Answer]:
     """Apply damped steps until one leads back to its start, to a relative change of `tol`.
 
     At least one step is taken. A loop that goes round in a circle is ended, and
@@ -111,12 +111,12 @@ def iterate(
         residual = relative_change(w, answer.w)
         history.record(answer, residual)
         if residual <= tol:
-            return Outcome(answer, w, residual, converged=True)
-        past = [*past[1 - _LONGEST_CYCLE :], w]
+            return LoopEnd(answer, w, residual, converged=True)
+        past = [*past[1 - LONGEST_CYCLE :], w]
         residuals.append(residual)
-        period, stalled = _period(past), _stalled(residuals, patience)
+        period, stalled = period_of(past, _SAME), _stalled(residuals, patience)
         if period or stalled or len(residuals) >= max_iter or history.over:
-            return Outcome(answer, w, residual, False, period, stalled)
+            return LoopEnd(answer, w, residual, False, period, stalled)
         w = _damped(w, answer.w, damping)
 
 
@@ -142,15 +142,3 @@ def _stalled(residuals: list[float], patience: int | None) -> bool:
     if patience is None or len(residuals) <= patience:
         return False
     return min(residuals[-patience:]) > _PROGRESS * min(residuals[:-patience])
-
-
-def _period(past: list[np.ndarray]) -> int:
-    """How many iterates ago the newest was visited before; 0 if it was not."""
-    if len(past) < 3:
-        return 0
-    newest = past[-1]
-    move = np.linalg.norm(newest - past[-2])
-    for period in range(2, len(past)):
-        if np.linalg.norm(newest - past[-1 - period]) <= _SAME * move:
-            return period
-    return 0

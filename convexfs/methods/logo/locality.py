@@ -78,18 +78,18 @@ class Locality:
         return full
 
 
-def lam_max(place: Locality) -> float:
-    """The lam from which on w = 0 is a fixed point: ``max_j sum_n zbar_n(j) / 2`` at w = 0."""
-    signed = place.signed_at(np.zeros((len(place.codes), len(place.codes))))
-    half = place.on_all_samples(np.full(len(place.rows), 0.5))
-    scores, _ = feature_scores(place.X, score_pairs(signed, half), place.map)
+def lam_max(locality: Locality) -> float:
+    """Return the least lam at which w = 0 is a fixed point: ``max_j sum_n zbar_n(j) / 2``."""
+    signed = locality.signed_at(np.zeros((len(locality.codes), len(locality.codes))))
+    half = locality.on_all_samples(np.full(len(locality.rows), 0.5))
+    scores, _ = feature_scores(locality.X, score_pairs(signed, half), locality.map)
     return float(np.max(scores, initial=0.0))
 
 
-def relief_margin(place: Locality) -> np.ndarray:
-    """RELIEF's margin vector: the nearest miss of each sample minus its nearest hit."""
-    distances = place.plain_distances
+def relief_margin(locality: Locality) -> np.ndarray:
+    """Return RELIEF's margin vector: the nearest miss of each sample minus its nearest hit."""
+    distances = locality.plain_distances
     width = _NEAREST * max(float(distances.max()), np.finfo(float).tiny)
-    signed = signed_probabilities(distances, place.codes, width)
-    once = np.ones(len(place.codes))
-    return feature_scores(place.X, score_pairs(signed, once), place.map)[0]
+    signed = signed_probabilities(distances, locality.codes, width)
+    once = np.ones(len(locality.codes))
+    return feature_scores(locality.X, score_pairs(signed, once), locality.map)[0]

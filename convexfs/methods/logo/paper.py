@@ -25,7 +25,7 @@ _ARMIJO, _SHORTEST = 1e-4, 1e-18
 
 
 def paper_fixed_point(
-    place: Locality,
+    locality: Locality,
     objective: Objective,
     history: History,
     *,
@@ -35,12 +35,12 @@ def paper_fixed_point(
     start: np.ndarray | None = None,
 ) -> FixedPoint:
     """Algorithm 1 from w = 1, then one look at all features for the certificate."""
-    columns = take_columns(place.X, np.arange(place.X.shape[1]))
-    algorithm = _Algorithm(place, objective, columns, prune, history.until)
-    start = np.ones(place.X.shape[1]) if start is None else start
-    outcome = iterate(algorithm.step, start, history, tol=tol, max_iter=max_iter, damping=0.0)
-    audit = audit_all(place, objective, outcome.answer, algorithm.alive)
-    return FixedPoint(outcome.answer.w, outcome, audit)
+    columns = take_columns(locality.X, np.arange(locality.X.shape[1]))
+    algorithm = _Algorithm(locality, objective, columns, prune, history.until)
+    start = np.ones(locality.X.shape[1]) if start is None else start
+    end = iterate(algorithm.step, start, history, tol=tol, max_iter=max_iter, damping=0.0)
+    audit = audit_all(locality, objective, end.answer, algorithm.alive)
+    return FixedPoint(end.answer.w, end, audit)
 
 
 class _Algorithm:
@@ -51,20 +51,20 @@ class _Algorithm:
 
     def __init__(
         self,
-        place: Locality,
+        locality: Locality,
         objective: Objective,
         columns: np.ndarray,
         prune: bool,
         until: float,
     ):
-        self._place, self._objective, self._columns = place, objective, columns
+        self._locality, self._objective, self._columns = locality, objective, columns
         self._prune, self._until = prune, until
         self.alive = np.arange(columns.shape[1])
 
     def step(self, w: np.ndarray) -> CandidateStep:
         self.alive = np.flatnonzero(w)
-        signed = self._place.signed(self._columns, w)
-        Z = self._place.margins(self._columns[:, self.alive], signed)
+        signed = self._locality.signed(self._columns, w)
+        Z = self._locality.margins(self._columns[:, self.alive], signed)
         own = descend(Z, self._objective, np.sqrt(w[self.alive]), self._until) ** 2
         if self._prune:
             own[own < _PRUNED] = 0.0

@@ -5,13 +5,12 @@ miss and hit, and row n of Z; w are the feature weights, p the dual variable (on
 a sample), lam the price and beta the bound of the total weight.
 """
 
-import warnings
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from convexfs.errors import ConvexfsWarning
+from convexfs.errors import warn
 
 #: Entries of Z above which a solver needs minutes on the whole problem.
 LARGEST_DIRECT = 2_000_000
@@ -48,41 +47,10 @@ def logo_constrained(Z: np.ndarray, beta: float | cp.Parameter = 1.0) -> cp.Prob
     return cp.Problem(cp.Minimize(loss), [budget.set_label("total"), nonnegative])
 
 
-def logo_penalised_dual(Z: np.ndarray, lam: float | cp.Parameter = 1.0) -> cp.Problem:
-    r"""The dual of eq. 7, with H the binary entropy in nats.
-
-    .. math::
-        \max_p\; \sum_n H(p_n) \quad\text{s.t.}\quad Z^T p \le \lambda 1,\; 0 \le p \le 1
-
-    The multipliers of the first constraint are w.
-    """
-    p = cp.Variable(Z.shape[0], name="p")
-    return cp.Problem(cp.Maximize(_entropy(p)), [(Z.T @ p <= lam).set_label("w")])
-
-
-def logo_constrained_dual(Z: np.ndarray, beta: float | cp.Parameter = 1.0) -> cp.Problem:
-    r"""The dual of eq. 8; t is the multiplier of the budget.
-
-    .. math::
-        \max_{p,t}\; \sum_n H(p_n) - \beta t
-        \quad\text{s.t.}\quad Z^T p \le t 1,\; t \ge 0,\; 0 \le p \le 1
-    """
-    p, t = cp.Variable(Z.shape[0], name="p"), cp.Variable(name="t")
-    below = (Z.T @ p <= t).set_label("w")
-    return cp.Problem(cp.Maximize(_entropy(p) - beta * t), [below, t >= 0])
-
-
-def _entropy(p: cp.Variable) -> Any:
-    """``sum H(p)``, whose domain is 0 <= p <= 1."""
-    return cp.sum(cp.entr(p) + cp.entr(1 - p))
-
-
 def _warn_if_large(Z: np.ndarray) -> None:
     if Z.size > LARGEST_DIRECT:
-        warnings.warn(
+        warn(
             f"Logo's problem with {Z.shape[0]} x {Z.shape[1]} margins takes a cvxpy solver minutes "
             "and gigabytes as a whole: use solver='native', or convexfs.Logo, which gives "
             "a solver only the features that matter and certifies the rest",
-            ConvexfsWarning,
-            stacklevel=3,
         )

@@ -27,7 +27,7 @@ _MOMENT = 0.01
 def restricted_solver(
     formulation: Formulation, native: bool, solving: Solving, until: float = np.inf
 ) -> Restricted:
-    """The solver the working set drives; `until` is when it must end, by ``time.perf_counter``."""
+    """Return the solver for working sets; it ends at `until`, by ``time.perf_counter``."""
     if native:
         return partial(solve_restricted, until=until)
     from convexfs.solving.solve import solve
@@ -44,12 +44,12 @@ def restricted_solver(
 
 
 def left_until(until: float) -> float | None:
-    """Seconds a backend may take, a moment at least; None if there is no limit."""
+    """Return the seconds a backend may take, a moment at least; None if there is no limit."""
     return None if until == np.inf else max(until - time.perf_counter(), _MOMENT)
 
 
 def hyper_of(objective: Objective) -> dict[str, float]:
-    """The objective's numbers by the names the formulation takes."""
+    """Return the objective's numbers by the names the formulation takes."""
     return vars(objective).copy()
 
 
@@ -63,7 +63,7 @@ class ChangedStep:
 
 
 def changed_fixed_point(
-    place: Locality,
+    locality: Locality,
     objective: Objective,
     formulation: Formulation,
     solving: Solving,
@@ -74,29 +74,29 @@ def changed_fixed_point(
     damping: float,
     start: np.ndarray | None = None,
 ) -> FixedPoint:
-    """The damped fixed point of a changed problem, each step over all features.
+    """Find the damped fixed point of a changed problem, each step over all features.
 
     Its gap is that of the last step's cone program: what a score must not
     exceed is known for the printed problems only.
     """
-    columns = take_columns(place.X, np.arange(place.X.shape[1]))
+    columns = take_columns(locality.X, np.arange(locality.X.shape[1]))
 
     def step(w: np.ndarray) -> ChangedStep:
-        Z = place.margins(columns, place.signed(columns, w))
+        Z = locality.margins(columns, locality.signed(columns, w))
         within = replace(solving, time_limit=left_until(history.until))
         solution, certificate = solve_step(formulation, {"Z": Z}, hyper_of(objective), within)
-        found = require_answer(solution, formulation.symbol)
+        weights = require_answer(solution, formulation.symbol)
         value = np.nan if solution.objective is None else solution.objective
-        return ChangedStep(_cleaned(found, objective), value, certificate.worst)
+        return ChangedStep(_cleaned(weights, objective), value, certificate.worst)
 
     start = np.ones(columns.shape[1]) if start is None else start
-    outcome = iterate(step, start, history, tol=tol, max_iter=max_iter, damping=damping)
-    audit = Audit(np.empty(0, np.int64), outcome.answer.gap)
-    return FixedPoint(outcome.answer.w, outcome, audit)
+    end = iterate(step, start, history, tol=tol, max_iter=max_iter, damping=damping)
+    audit = Audit(np.empty(0, np.int64), end.answer.gap)
+    return FixedPoint(end.answer.w, end, audit)
 
 
 def _cleaned(w: np.ndarray, objective: Objective) -> np.ndarray:
-    """A solver's weights without its rounding: none negative, none negligible, none too many."""
+    """Take a solver's rounding off its weights: none negative, negligible or beyond the budget."""
     w = np.maximum(w, 0.0)
     w[w < _SOLVER_ROUNDING * w.max(initial=0.0)] = 0.0
     if isinstance(objective, Constrained) and w.sum() > objective.beta:

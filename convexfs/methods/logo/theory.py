@@ -1,6 +1,6 @@
-r"""What Logo promises about unseen samples.
+r"""What Logo's paper promises about unseen samples.
 
-Sun, Todorovic and Goodison (2010, Sec. 5) bound the excess of the true
+It (Sun, Todorovic and Goodison 2010, Sec. 5) bounds the excess of the true
 logistic risk over the mean training loss, for all weights with
 :math:`1^T w \le \beta` and features with :math:`|x| \le 1`. From eq. 23, with
 :math:`\lceil x \rceil \le x + 1`,
@@ -95,7 +95,7 @@ def sample_size(
 
 
 def _confidence(n_samples: int, n_features: int, delta: float, kernel: str) -> float:
-    """The confidence term L of eq. 27-30."""
+    """Return the confidence term L of eq. 27, 29 and 30."""
     complexity = math.log(n_features + 1)
     if kernel == WIDE:
         return complexity + math.log(8 / delta)

@@ -115,15 +115,15 @@ def solve_by_working_set(
         index = np.union1d(np.flatnonzero(w), entering)
         sizes.append(len(index))
         Z = columns.take(index)
-        found = restricted(Z, objective, w[index], _RESTRICTED_SHARE * tol)
+        weights = restricted(Z, objective, w[index], _RESTRICTED_SHARE * tol)
         w = np.zeros(columns.n_features)
-        w[index] = found
+        w[index] = weights
 
 
 def _entering(
     scores: np.ndarray, w: np.ndarray, index: np.ndarray, objective: Objective
 ) -> np.ndarray:
-    """The violated features of highest score, as many as have weight but two hundred at least."""
+    """Return the violated features of highest score, two hundred or as many as have weight."""
     outside = scores.copy()
     outside[index] = -np.inf
     level = objective.level(scores[index])

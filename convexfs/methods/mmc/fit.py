@@ -69,6 +69,6 @@ def mmc(
     # Within the span of W, where all directions weigh the same, those of Sb - Sw.
     eigenvalues, turn = eigh(V.T @ (values["Sb"] - values["Sw"]) @ V)
     rising = max(int((eigenvalues > 0).sum()), 1)
-    kept = slice(rising if wanted is None else wanted)
-    components, eigenvalues = (V @ turn).T[::-1][kept], eigenvalues[::-1][kept]
+    leading = slice(rising if wanted is None else wanted)
+    components, eigenvalues = (V @ turn).T[::-1][leading], eigenvalues[::-1][leading]
     return MmcResult(components, eigenvalues, solution, certificate)

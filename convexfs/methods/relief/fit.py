@@ -1,14 +1,13 @@
 """RELIEF and RELIEF-F: one convex problem, no outer loop."""
 
 import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from convexfs.errors import ConvexfsWarning, InputError
+from convexfs.errors import InputError, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters, taken_by
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.relief import METHOD, numbers
@@ -83,11 +82,9 @@ def relief(
     solution, certificate = solve_step(formulation, values, hyper, solving)
     weights = require_answer(solution, formulation.symbol)
     if not np.any(values["z"] > hyper["lam"]):
-        warnings.warn(
+        warn(
             "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
             "check the labels, scale the features, or use more neighbours",
-            ConvexfsWarning,
-            stacklevel=2,
         )
     return ReliefResult(weights, values["z"], solution, certificate)
 

@@ -1,12 +1,11 @@
 """What RELIEF's problem is made of, computed from samples."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from convexfs.errors import ConvexfsWarning, InputError, check_number
+from convexfs.errors import InputError, check_number, warn
 from convexfs.neighbors.hits_misses import SignedNeighbors, margin_vector, signed_neighbors
 
 #: What a term of z errs by, relative to the largest there can be.
@@ -34,11 +33,9 @@ def relief(
     neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
     fewest = min(count for count in np.bincount(codes) if count > 1) - 1
     if fewest < n_neighbors:
-        warnings.warn(
+        warn(
             f"n_neighbors={n_neighbors}, but a class has only {fewest} other members: "
             "those there are count for it",
-            ConvexfsWarning,
-            stacklevel=3,
         )
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))

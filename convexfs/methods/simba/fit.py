@@ -1,7 +1,6 @@
 """Simba: iterative search of weights with a large nearest-neighbour margin."""
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from convexfs.compiling import compiled
-from convexfs.data import constant_columns
-from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.data.ranges import constant_columns
+from convexfs.errors import InputError, check_choice, check_number, warn
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters
 from convexfs.records import NATIVE, Certificate, Solution
 
@@ -102,33 +101,31 @@ def simba(
     sigmoid = settings.utility == "sigmoid"
     # No margin sees a constant feature, so nothing would move its weight from 1.
     start = (~constant_columns(X)).astype(np.float64)
-    found = []
+    ends = []
     for _ in range(settings.n_starts):
         order = np.concatenate([rng.permutation(len(X)) for _ in range(settings.n_epochs)])
         weights = _squared_shares(_ascend(X, codes, order, sigmoid, start))
-        found.append((_evaluate(X, codes, weights, sigmoid), weights))
+        ends.append((_evaluate(X, codes, weights, sigmoid), weights))
         if watch is not None:
-            watch(f"start {len(found)} of {settings.n_starts}: margin {found[-1][0]:.6g}")
-    evaluations = np.array([value for value, _ in found])
+            watch(f"start {len(ends)} of {settings.n_starts}: margin {ends[-1][0]:.6g}")
+    evaluations = np.array([value for value, _ in ends])
     # Without any weight all margins are 0, which is no answer while another start has one.
-    best = max(range(settings.n_starts), key=lambda at: (found[at][1].any(), evaluations[at]))
-    if not found[best][1].any():
-        warnings.warn(
+    best = max(range(settings.n_starts), key=lambda at: (ends[at][1].any(), evaluations[at]))
+    if not ends[best][1].any():
+        warn(
             "every start ends with all weights 0: hits are as far as misses in every feature; "
             "check the labels, scale the features, or use more starts",
-            ConvexfsWarning,
-            stacklevel=2,
         )
     solution = Solution(
         status="local",
         solver=NATIVE,
-        primal={"w": np.sqrt(found[best][1])},
+        primal={"w": np.sqrt(ends[best][1])},
         objective=float(evaluations[best]),
         solve_seconds=time.perf_counter() - began,
         iterations=settings.n_starts * settings.n_epochs,
     )
     certificate = Certificate.of(solution, tol=0.0, basis="local search")
-    return SimbaResult(found[best][1], evaluations, solution, certificate)
+    return SimbaResult(ends[best][1], evaluations, solution, certificate)
 
 
 def _squared_shares(w: np.ndarray) -> np.ndarray:

@@ -10,10 +10,9 @@ from convexfs.methods.llfs.problem import (
     llfs_compactness,
     llfs_linear,
     llfs_separation,
-    llfs_smooth,
     llfs_tangent_step,
 )
-from convexfs.methods.llfs.problem_steps import PROGRAMS, program
+from convexfs.methods.llfs.problem_steps import PROGRAMS, feasible, program
 from convexfs.methods.llfs.utility import SATURATION, mean_utility, utility, utility_slope
 from tests.methods.llfs.points import point_values
 
@@ -115,13 +114,25 @@ def test_allowed_sets_are_those_that_keep_every_constraint():
         allowed_sets(sets, lambda f, _: [f <= cp.Variable(6)], 3)
 
 
+def smooth_problem(a_same, a_other, s, lam, eps, max_features):
+    """(7) as it is, for cvxpy's interface to nonlinear solvers: G(z) = tanh(sz/2)/2 + lam z."""
+    f = cp.Variable(a_other.shape[1], name="f", bounds=[0, 1])
+    f.value = np.full(f.size, max_features / f.size)
+
+    def mean(a):
+        z = a @ f
+        return cp.sum(0.5 * cp.nlp.tanh(0.5 * s * z) + lam * z) / len(a)
+
+    return cp.Problem(cp.Minimize(mean(a_same)), [mean(a_other) >= eps, *feasible(f, max_features)])
+
+
 @pytest.mark.parametrize("beta", [0.2, 0.5, 0.8])
 def test_a_general_solver_of_the_smooth_problem_agrees_with_native(beta):
     pytest.importorskip("unopy", reason="needs the extra nlp")
     for seed in range(3):
         values = point_values(seed)
         path = local_path(local_point(**values, max_features=ALPHA), np.array([0.0, beta, 1.0]))
-        problem = llfs_smooth(**values, eps=beta * path.eps_max, max_features=ALPHA)
+        problem = smooth_problem(**values, eps=beta * path.eps_max, max_features=ALPHA)
         problem.solve(nlp=True, solver="UNO")
         assert path.u1[1] <= problem.value * (1 + 1e-6)
         # Started at native's answer it finds nothing better nearby.

@@ -40,7 +40,8 @@ def test_the_slope_is_that_of_the_scores(objective):
     np.testing.assert_array_equal(at.free, np.arange(6))
     for j in range(6):
         ahead, behind = (
-            State(at.place, objective, X, w + step * np.eye(6)[j]).scores for step in (1e-6, -1e-6)
+            State(at.locality, objective, X, w + step * np.eye(6)[j]).scores
+            for step in (1e-6, -1e-6)
         )
         np.testing.assert_allclose(at.slope[:, j], (ahead - behind) / 2e-6, rtol=1e-5, atol=1e-6)
 
@@ -127,12 +128,12 @@ def test_a_budget_is_kept_where_the_iteration_swings():
 
 def test_a_search_cut_short_returns_the_best_it_saw():
     X, y = faint(60, 200)
-    place, start = place_of(X, y, 0.5), np.full(200, 0.05)
+    locality, start = place_of(X, y, 0.5), np.full(200, 0.05)
     history = History()
-    w = newton_fixed_point(place, Penalised(1.0), X, start, history, 3)
+    w = newton_fixed_point(locality, Penalised(1.0), X, start, history, 3)
     assert len(history.rows) == 3
-    begun, ended = (State(place, Penalised(1.0), X, each).residual for each in (start, w))
+    begun, ended = (State(locality, Penalised(1.0), X, each).residual for each in (start, w))
     assert 1e-9 < ended < begun
     late = History(until=0.0)
-    unmoved = newton_fixed_point(place, Penalised(1.0), X, start, late, 100)
+    unmoved = newton_fixed_point(locality, Penalised(1.0), X, start, late, 100)
     np.testing.assert_array_equal(unmoved, start)

@@ -157,8 +157,8 @@ class Store(AbstractContextManager["Store"]):
 
     def answers(self) -> pd.DataFrame:
         """Return the key and, as a blob, the primal of every task's last step that has one."""
-        last: Any = self._frame("solutions").drop_duplicates("key", keep="last")[["key", "primal"]]
-        return last[last["primal"].notna()]
+        last: Any = self._frame("solutions").drop_duplicates("key", keep="last")
+        return last.loc[last["primal"].notna(), ["key", "primal"]]
 
     def points(self) -> list[dict[str, np.ndarray]]:
         """Return what is kept of every sample of an LLFS fit; of several fits, the last."""

@@ -4,7 +4,6 @@ What it uses is imported when it runs: the other commands start faster without i
 """
 
 import argparse
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +50,7 @@ def compare(arguments: argparse.Namespace) -> int:
             )
     except KeyboardInterrupt:
         return stopped(console, arguments.out)
-    _report(Console(width=None if sys.stdout.isatty() else 180), arguments.out, progress.keys)
+    _report(Console(width=180), arguments.out, progress.keys)
     return 0
 
 

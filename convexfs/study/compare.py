@@ -26,14 +26,7 @@ import numpy as np
 
 from convexfs.batch.problem_file import ProblemFile, load_problem_file
 from convexfs.batch.run import GRACE_SECONDS, Progress, run_tasks
-from convexfs.batch.tasks import (
-    Result,
-    Task,
-    do,
-    expand,
-    skipped,
-    solving_of,
-)
+from convexfs.batch.tasks import Result, Task, do, expand, skipped, solving_of
 from convexfs.errors import InputError, SolverUnsuitable, check_number
 from convexfs.methods.base.step import check_solver
 from convexfs.records import NATIVE

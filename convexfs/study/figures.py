@@ -61,12 +61,6 @@ class Figure:
     note: str = ""
 
     @property
-    def columns(self) -> list[str]:
-        """Return the names of the columns that are drawn."""
-        named = [self.panel, self.series, self.y, self.x, self.value, self.hover, self.mark]
-        return [name for name in named if name]
-
-    @property
     def panels(self) -> list[str]:
         """Return the drawings to switch between; one without a name if there are none."""
         return self.frame[self.panel].drop_duplicates().tolist() if self.panel else [""]
@@ -79,7 +73,8 @@ class Figure:
 
     def ordered(self, solvers: list[str]) -> Frame:
         """Return the columns that are drawn, solvers in the given order."""
-        frame = self.frame[self.columns]
+        drawn = [self.panel, self.series, self.y, self.x, self.value, self.hover, self.mark]
+        frame = self.frame[[name for name in drawn if name]]
         for name in ("other", "solver"):
             if name in frame:
                 frame = frame.sort_values(

@@ -150,14 +150,14 @@ def claimants(claims: Frame) -> pd.DataFrame:
     """Return what each solver wrongly says at an accuracy, with one of the problems.
 
     `claims` are :func:`wrong_claims`, the columns :data:`~convexfs.study.columns.CLAIMANTS`.
+    Only a claim to be optimal has a point whose residuals can be told.
     """
-    groups = claims.groupby(["solver", "settings", "status"])
-    table: Frame = groups[[*RESIDUALS, "objective_error"]].max()
-    table = table.assign(problems=groups.size(), example=groups["instance"].first()).reset_index()
-    # Only a claim to be optimal has a point to be measured.
-    residuals = [*RESIDUALS, "objective_error"]
-    table[residuals] = table[residuals].where(table["status"] == OPTIMAL)
-    return table[names(columns.CLAIMANTS)]
+    told = [*RESIDUALS, "objective_error"]
+    measured = claims.assign(**claims[told].where(claims["status"] == OPTIMAL))
+    groups = measured.groupby(["solver", "settings", "status"])
+    table: Frame = groups[told].max().assign(problems=groups.size())
+    table["example"] = groups["instance"].first()
+    return table.reset_index()[names(columns.CLAIMANTS)]
 
 
 def reasons(outcomes: Frame) -> pd.DataFrame:
@@ -269,7 +269,7 @@ def _success(own: Frame) -> dict[str, float]:
     return {"solved": len(solved), "success_rate": len(solved) / len(own), "error": error}
 
 
-def leaders(outcomes: Frame, ranked: Frame | None = None) -> pd.DataFrame:
+def leaders(outcomes: Frame, ranked: Frame = None) -> pd.DataFrame:
     """Return the :data:`~convexfs.study.columns.LEADERS` of each problem class.
 
     The fastest and the most accurate are sought among those that solved the most. `ranked`

@@ -2,15 +2,18 @@
 
 import json
 import math
+import re
 import shutil
 import sqlite3
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import convexfs
 from convexfs.batch.schema import SCHEMA, VOLATILE
 from convexfs.batch.store import (
     RESULTS,
@@ -429,3 +432,43 @@ def test_tables_of_older_versions_are_read_and_brought_up_to_date(folder, versio
         assert len(store.tasks()) == 4
         assert store.tasks()["needs"].notna().sum() == (4 if version == 2 else 1)
         assert store.problems()["sha256"].tolist() == ["a"]
+
+
+def test_the_times_of_a_run(folder):
+    fill(folder)
+    with Store.read(folder) as store:
+        first, last = store.times()
+        assert first == store.attempts()["started_utc"].min()[:19].replace("T", " ")
+        assert last == store.tasks()["finished_utc"].max()[:19].replace("T", " ")
+    Store(folder / "empty").close()
+    with Store.read(folder / "empty") as store:
+        assert store.times() == ("", "")
+
+
+def test_the_last_step_of_a_task_is_its_answer(folder):
+    steps = [solution(step, primal={"w": np.full(2, step)}) for step in range(3)]
+    with Store(folder) as store:
+        store.record(task("a"), [], steps)
+        store.record(task("b"), [], [solution(0, primal=None)])
+        (row,) = store.answers().to_dict("records")
+    assert row["key"] == "a"
+    assert unpack(row["primal"])["w"].tolist() == [2, 2]
+
+
+def test_of_a_sample_the_last_fit_counts(folder):
+    with Store(folder) as store:
+        for key, label, radius in (("a", "point 0", 1.0), ("b", "point 1", 2.0), ("c", "x", 3.0)):
+            store.record(task(key), [], [solution(0, label=label, primal={"radius": radius})])
+        store._db.execute("UPDATE tasks SET finished_utc = '2020'")
+        store.record(task("d"), [], [solution(0, label="point 0", primal={"radius": 4.0})])
+        assert sorted(point["radius"].item() for point in store.points()) == [2.0, 4.0]
+
+
+def test_only_the_store_speaks_sql():
+    package = Path(convexfs.__file__).parent
+    speaking = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if re.search(r"\bSELECT\s.+\sFROM\s|\bPRAGMA\s", path.read_text())
+    }
+    assert speaking == {"batch/store.py", "batch/schema.py", "batch/sqlite_file.py"}

@@ -297,6 +297,15 @@ def test_a_run_that_is_going_on_can_be_reported(run):
         assert gather(run).sections
 
 
+def test_the_database_is_opened_once(run, monkeypatch):
+    opened, connect = [], sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda name, **how: opened.append(name) or connect(name, **how)
+    )
+    assert gather(run).sections
+    assert len([name for name in opened if RESULTS in name]) == 1
+
+
 def test_folders_without_results_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"holds no results\.sqlite"):
         gather(tmp_path)

@@ -11,23 +11,9 @@ from convexfs.records import SKIPPED, TIMEOUT
 from convexfs.study import columns, figures
 from convexfs.study.figures import Figure
 from convexfs.study.outcomes import FAILED, SOLVED, WRONG, Frame, counts
-from convexfs.study.page.assemble import (
-    Section,
-    escape,
-    facts,
-    figure_place,
-    page_table,
-    table_place,
-    tiles,
-)
-from convexfs.study.profiles import (
-    CONFIDENCE,
-    leaders,
-    ranking,
-    reasons,
-    summary,
-    wrong_claims,
-)
+from convexfs.study.page import assemble
+from convexfs.study.page.assemble import Section, escape, facts, page_table, table_place
+from convexfs.study.profiles import CONFIDENCE, leaders, ranking, reasons, summary, wrong_claims
 
 #: Names listed before the rest is counted.
 LISTED = 12
@@ -37,7 +23,8 @@ def drawn(figure: Figure | None) -> Section | None:
     """Return a section of one figure."""
     if figure is None:
         return None
-    return Section(figure.name, figure.title, "", figure_place(figure.name), figures=[figure])
+    place = assemble.figure_place(figure.name)
+    return Section(figure.name, figure.title, "", place, figures=[figure])
 
 
 def _tables(
@@ -74,7 +61,7 @@ def overview(name: str, frame: Frame, times: tuple[str, str]) -> Section:
         "wrong claim is an answer called optimal that is not feasible or not optimal, or a "
         "solvable problem called infeasible or unbounded. What is only unproven has failed."
     )
-    return Section("overview", "What was run", lead, tiles(numbers) + facts(told))
+    return Section("overview", "What was run", lead, assemble.tiles(numbers) + facts(told))
 
 
 def verdicts(frame: Frame) -> Section:

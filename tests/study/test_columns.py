@@ -1,0 +1,103 @@
+"""A column is declared once and computed once; terminal and page follow."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from convexfs.cli.study import _table
+from convexfs.study import columns, profiles
+from convexfs.study.columns import Column, On, names
+from convexfs.study.page import sections
+from tests.study.test_profiles import rows
+
+#: Two solvers, two problems, three repeats, and a wrong claim.
+STUDY = rows(
+    *((solver, problem, repeat, seconds + repeat / 100)
+      for solver, seconds in (("A", 0.1), ("B", 0.4))
+      for problem in ("one", "two")
+      for repeat in range(3)),
+    ("C", "one", 0, "wrong claim"),
+    formulation="relief", key="k", failure="", gap=1e-8, objective_error=1e-9,
+)  # fmt: skip
+
+
+def printed(table):
+    console = Console(file=io.StringIO(), width=300)
+    console.print(table)
+    return console.file.getvalue()
+
+
+def on_page(study):
+    return sections.verdicts(study).tables["summary"]["columns"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "compute"),
+    [
+        (columns.SUMMARY, profiles.summary),
+        (columns.RANKING, profiles.ranking),
+        (columns.LEADERS, profiles.leaders),
+        (columns.CLAIMS, profiles.wrong_claims),
+        (columns.CLAIMANTS, lambda study: profiles.claimants(profiles.wrong_claims(study))),
+        (columns.REASONS, profiles.reasons),
+    ],
+)
+def test_what_is_declared_is_computed(declared, compute):
+    table = compute(STUDY)
+    assert list(table) == names(declared)
+    unknown = {"dual_residual", "complementarity"}  # no answer of this study has them
+    assert not set(table.columns[table.isna().all()]) - unknown
+
+
+def test_a_new_column_is_a_declaration_and_a_computation(monkeypatch):
+    new = Column("slowest_seconds", "seconds", "the longest of all", "slowest")
+    speed = profiles._speed
+    monkeypatch.setattr(columns, "SUMMARY", (*columns.SUMMARY, new))
+    monkeypatch.setattr(
+        profiles,
+        "_speed",
+        lambda own: speed(own) | {"slowest_seconds": own["charged_seconds"].max()},
+    )
+    shown = printed(_table("Verdict", profiles.summary(STUDY), columns.SUMMARY))
+    assert "slowest: the longest of all" in shown
+    assert next(line for line in shown.splitlines() if "│ B " in line).rstrip(" │").endswith("0.42")
+    (column,) = (own for own in on_page(STUDY) if own["name"] == "slowest_seconds")
+    assert (column["label"], column["kind"]) == ("slowest", "seconds")
+    assert column["title"] == "the longest of all"
+    assert "hidden" not in column
+
+
+def test_terminal_and_page_say_the_same_of_a_column():
+    shown = printed(_table("Verdict", profiles.summary(STUDY), columns.SUMMARY))
+    page = {column["name"]: column for column in on_page(STUDY)}
+    both = [own for own in columns.SUMMARY if own.on == On.BOTH]
+    assert len(both) > 10
+    for own in both:
+        told = page[own.name]
+        assert (told["label"], told.get("title", "")) == (own.heading, own.meaning)
+        if not own.name.endswith(("_low", "_high")):  # told beside their number
+            assert own.heading in shown
+
+
+def test_an_interval_stands_beside_its_number():
+    table = profiles.summary(STUDY).set_index("solver").loc["A"]
+    shown = printed(_table("Verdict", profiles.summary(STUDY), columns.SUMMARY))
+    ends = f"({table['seconds_low']:.3g}…{table['seconds_high']:.3g})"
+    assert f"{table['seconds']:.3g} {ends}" in shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        ("share", 0.5, "50.0%"),
+        ("seconds", 0.012345, "0.0123"),
+        ("residual", 2.4e-9, "2e-09"),
+        ("count", 7, "7"),
+        ("flag", False, "no"),
+        ("number", float("nan"), "-"),
+        ("text", None, "-"),
+    ],
+)
+def test_the_kind_is_the_format(kind, value, text):
+    assert Column("x", kind).printed(value) == text

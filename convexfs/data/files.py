@@ -22,6 +22,7 @@ from convexfs.data import sizes
 from convexfs.data.checks import check_unique, last_columns, near_column
 from convexfs.data.dataset import Dataset, make_dataset
 from convexfs.data.limits import ReadLimit, read_limit
+from convexfs.data.matlab import read_mat
 from convexfs.errors import InputError, did_you_mean
 
 _TARGET_NAMES = frozenset({"target", "class", "label", "y"})
@@ -297,25 +298,6 @@ def _read_npz(path: Path, _: ReadLimit) -> dict[str, np.ndarray]:
         return {key: archive[key] for key in archive.files}
 
 
-def _read_mat(path: Path, _: ReadLimit) -> dict[str, Any]:
-    from scipy.io import loadmat
-
-    try:
-        variables = loadmat(path)
-    except NotImplementedError:
-        raise InputError(
-            f"{path.name} is a MATLAB v7.3 file, which is HDF5; save it with -v7 instead"
-        ) from None
-    return {key: _uncelled(value) for key, value in variables.items() if key[:2] != "__"}
-
-
-def _uncelled(value: Any) -> Any:
-    # a cell array of texts arrives as an array of one-element arrays
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "O":
-        return value
-    return np.array([cell.squeeze()[()] for cell in value.ravel()])
-
-
 def _read_libsvm(path: Path, limit: ReadLimit) -> dict[str, np.ndarray]:
     from sklearn.datasets import load_svmlight_file
 
@@ -342,7 +324,7 @@ _READERS: dict[str, tuple[_Check, _Reader]] = {
     ".parquet": (sizes.check_parquet, _read_parquet),
     ".arff": (sizes.check_arff, _read_arff),
     ".npz": (sizes.check_npz, _read_npz),
-    ".mat": (sizes.check_mat, _read_mat),
+    ".mat": (sizes.check_mat, read_mat),
     ".libsvm": _LIBSVM,
     ".svm": _LIBSVM,
     ".svmlight": _LIBSVM,

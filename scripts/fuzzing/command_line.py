@@ -13,6 +13,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,7 +77,13 @@ def _run_here(words: tuple[str, ...]) -> Ended:
     from convexfs.cli import main
 
     code, raised = -1, None
-    with _captured("stdout", "strict") as out, _captured("stderr", "backslashreplace") as error:
+    with (
+        warnings.catch_warnings(),
+        _captured("stdout", "strict") as out,
+        _captured("stderr", "backslashreplace") as error,
+    ):
+        # As in a process of its own, whatever the one around it makes of warnings.
+        warnings.simplefilter("default")
         try:
             code = main(list(words))
         except BaseException as escaped:

@@ -182,7 +182,8 @@ WORDS = {
     "metric": ["manhattan", "sqeuclidean"],
     "utility": ["linear", "sigmoid"],
     "algorithm": ["certified", "paper"],
-    "form": ["closed", "trace", "simplex", "box", "gradient", "linear", "bisection", "exact"],
+    "form": ["closed", "trace", "simplex", "box", "gradient", "linear", "bisection", "exact"]
+    + ["compactness", "separation", "ratio", "row-sparse"],
     "rounding": ["enumerate", "random"],
     "sigma_init": ["feasible", "literal"],
     "impurity": ["normalised", "raw"],
@@ -208,6 +209,8 @@ NUMBERS = {
     "keep": ["None", "1"],
     "online": ["True", "False"],
     "swap": ["True", "False"],
+    "prune": ["True", "False"],
+    "start": ["None", "np.ones(3)", "np.zeros(3)", "[1.0, nan]", "np.array([1e308] * 4)", "[-1.0]"],
     "bound": ["True", "False"],
     "neighbor_vote": ["True", "False"],
     "random_state": ["0", "None"],

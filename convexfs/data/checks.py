@@ -169,6 +169,8 @@ def refuse_text(X: Any, where: str) -> None:
         if X.ndim != 2 or X.dtype.kind in "biufc":
             return
         X = pd.DataFrame(X, columns=range(1, X.shape[1] + 1))
+    if not len(X):
+        return
     frame = X.infer_objects()
     text = [j for j in range(frame.shape[1]) if _is_text_or_date(frame.iloc[:, j])]
     if text:
@@ -324,7 +326,8 @@ def _first_text(column: Any) -> object:
 
     known = column.dropna()
     numbers: Any = pd.to_numeric(known, errors="coerce")
-    return next(iter(known[numbers.isna()]), known.iloc[0])  # a date becomes a number
+    # A date becomes a number, and all of them may be missing.
+    return next(iter([*known[numbers.isna()][:1], *known[:1], *column[:1]]))
 
 
 def _discrete(labels: np.ndarray, where: str) -> np.ndarray:

@@ -49,7 +49,7 @@ def test_clean_data_pass_with_little_memory():
 
 def test_a_table_of_dates_without_rows_or_with_missing_ones_only_is_refused_in_words():
     refuse_text(pd.DataFrame({"when": pd.to_datetime([])}), "X")  # has no text to be named
-    with pytest.raises(InputError, match="X has text in column 'when', such as 'NaT'"):
+    with pytest.raises(InputError, match="X holds dates in column 'when', such as 'NaT'"):
         refuse_text(pd.DataFrame({"when": pd.to_datetime([None, None])}), "X")
 
 

@@ -7,6 +7,7 @@ import sys
 
 #: Files that a command may have open at a time, those of the libraries it loads included.
 OPEN_FILES = 32
+#: While libraries are loaded.
 OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 
@@ -20,6 +21,7 @@ def main() -> int:
         return 2
     # What is imported stays: to look through it for garbage, now and at the end, took a quarter
     # of a short command's time.
+    gc.callbacks.append(_UsualOnceLoaded(gc.get_threshold()))
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     from convexfs.cli import main as command
 
@@ -31,6 +33,22 @@ def main() -> int:
     code = command(loaded=loaded)
     gc.freeze()
     return code
+
+
+class _UsualOnceLoaded:
+    """After a collection since the last of which no module was loaded: collect as usual again."""
+
+    def __init__(self, usual: tuple[int, int, int]):
+        self._usual, self._modules = usual, len(sys.modules)
+
+    def __call__(self, phase: str, _: object) -> None:
+        if phase != "stop":
+            return
+        before, self._modules = self._modules, len(sys.modules)
+        if self._modules == before:
+            gc.callbacks.remove(self)
+            gc.freeze()
+            gc.set_threshold(*self._usual)
 
 
 def _may_open_enough() -> bool:

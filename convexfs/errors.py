@@ -97,6 +97,12 @@ def check_number(
     raise InputError(f"{said}, not {shortened(value)}")
 
 
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless `value` is True or False."""
+    if type(value).__name__ not in ("bool", "bool_"):  # numpy's, which is not imported here
+        raise InputError(f"{name} must be True or False, not {shortened(value)}")
+
+
 def shortened(value: Any) -> str:
     """Write a value as it would be typed, its middle left out if that is long.
 

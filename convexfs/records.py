@@ -42,6 +42,12 @@ class ConePoint:
     x: np.ndarray
     y: np.ndarray | None
 
+    @property
+    def finite(self) -> bool:
+        """Whether all of both are numbers."""
+        known = [self.x] if self.y is None else [self.x, self.y]
+        return all(bool(np.isfinite(vector).all()) for vector in known)
+
 
 @dataclass(frozen=True)
 class Solution:

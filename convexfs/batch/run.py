@@ -108,6 +108,7 @@ def solve_files(
     repeats: int = 1,
     seed: int = 0,
     data_dir: str | None = None,
+    read_limit: str | float | None = None,
     retry_failed: bool = False,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
@@ -130,6 +131,8 @@ def solve_files(
         Runs of each task, and what anything random starts from.
     data_dir : str, optional
         Folder behind ``data:NAME``.
+    read_limit : str or number, optional
+        Memory that reading a data set may take, as in :func:`convexfs.load`.
     retry_failed : bool
         Do failed tasks again instead of keeping them.
     watch : callable
@@ -145,9 +148,8 @@ def solve_files(
     if time_limit is not None:
         check_number("time_limit, in seconds,", time_limit, 0, open_ends=True)
     problems = [load_problem_file(file) for file in files]
-    tasks = expand(
-        problems, tol=tol, time_limit=time_limit, repeats=repeats, seed=seed, data_dir=data_dir
-    )
+    reading = {"data_dir": data_dir, "read_limit": read_limit}
+    tasks = expand(problems, tol=tol, time_limit=time_limit, repeats=repeats, seed=seed, **reading)
     return run_tasks(
         tasks,
         out,

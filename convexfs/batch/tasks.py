@@ -50,7 +50,7 @@ ITERATION = "iteration"
 #: Numeric halves a process keeps: the solvers of one problem come one after the other.
 _KEPT_NUMBERS = 4
 #: Where a thing lies does not change what it is; nor does what else is in its file.
-_WHEREABOUTS = {"problem", "problem_file", "problem_sha256", "data", "data_dir"}
+_WHEREABOUTS = {"problem", "problem_file", "problem_sha256", "data", "data_dir", "read_limit"}
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ class Task:
     fit: bool
     data: str
     data_dir: str | None
+    read_limit: str | float | None
     data_sha256: str
     hyper: str
     solver: str
@@ -84,7 +85,7 @@ class Task:
     def row(self) -> dict[str, Any]:
         """Columns of the store's table of tasks that are known beforehand."""
         row = asdict(self)
-        del row["fit"], row["data_dir"]
+        del row["fit"], row["data_dir"], row["read_limit"]
         return row
 
 
@@ -104,15 +105,17 @@ def expand(
     repeats: int = 1,
     seed: int = 0,
     data_dir: str | None = None,
+    read_limit: str | float | None = None,
 ) -> list[Task]:
     """Every combination of a file's data, grid and solvers; loads the data on the way."""
-    shared = {"tol": tol, "time_limit": time_limit, "seed": seed, "data_dir": data_dir}
+    reading = {"data_dir": data_dir, "read_limit": read_limit}
+    shared = {"tol": tol, "time_limit": time_limit, "seed": seed, **reading}
     tasks: dict[str, Task] = {}
     known: dict[str, str] = {}
     for problem in problems:
         for spec in problem.data:
             if spec not in known:
-                known[spec] = _registered(_named_load(problem, spec, data_dir))
+                known[spec] = _registered(_named_load(problem, spec, **reading))
         digests = {spec: known[spec] for spec in problem.data}
         combinations = itertools.product(
             digests.items(), _grid_points(problem.grid), range(repeats), problem.solvers
@@ -134,16 +137,16 @@ def _registered(data: Dataset) -> str:
     return data.digest
 
 
-def _named_load(problem: ProblemFile, spec: str, data_dir: str | None) -> Dataset:
+def _named_load(problem: ProblemFile, spec: str, **reading: Any) -> Dataset:
     try:
-        return _loaded(spec, data_dir)
+        return _loaded(spec, **reading)
     except InputError as error:
         raise ProblemFileError(f"{problem.path}, DATA: {error}") from error
 
 
-def _loaded(spec: str, data_dir: str | None) -> Dataset:
+def _loaded(spec: str, **reading: Any) -> Dataset:
     """Training rows, scaled as the data declare."""
-    return load(spec, data_dir=data_dir).training.scaled()
+    return load(spec, **reading).training.scaled()
 
 
 def _task(problem: ProblemFile, **chosen: Any) -> Task:
@@ -353,7 +356,7 @@ def _named_in(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[
 def dataset_of(task: Task) -> Dataset:
     """The data from the shared registry, else loaded here and compared."""
     if task.data_sha256 not in DATASETS:
-        data = _loaded(task.data, task.data_dir)
+        data = _loaded(task.data, data_dir=task.data_dir, read_limit=task.read_limit)
         if data.digest != task.data_sha256:
             raise RunError(f"{task.data} is not the data the run started with: it has changed")
         DATASETS[data.digest] = data

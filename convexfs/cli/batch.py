@@ -51,6 +51,7 @@ def solve(arguments: argparse.Namespace) -> int:
                 memory_limit=limit_given(arguments.memory_limit),
                 seed=arguments.seed,
                 data_dir=None if arguments.data is None else str(arguments.data),
+                read_limit=arguments.read_limit,
                 retry_failed=arguments.retry_failed,
                 watch=watch,
             )
@@ -106,6 +107,7 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
     add("--memory-limit", metavar="SIZE", help=MEMORY_HELP)
     add("--seed", type=int, default=0, metavar="N", help="for anything random [0]")
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
+    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
     add("--retry-failed", action="store_true", help="do failed tasks again")
 
 

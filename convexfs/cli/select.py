@@ -91,7 +91,10 @@ def _check_targets(arguments: argparse.Namespace) -> None:
 
 def _names(text: str) -> list[str]:
     """Split names at commas; one with a comma in it is quoted, as in a csv file's header."""
-    return next(csv.reader([text], skipinitialspace=True), [])
+    try:
+        return next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error as error:
+        raise InputError(f"{text!r} cannot be read as names between commas ({error})") from None
 
 
 def _assignment(text: str) -> tuple[str, Any]:

@@ -46,6 +46,7 @@ def compare(arguments: argparse.Namespace) -> int:
                 jobs=arguments.jobs,
                 seed=arguments.seed,
                 data_dir=None if arguments.data is None else str(arguments.data),
+                read_limit=arguments.read_limit,
                 watch=watch,
             )
     except KeyboardInterrupt:
@@ -68,6 +69,7 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, default=Path("runs/study"), metavar="DIR", help="[runs/study]")
     add("--seed", type=int, default=0, metavar="N", help="for the order and anything random [0]")
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
+    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
 
 
 def _accuracies(text: str) -> list[float]:

@@ -128,7 +128,7 @@ def as_table(X: Any, where: str, feature_names: Sequence[str] | None = None) -> 
     """Return samples as a DataFrame or array of at least one row and one feature, or raise."""
     _refuse_sparse(X, where)
     if not hasattr(X, "dtypes"):
-        X = np.asarray(X)
+        X = _as_array(X, where)
     _check_shape(X.shape, where, feature_names)
     return X
 
@@ -164,10 +164,12 @@ def refuse_text(X: Any, where: str) -> None:
     import pandas as pd
 
     if not isinstance(X, pd.DataFrame):
-        X = np.asarray(X)
+        X = _as_array(X, where)
         if X.ndim != 2 or X.dtype.kind in "biufc":
             return
         X = pd.DataFrame(X, columns=range(1, X.shape[1] + 1))
+    if not len(X):
+        return
     frame = X.infer_objects()
     text = [j for j in range(frame.shape[1]) if _is_text_or_date(frame.iloc[:, j])]
     if text:
@@ -184,7 +186,7 @@ def as_labels(y: Any, where: str) -> np.ndarray:
     """
     import pandas as pd
 
-    labels = np.asarray(y)
+    labels = _as_array(y, where)
     _refuse_missing(labels, where)
     if labels.dtype.kind != "O":
         return labels
@@ -217,7 +219,7 @@ def encode_labels(y: Any, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
     InputError
         If a label is missing or the values look like measurements.
     """
-    labels = np.asarray(y)
+    labels = _as_array(y, where)
     if labels.ndim == 2 and 1 in labels.shape:
         labels = labels.ravel()
     if labels.ndim != 1:
@@ -239,6 +241,15 @@ def row_blocks(X: np.ndarray) -> Iterator[slice]:
     """Yield slices that cover the rows of X, about eight megabytes each."""
     step = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
     return (slice(start, start + step) for start in range(0, X.shape[0], step))
+
+
+def _as_array(values: Any, where: str) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(
+            f"{where} has rows of unequal length; give as many values in each"
+        ) from None
 
 
 def _refuse_sparse(X: Any, where: str) -> None:
@@ -314,7 +325,8 @@ def _first_text(column: Any) -> object:
 
     known = column.dropna()
     numbers: Any = pd.to_numeric(known, errors="coerce")
-    return next(iter(known[numbers.isna()]), known.iloc[0])  # a date becomes a number
+    # A date becomes a number, and all of them may be missing.
+    return next(iter([*known[numbers.isna()][:1], *known[:1], *column[:1]]))
 
 
 def _discrete(labels: np.ndarray, where: str) -> np.ndarray:

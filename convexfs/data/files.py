@@ -8,6 +8,7 @@ repeat, the copies are numbered.
 import csv
 import gzip
 import os
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -22,6 +23,7 @@ from convexfs.data import sizes
 from convexfs.data.checks import check_unique, last_columns, near_column
 from convexfs.data.dataset import Dataset, make_dataset
 from convexfs.data.limits import ReadLimit, read_limit
+from convexfs.data.matlab import read_mat
 from convexfs.errors import InputError, did_you_mean
 
 _TARGET_NAMES = frozenset({"target", "class", "label", "y"})
@@ -33,6 +35,8 @@ _WIDE = 20_000
 _TOO_WIDE = 500_000
 #: Columns of text, such as classes and identifiers, that a wide table may have.
 _TEXT_COLUMNS = 20
+#: Code points 0xD800 to 0xDFFF, each half a character of UTF-16, divided by their number.
+_SURROGATES = 0xD800 // 0x800
 
 
 def read_file(
@@ -92,7 +96,10 @@ def _content(path: Path, suffix: str, name: str, limit: ReadLimit) -> Any:
         if path.stat().st_size == 0:
             raise InputError(f"{name} is an empty file; save the data again")
         check_size(path, limit)
-        return read(path, limit)
+        content = read(path, limit)
+        if isinstance(content, Mapping):
+            _check_text_arrays(content)
+        return content
     except FileNotFoundError:
         raise InputError(f"there is no file {name}; check the spelling and the folder") from None
     except PermissionError:
@@ -133,13 +140,27 @@ def _from_arrays(
     return make_dataset(
         arrays["X"],
         arrays[labels],
-        _distinct(arrays.get("feature_names")),
-        arrays.get("class_names"),
+        _distinct(_listed(arrays.get("feature_names"))),
+        _listed(arrays.get("class_names")),
         name=name,
         target=labels,
         split=arrays.get("split"),
         drop=drop,
     )
+
+
+def _check_text_arrays(arrays: Mapping[str, Any]) -> None:
+    """Raise for text that Python and pandas would stumble over later: numpy takes any bytes."""
+    for key, values in arrays.items():
+        if values.dtype.kind == "U" and values.nbytes:
+            codes = np.ravel(values).astype(values.dtype.newbyteorder("=")).view(np.uint32)
+            if ((codes > sys.maxunicode) | (codes // 0x800 == _SURROGATES)).any():
+                raise ValueError(f"its {key} holds text that is no Unicode")
+
+
+def _listed(names: np.ndarray | None) -> Any:
+    """Names one after the other, whatever the shape they were saved in."""
+    return None if names is None else np.ravel(names)
 
 
 def _distinct(names: Iterable[Any] | None) -> list[str] | None:
@@ -297,25 +318,6 @@ def _read_npz(path: Path, _: ReadLimit) -> dict[str, np.ndarray]:
         return {key: archive[key] for key in archive.files}
 
 
-def _read_mat(path: Path, _: ReadLimit) -> dict[str, Any]:
-    from scipy.io import loadmat
-
-    try:
-        variables = loadmat(path)
-    except NotImplementedError:
-        raise InputError(
-            f"{path.name} is a MATLAB v7.3 file, which is HDF5; save it with -v7 instead"
-        ) from None
-    return {key: _uncelled(value) for key, value in variables.items() if key[:2] != "__"}
-
-
-def _uncelled(value: Any) -> Any:
-    # a cell array of texts arrives as an array of one-element arrays
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "O":
-        return value
-    return np.array([cell.squeeze()[()] for cell in value.ravel()])
-
-
 def _read_libsvm(path: Path, limit: ReadLimit) -> dict[str, np.ndarray]:
     from sklearn.datasets import load_svmlight_file
 
@@ -342,7 +344,7 @@ _READERS: dict[str, tuple[_Check, _Reader]] = {
     ".parquet": (sizes.check_parquet, _read_parquet),
     ".arff": (sizes.check_arff, _read_arff),
     ".npz": (sizes.check_npz, _read_npz),
-    ".mat": (sizes.check_mat, _read_mat),
+    ".mat": (sizes.check_mat, read_mat),
     ".libsvm": _LIBSVM,
     ".svm": _LIBSVM,
     ".svmlight": _LIBSVM,

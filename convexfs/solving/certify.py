@@ -26,6 +26,7 @@ kinks, where no gradient exists.)
 import cvxpy as cp
 import numpy as np
 from cvxpy.constraints import Equality, Inequality
+from cvxpy.settings import INF_OR_UNB
 
 from convexfs.errors import InputError
 from convexfs.records import INFEASIBLE, Certificate, Solution, symbols
@@ -55,7 +56,8 @@ def certify(problem: cp.Problem, solution: Solution, tol: float | None = None) -
     Certificate
         ``ok`` is None when the point is feasible but the solver returns no
         multipliers (integer problems). Of an answer that says ``infeasible`` it
-        tells whether multipliers were found here that leave no feasible point.
+        tells whether multipliers were found here that leave no feasible point. One
+        that says ``unbounded`` is refused: it comes without a proof.
     """
     tol = SLACK * solution.tol if tol is None else tol
     if solution.solver == "native":
@@ -63,13 +65,16 @@ def certify(problem: cp.Problem, solution: Solution, tol: float | None = None) -
     if solution.status == INFEASIBLE:
         proof = refute(ConeProgram.of(problem, solution.solver), tol)
         return proof or Certificate(np.inf, None, None, None, tol, "no proof of infeasibility")
-    if not solution.primal or solution.cone is None:
+    if solution.status in INF_OR_UNB:
+        return Certificate(np.inf, None, None, None, tol, f"no proof: {solution.status}")
+    point = solution.cone
+    if not solution.primal or point is None:
         return Certificate(np.inf, None, None, None, tol, f"no point: {solution.status}")
-    if not solution.finite:
-        return Certificate.of(solution, tol=tol, basis=f"not a number: {solution.status}")
+    if not (solution.finite and point.finite):
+        return Certificate(np.nan, None, None, None, tol, f"not a number: {solution.status}")
     _set_values(problem, solution)
     program = ConeProgram.of(problem, solution.solver)
-    point = solution.cone
+    program.check_sizes(point.x, point.y)
     primal = float(np.max([_stated_violation(problem), program.violation(point.x)]))
     if point.y is None or problem.is_mixed_integer() or not program.covered:
         return Certificate(primal, None, None, None, tol, BASIS)

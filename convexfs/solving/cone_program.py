@@ -61,7 +61,10 @@ class ConeProgram:
         try:
             chain = resolve_and_build_chain(problem, solver)
         except SolverError as error:
-            raise InputError(f"judging an answer of {solver} needs it installed here") from error
+            raise InputError(
+                f"judging an answer of {solver} needs it installed here, and able to take the "
+                "problem"
+            ) from error
         # All but the last reduction: the solver's own layout of the rows.
         program, _ = Chain(reductions=chain.reductions[:-1]).apply(problem)
         parts = program.apply_parameters(quad_obj=program.P is not None)
@@ -79,6 +82,16 @@ class ConeProgram:
             columns=_columns(problem, program),
             solver=solver,
         )
+
+    def check_sizes(self, x: np.ndarray, y: np.ndarray | None) -> None:
+        """Raise if there are not as many variables and multipliers as this program has."""
+        rows = self.b.size if y is None else y.size
+        if (x.size, rows) != (self.q.size, self.b.size):
+            raise InputError(
+                f"the answer has {x.size} variables and {rows} multipliers where the program for "
+                f"{self.solver} has {self.q.size} and {self.b.size}: it is of another problem or "
+                "another solver"
+            )
 
     @property
     def covered(self) -> bool:

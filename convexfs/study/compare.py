@@ -50,6 +50,7 @@ def compare_files(
     jobs: int = 1,
     seed: int = 0,
     data_dir: str | None = None,
+    read_limit: str | float | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
     """Run every solver on every problem of some files; go on where an earlier call stopped.
@@ -74,7 +75,7 @@ def compare_files(
         Seconds a solver may take. Stating, compiling and judging may take as long again.
     jobs : int
         Solves at a time, at most one a core; more than one disturb each other's times.
-    memory_limit, data_dir, watch
+    memory_limit, data_dir, read_limit, watch
         As in :func:`convexfs.batch.run.solve_files`.
 
     Returns
@@ -95,7 +96,8 @@ def compare_files(
     if solvers == ALL:
         named = [(problem, without_twins(names, problem)) for problem, names in named]
     problems = [replace(problem, solvers=names) for problem, names in named]
-    shared = {"time_limit": time_limit, "repeats": repeats, "seed": seed, "data_dir": data_dir}
+    reading = {"data_dir": data_dir, "read_limit": read_limit}
+    shared = {"time_limit": time_limit, "repeats": repeats, "seed": seed, **reading}
     tasks = [task for tol in settings for task in expand(problems, tol=tol, **shared)]
     return run_tasks(
         in_random_order(tasks, seed),

@@ -78,12 +78,12 @@ def _run_here(words: tuple[str, ...]) -> Ended:
 
     code, raised = -1, None
     with (
+        warnings.catch_warnings(),
         _captured("stdout", "strict") as out,
         _captured("stderr", "backslashreplace") as error,
-        warnings.catch_warnings(),
     ):
-        # As in a process of its own, whatever this one makes of warnings.
-        warnings.resetwarnings()
+        # As in a process of its own, whatever the one around it makes of warnings.
+        warnings.simplefilter("default")
         try:
             code = main(list(words))
         except BaseException as escaped:

@@ -54,10 +54,10 @@ VALUES += ["1,2", "1e-6,1e-8", "CLARABEL", "relief"]
 VALUES += ["", "9" * 400, "1" * 5000, "\x1b[31m", "(" * 500]
 OPTIONS = {
     "select": "--target --drop --data --method --solver --set --top --scale --seed --out --plot "
-    "--json",
-    "show": "--on --target --data --latex --mathml --save",
-    "solve": "--out --tol --time-limit --seed --data --retry-failed --executor",
-    "compare": "--solvers --tol --no-default --seed --data --out",
+    "--json --read-limit",
+    "show": "--on --target --data --read-limit --latex --mathml --save",
+    "solve": "--out --tol --time-limit --seed --data --read-limit --retry-failed --executor",
+    "compare": "--solvers --tol --no-default --seed --data --read-limit --out",
     "report": "--out --data --png",
     "export": "--to",
 }
@@ -104,6 +104,7 @@ def _value(rng: np.random.Generator, option: str) -> str:
         "--on": ["data.csv", "iris", "nosuch"],
         "--method": ["ks", "pca", "irelief", "lfe", "simba", "nosuch"],
         "--solvers": ["CLARABEL", "CLARABEL,SCS", "nosuch", ","],
+        "--read-limit": ["1GB", "100MB", "1kB", "1e9", "0", "-1GB", "much"],
         "--time-limit": ["5", "1e-9", "-1"],
         "--executor": ["local", "nosuch", "dask://nohost", ""],
     }.get(option)

@@ -1,5 +1,6 @@
 """The command as a user meets it: exit codes, tables, files, and every kind of bad input."""
 
+import gc
 import json
 import os
 import subprocess
@@ -179,6 +180,7 @@ BAD_LINES = [
     (["show", 300 * "a" + ".py"], "there is no problem file"),
     (["solve", 300 * "a"], "no file problems/aaa"),
     (["select", "iris", "--top", "9"], "at most 4, not 9"),
+    (["select", "iris", "--drop", "new\nline"], "cannot be read as names between commas"),
     (["select", "iris", "--out", "x.xls"], "has no known format"),
     (["select", "iris", "--out", "nowhere/x.csv"], "there is no folder nowhere"),
     (["select", "iris", "--plot", "x.bmp"], "has no known format"),
@@ -197,6 +199,14 @@ def test_bad_lines_get_one_line_and_exit_code_2(run, good, monkeypatch, words, m
     assert message in err
     assert err.startswith("convexfs: error: ")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["solve", "compare"])
+def test_batches_read_no_more_than_they_may(run, tmp_path, command):
+    (tmp_path / "file.py").write_text('METHOD, DATA = "relief", ["spiral"]\n')
+    code, out, err = run(command, tmp_path / "file.py", "--read-limit", "1kB")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "the 1 kB that reading may take" in err
 
 
 def test_the_data_are_not_overwritten(run, good):
@@ -301,6 +311,25 @@ def test_a_command_that_ignores_ctrl_c_goes_on_ignoring_it():
     ran = subprocess.run(line, capture_output=True, text=True, check=False)
     assert ran.returncode == 2
     assert "invalid choice: 'no-such-command'" in ran.stderr
+
+
+#: A problem file that says how often garbage is collected, at first and after many objects.
+COLLECTING = """
+import gc
+
+METHOD, DATA = "relief", ["iris"]
+first = gc.get_threshold()[0]
+held = [[] for _ in range(300_000)]
+open("thresholds.txt", "w").write(f"{first} {gc.get_threshold()[0]}")
+"""
+
+
+def test_garbage_is_collected_as_usual_once_everything_is_loaded(tmp_path):
+    (tmp_path / "collecting.py").write_text(COLLECTING)
+    line = [sys.executable, "-m", "convexfs", "show", "collecting.py"]
+    subprocess.run(line, cwd=tmp_path, capture_output=True, check=True)
+    loading, loaded = map(int, (tmp_path / "thresholds.txt").read_text().split())
+    assert loaded == gc.get_threshold()[0] < loading
 
 
 def test_the_installed_command_starts_where_ctrl_c_is_awaited():

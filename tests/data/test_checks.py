@@ -8,7 +8,13 @@ import pytest
 from scipy import sparse
 
 from convexfs.data import make_dataset
-from convexfs.data.checks import check_classes, check_finite, encode_labels, warn_constant_columns
+from convexfs.data.checks import (
+    check_classes,
+    check_finite,
+    encode_labels,
+    refuse_text,
+    warn_constant_columns,
+)
 from convexfs.errors import ConvexfsWarning, InputError
 
 X = np.arange(8.0).reshape(4, 2)
@@ -45,6 +51,17 @@ def test_clean_data_pass_with_little_memory():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < table.nbytes / 16
+
+
+def test_a_table_of_dates_without_rows_or_with_missing_ones_only_is_refused_in_words():
+    refuse_text(pd.DataFrame({"when": pd.to_datetime([])}), "X")  # has no text to be named
+    with pytest.raises(InputError, match="X holds dates in column 'when', such as 'NaT'"):
+        refuse_text(pd.DataFrame({"when": pd.to_datetime([None, None])}), "X")
+
+
+def test_labels_of_unequal_length_are_refused_in_words():
+    with pytest.raises(InputError, match="y has rows of unequal length; give as many values"):
+        encode_labels([[1], [1, 2]], "y")
 
 
 def test_integers_need_no_check():

@@ -325,6 +325,21 @@ def test_libsvm_too_large_to_be_dense(tmp_path):
         load(tmp_path / "d.svm", read_limit="4GB")
 
 
+@pytest.mark.parametrize("code", [0xD800, 0x20202020])
+def test_text_that_is_no_unicode_is_refused(tmp_path, code):
+    text = np.full((6, 1), code, "<u4").view("<U1")
+    np.savez(tmp_path / "d.npz", X=text, y=np.arange(6) % 2)
+    with pytest.raises(InputError, match=r"cannot be read as \.npz \(its X holds text that is no"):
+        load(tmp_path / "d.npz")
+
+
+@pytest.mark.parametrize("names", ["feature_names", "class_names"])
+def test_a_single_name_instead_of_a_list_is_refused(tmp_path, names):
+    np.savez(tmp_path / "d.npz", X=np.eye(6), y=np.arange(6) % 2, **{names: np.array("a")})
+    with pytest.raises(InputError, match=r"6 feature columns but 1 feature names|from 0 to 0"):
+        load(tmp_path / "d.npz")
+
+
 def test_matlab_73_file(tmp_path):
     header = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"
     (tmp_path / "d.mat").write_bytes(header + bytes(400))

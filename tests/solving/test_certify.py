@@ -224,6 +224,50 @@ def test_an_objective_that_is_no_number_is_refused(build, solver, objective):
     assert certify(problem, replace(solution, objective=objective)).ok is False
 
 
+@pytest.mark.parametrize("name", ["linear", "second_order", "entropy", "semidefinite"])
+@pytest.mark.parametrize("vector", ["x", "y"])
+def test_a_cone_point_that_is_no_number_is_refused(name, vector):
+    problem = problems.CONVEX[name]()
+    solution = solve(problem, "CLARABEL")
+    assert solution.cone is not None
+    broken = replace(solution.cone, **{vector: np.nan * getattr(solution.cone, vector)})
+    assert certify(problem, replace(solution, cone=broken)).ok is False
+
+
+@pytest.mark.parametrize("change", [lambda y: y[:-1], lambda y: np.append(y, 1.0)])
+@pytest.mark.parametrize("vector", ["x", "y"])
+def test_vectors_of_another_size_are_an_error(vector, change):
+    problem = problems.CONVEX["second_order"]()
+    solution = solve(problem, "CLARABEL")
+    assert solution.cone is not None
+    resized = replace(solution.cone, **{vector: change(getattr(solution.cone, vector))})
+    with pytest.raises(InputError, match="it is of another problem or another solver"):
+        certify(problem, replace(solution, cone=resized))
+
+
+@pytest.mark.parametrize(
+    ("solver", "message"),
+    [
+        ("nosuch", "answer of nosuch needs it installed here"),
+        ("HIGHS", "answer of HIGHS needs .* able to take the problem"),
+    ],
+)
+def test_the_name_of_another_solver_is_an_error(solver, message):
+    problem = problems.CONVEX["second_order"]()
+    renamed = replace(solve(problem, "CLARABEL"), solver=solver)
+    with pytest.raises(InputError, match=message):
+        certify(problem, renamed)
+
+
+@pytest.mark.parametrize(
+    "status",
+    ["unbounded", "unbounded_inaccurate", "infeasible_or_unbounded", "infeasible_inaccurate"],
+)
+def test_a_solved_problem_that_is_said_to_have_no_optimum_is_refused(status):
+    problem = problems.CONVEX["linear"]()
+    assert certify(problem, replace(solve(problem, "HIGHS"), status=status)).ok is False
+
+
 def test_nameless_variables_go_by_their_position():
     def build():
         x, t = cp.Variable(), cp.Variable(name="t")

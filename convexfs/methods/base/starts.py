@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.data.ranges import LARGEST
 from convexfs.errors import InputError, check_number
 
 #: Ends this many tolerances apart, relative to their length, are different points.
@@ -42,8 +43,11 @@ def checked_start(start: Any, n_starts: Any, n_features: int) -> np.ndarray | No
     if weights.shape != (n_features,):
         shape = " x ".join(map(str, weights.shape)) or "a single number"
         raise InputError(f"start must be {n_features} numbers, one a feature, not {shape}")
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise InputError("start must be finite weights of at least 0, not all of them 0")
+    if not ((weights >= 0) & (weights <= LARGEST)).all() or not weights.any():
+        raise InputError(
+            f"start must be weights between 0 and {LARGEST:.0e}, not all of them 0: powers of "
+            "larger ones overflow"
+        )
     return weights
 
 

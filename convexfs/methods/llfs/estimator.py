@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from convexfs.data.checks import check_finite
 from convexfs.data.ranges import check_largest
-from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_flag, check_number
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.llfs.fit import llfs, point_settings
@@ -170,6 +170,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         X, codes = self._checked(X, y)
         check_choice("vote", self.vote, ("normalised", "raw"))
         check_choice("support", self.support, ("frequent", "union"))
+        check_flag("neighbor_vote", self.neighbor_vote)
         kept = self._kept(X, codes)
         jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         with progress(self.verbose > 0) as watch:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import InputError, check_choice, check_number
+from convexfs.errors import InputError, check_choice, check_flag, check_number
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters
 from convexfs.methods.base.step import check_solver, runs_natively
@@ -64,6 +64,8 @@ class PointSettings(Settings):
         check_choice("sigma_init", self.sigma_init, SIGMA_INITS)
         check_choice("impurity", self.impurity, IMPURITIES)
         check_number("gamma", self.gamma, 0, 1, open_ends=True)
+        check_flag("swap", self.swap)
+        check_flag("bound", self.bound)
         check_number("n_roundings", self.n_roundings, 1, whole=True)
         if self.solving.time_limit is not None:
             check_number("time_limit, in seconds,", self.solving.time_limit, 0, open_ends=True)

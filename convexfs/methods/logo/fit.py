@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import InputError, check_choice, check_number, warn
+from convexfs.errors import InputError, check_choice, check_flag, check_number, warn
 from convexfs.methods.base.certificate import FixedPointCertificate
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
@@ -75,6 +75,7 @@ class LogoRequest:
         check_number("max_iter", settings.max_iter, 1, whole=True)
         if limit is not None:
             check_number("time_limit, in seconds,", limit, 0, open_ends=True)
+        check_flag("prune", settings.prune)
         if settings.prune and not self.printed:
             raise InputError(
                 "prune=True is of algorithm='paper': 'certified' prunes and asks again"

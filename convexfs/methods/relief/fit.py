@@ -75,10 +75,10 @@ def relief(
     formulation = METHOD.formulation("relief")
     check_solver(formulation, solving)
     build = solving.build
-    if settings.l1 and build is not None and "lam" not in inspect.signature(build).parameters:
-        raise InputError("l1 has no effect on a changed problem that takes no lam: leave it out")
     chosen = taken_by(numbers.relief, settings)
     values, hyper = numbers.relief(X, codes, **chosen, seed=seed, map=map)
+    if settings.l1 and build is not None and "lam" not in inspect.signature(build).parameters:
+        raise InputError("l1 has no effect on a changed problem that takes no lam: leave it out")
     solution, certificate = solve_step(formulation, values, hyper, solving)
     weights = require_answer(solution, formulation.symbol)
     if not np.any(values["z"] > hyper["lam"]):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import InputError, check_number, warn
+from convexfs.errors import check_flag, check_number, warn
 from convexfs.neighbors.hits_misses import SignedNeighbors, margin_vector, signed_neighbors
 
 #: What a term of z errs by, relative to the largest there can be.
@@ -28,8 +28,7 @@ def relief(
     """The numeric half: what the formulation's ``build`` takes, as arrays and numbers."""
     check_number("l1, a share of the largest margin,", l1, 0, 1)
     check_number("n_epochs", n_epochs, 1, 1_000_000, whole=True)
-    if not isinstance(online, bool | np.bool_):
-        raise InputError(f"online must be True or False, not {online!r}")
+    check_flag("online", online)
     neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
     fewest = min(count for count in np.bincount(codes) if count > 1) - 1
     if fewest < n_neighbors:

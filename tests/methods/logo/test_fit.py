@@ -155,6 +155,8 @@ def test_algorithm_1_as_printed_leaves_nobody_out(spiral):
     assert np.count_nonzero(pruned.weights) == 2
     with pytest.raises(InputError, match="prune=True is of algorithm='paper'"):
         logo(spiral.X, spiral.y, Settings(prune=True))
+    with pytest.raises(InputError, match="prune must be True or False, not 'a'"):
+        logo(spiral.X, spiral.y, Settings(prune="a"))
 
 
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")

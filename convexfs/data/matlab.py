@@ -1,0 +1,136 @@
+"""MATLAB files, read in a process of their own: damaged ones end the process that reads them.
+
+scipy's reader trusts the sizes that a file declares. So it runs in a child, which may take
+no more memory than is allowed for reading and sends what it found through a pipe; if it is
+ended, this process goes on.
+"""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convexfs.data.limits import ReadLimit, size_text
+from convexfs.errors import InputError
+
+_NUMBER = 8
+#: Reading may hold a matrix as it is stored and as it becomes, and Python and scipy themselves.
+_COPIES, _OVERHEAD = 2, 10**8
+_CHILD = "from convexfs.data.matlab import send; send()"
+_V73 = "is a MATLAB v7.3 file, which is HDF5; save it with -v7 instead"
+
+
+def read_mat(path: Path, limit: ReadLimit) -> dict[str, np.ndarray]:
+    """Arrays of a file by name; what is no array is left out.
+
+    Raises
+    ------
+    InputError
+        If X is no array, or reading would take more memory than it may.
+    ValueError
+        If the file cannot be read.
+    """
+    path.open("rb").close()  # a file that is missing or may not be read is told as every other
+    words = [sys.executable, "-P", "-c", _CHILD, os.fspath(path), str(int(limit.bytes))]
+    search = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
+    child = subprocess.run(
+        words, capture_output=True, env={**os.environ, "PYTHONPATH": search}, check=False
+    )
+    reply = io.BytesIO(child.stdout)
+    try:
+        said = json.loads(reply.readline())
+    except ValueError:  # it was ended before it could say anything
+        raise ValueError("it ends the process that reads it: its sizes are damaged") from None
+    limit.check(said.get("needed", 0), path.name)
+    if "beyond" in said:
+        raise InputError(
+            f"{path.name} takes more memory than the {size_text(limit.bytes)} that reading may "
+            f"take ({limit.origin}); keep fewer rows, columns or cells, or allow more by "
+            "--read-limit (from Python read_limit=)"
+        )
+    if "unread" in said:
+        raise InputError(f"{path.name} {_V73}") if said["v73"] else ValueError(said["unread"])
+    if kind := said["others"].get("X"):
+        raise InputError(
+            f"{path.name} holds X as a {kind}; save it as a dense array, as by X.toarray() "
+            "or, in MATLAB, full(X)"
+        )
+    with np.load(reply, allow_pickle=False) as archive:
+        return dict(zip(said["names"], map(archive.__getitem__, archive.files), strict=True))
+
+
+def send() -> None:
+    """Read the file that the command line names, and write what is in it to standard output."""
+    path, allowed = sys.argv[1], int(sys.argv[2])
+    pipe = sys.stdout.buffer
+    try:
+        said, arrays = _read(path, allowed)
+    except MemoryError:
+        said, arrays = {"beyond": True}, []
+    except Exception as error:  # scipy's reader raises whatever it meets
+        unread = " ".join(str(error).split()) or type(error).__name__
+        said, arrays = {"unread": unread, "v73": isinstance(error, NotImplementedError)}, []
+    pipe.write(json.dumps(said).encode() + b"\n")
+    if arrays:
+        np.savez(pipe, *arrays)
+
+
+def _read(path: str, allowed: int) -> tuple[dict[str, Any], list[np.ndarray]]:
+    """What there is to say, and the arrays in the order of its names."""
+    from scipy.io.matlab import loadmat, whosmat
+
+    _hold_memory(allowed)
+    needed = _NUMBER * sum(prod(shape) for _, shape, _ in whosmat(path))
+    if needed > allowed:
+        return {"needed": needed}, []
+    arrays, others = {}, {}
+    for name, value in loadmat(path).items():
+        if name[:2] == "__":
+            continue
+        kind = _kind(value := _uncelled(value))
+        if kind is None:
+            arrays[name] = value
+        else:
+            others[name] = kind
+    return {"names": list(arrays), "others": others}, list(arrays.values())
+
+
+def _hold_memory(allowed: int) -> None:
+    """Have the system refuse this process more than reading may take, where it can."""
+    try:
+        import resource
+
+        held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    except (ImportError, OSError):  # Linux only
+        return
+    limits = [x for x in (soft, hard) if x != resource.RLIM_INFINITY]
+    limits.append(held + _OVERHEAD + _COPIES * allowed)
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
+
+
+def _uncelled(value: Any) -> Any:
+    # a cell array of texts arrives as an array of one-element arrays
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "O":
+        return value
+    try:
+        return np.array([cell.squeeze()[()] for cell in value.ravel()])
+    except (AttributeError, ValueError):  # cells of many sizes, or with no arrays inside
+        return value
+
+
+def _kind(value: Any) -> str | None:
+    """What a variable is, if it is no array of numbers or text."""
+    from scipy.sparse import issparse
+
+    if issparse(value):
+        return "sparse matrix"
+    if not isinstance(value, np.ndarray) or value.dtype.kind == "V":
+        return "structure"
+    return "cell array" if value.dtype.hasobject else None

@@ -17,6 +17,7 @@ from multiprocessing import current_process
 from pathlib import Path
 
 from convexfs.batch import pool
+from convexfs.errors import RunError
 
 from .attack import Attack, Failure, Hung, Verdict, generator, one_line
 
@@ -111,6 +112,8 @@ def _tried(attacks: Mapping[str, Attack], ticket: Ticket) -> Verdict:
     except Hung:
         late = Failure("hang", f"over {HANG_CPU_SECONDS:g} s of processor time")
         return Verdict("hung", (late,))
+    except RunError as error:  # the pool would take it for its own, and stop
+        return Verdict("broken", (Failure(OWN_FAULT, one_line(error)),))
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
 

@@ -149,9 +149,7 @@ def solve_files(
         check_number("time_limit, in seconds,", time_limit, 0, open_ends=True)
     problems = [load_problem_file(file) for file in files]
     reading = {"data_dir": data_dir, "read_limit": read_limit}
-    tasks = expand(
-        problems, tol=tol, time_limit=time_limit, repeats=repeats, seed=seed, **reading
-    )
+    tasks = expand(problems, tol=tol, time_limit=time_limit, repeats=repeats, seed=seed, **reading)
     return run_tasks(
         tasks,
         out,

@@ -336,7 +336,7 @@ def test_text_that_is_no_unicode_is_refused(tmp_path, code):
 @pytest.mark.parametrize("names", ["feature_names", "class_names"])
 def test_a_single_name_instead_of_a_list_is_refused(tmp_path, names):
     np.savez(tmp_path / "d.npz", X=np.eye(6), y=np.arange(6) % 2, **{names: np.array("a")})
-    with pytest.raises(InputError, match="6 feature columns but 1 feature names|from 0 to 0"):
+    with pytest.raises(InputError, match=r"6 feature columns but 1 feature names|from 0 to 0"):
         load(tmp_path / "d.npz")
 
 

@@ -88,8 +88,8 @@ class Store(AbstractContextManager["Store"]):
             raise InputError(f"{folder}: holds no {RESULTS}; give the --out folder of a run")
         with ExitStack() as held, _explained(store.path):
             store._db = held.enter_context(closing(_connect(store.path, "ro")))
-            if not _has_tables(store._db, store.path):
-                raise InputError(f"{folder}: holds no results yet: its run was stopped at once")
+            if not schema.has_tables(store._db):
+                raise InputError(f"{folder}: its run was stopped at once; start it again")
             store._check()
             store._file = _identity(store.path)
             store._held = held.pop_all()
@@ -204,7 +204,7 @@ class Store(AbstractContextManager["Store"]):
         return values.astype(DTYPES[kind])
 
     def _prepare(self) -> None:
-        if not _has_tables(self._db, self.path):
+        if not schema.has_tables(self._db):
             self._make_tables(schema.VERSION)
         self._check()
         for version in range(self._version(), schema.VERSION):
@@ -275,19 +275,6 @@ def _connect(path: Path, mode: str, patience: float = 30.0) -> sqlite3.Connectio
     with _explained(path):
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=patience)
-
-
-def _has_tables(db: sqlite3.Connection, path: Path) -> bool:
-    query = "SELECT count(*) FROM sqlite_master"
-    try:
-        return bool(db.execute(query).fetchone()[0])
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY:
-            raise
-    # A run was killed while it made its tables; SQLite undoes that, once it may write.
-    with closing(_connect(path, "rw")) as writing:
-        writing.execute(query)
-    return bool(db.execute(query).fetchone()[0])
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

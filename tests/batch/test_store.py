@@ -242,7 +242,7 @@ def test_a_run_killed_while_it_made_its_tables_has_no_results_yet(folder):
     """)
     subprocess.run([sys.executable, "-c", making, folder / RESULTS], check=True)
     assert (folder / f"{RESULTS}-journal").stat().st_size
-    with pytest.raises(InputError, match="holds no results yet"):
+    with pytest.raises(InputError, match="its run was stopped at once; start it again"):
         Store.read(folder)
     with Store(folder) as store:
         assert store.finished() == {}

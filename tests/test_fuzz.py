@@ -79,6 +79,16 @@ def test_an_estimator_that_breaks_a_promise_is_caught(monkeypatch, told, kinds):
     assert kinds_of_failure(monkeypatch, **told) == kinds
 
 
+@pytest.mark.parametrize("method", arrays.WEIGHTS)
+@pytest.mark.parametrize("odd", ["np.ones(3)", "np.array(['a'])", "np.array(1.0)", "pd.NA", "{}"])
+def test_no_parameter_stumbles_over_what_has_no_one_truth(method, odd):
+    for name in set(arrays._parameters_of(method)) - {"run_dir"}:
+        settings = {**arrays.QUICK.get(method, {}), name: odd}
+        table = f"np.vstack([{TABLE}] * 2)"
+        verdict = arrays.judge(arrays.Case(method, settings, table, "np.arange(8) % 2"))
+        assert not verdict.failures, (name, verdict)
+
+
 def test_hangs_deaths_and_faults_cost_their_own_case_only(monkeypatch):
     monkeypatch.setattr("fuzzing.engine.HANG_SECONDS", 5.0)
     monkeypatch.setattr("fuzzing.engine.HANG_CPU_SECONDS", 0.5)
@@ -276,7 +286,7 @@ def test_failures_are_counted_and_some_are_written_down(monkeypatch, tmp_path, c
     monkeypatch.setattr(fuzz, "ATTACKS", {"broken": broken_attack()})
     assert fuzz.main(["--cases", "5", "--only", "broken", "--out", str(tmp_path)]) == 1
     printed = capsys.readouterr().out
-    assert "broken  bad         5" in printed
+    assert "broken  bad                  5" in printed
     assert "broken  crash    5      always" in printed
     homes = sorted(tmp_path.iterdir())
     assert len(homes) == 3

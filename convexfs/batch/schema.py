@@ -141,3 +141,13 @@ def _added_after(version: int) -> Iterator[tuple[str, str]]:
     for table, first in NEW_TABLES.items():
         if version < first:
             yield from ((table, name) for name in columns()[table])
+
+
+def has_tables(db: sqlite3.Connection) -> bool:
+    """Whether a run came to make its tables; killed meanwhile, it leaves them to be undone."""
+    try:
+        return bool(db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_READONLY_ROLLBACK:
+            raise
+        return False

@@ -73,6 +73,8 @@ class Store(AbstractContextManager["Store"]):
             raise InputError(f"{folder}: holds no {RESULTS}; give the --out folder of a run")
         with ExitStack() as held, explained(store.path):
             store._db = held.enter_context(closing(connect(store.path, "ro")))
+            if not schema.has_tables(store._db):
+                raise InputError(f"{folder}: its run was stopped at once; start it again")
             store._check()
             store._file = identity(store.path)
             store._held = held.pop_all()
@@ -205,7 +207,7 @@ class Store(AbstractContextManager["Store"]):
         return values.astype(DTYPES[kind])
 
     def _prepare(self) -> None:
-        if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        if not schema.has_tables(self._db):
             self._make_tables(schema.VERSION)
         self._check()
         for version in range(self._version(), schema.VERSION):

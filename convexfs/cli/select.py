@@ -94,7 +94,8 @@ def _names(text: str) -> list[str]:
     try:
         return next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error as error:
-        raise InputError(f"{text!r} cannot be read as names between commas ({error})") from None
+        told = f"{text!r} cannot be read as names between commas ({error})"
+        raise argparse.ArgumentTypeError(told) from None
 
 
 def _assignment(text: str) -> tuple[str, Any]:

@@ -35,13 +35,15 @@ class Verdict:
     """How a case ended.
 
     ``outcome`` is counted whatever it is; ``tally`` adds counts to a table of the attack's own,
-    by row and column; ``evidence`` are more files for the reproducer.
+    by row and column; ``evidence`` are more files for the reproducer; ``megabytes`` is what the
+    process came to hold beyond what it held before.
     """
 
     outcome: str
     failures: tuple[Failure, ...] = ()
     tally: Mapping[tuple[str, str], int] = field(default_factory=dict)
     evidence: Mapping[str, bytes] = field(default_factory=dict)
+    megabytes: float = 0.0
 
 
 @dataclass(frozen=True)

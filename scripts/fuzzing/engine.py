@@ -10,15 +10,16 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
 from multiprocessing import current_process
 from pathlib import Path
 
 from convexfs.batch import pool
+from convexfs.errors import RunError
 
-from .attack import Attack, Failure, Hung, Verdict, generator, one_line
+from .attack import Attack, Failure, Hung, PeakMemory, Verdict, generator, one_line
 
 #: A case over this much processor time hangs; so does one over so much time on the wall, which
 #: is longer because a busy machine is no fault of the case.
@@ -47,6 +48,7 @@ class Counts:
     outcomes: dict[str, Counter[str]] = field(default_factory=dict)
     failures: dict[str, Counter[Failure]] = field(default_factory=dict)
     tallies: dict[str, Counter[tuple[str, str]]] = field(default_factory=dict)
+    megabytes: dict[str, float] = field(default_factory=dict)
 
     @property
     def cases(self) -> int:
@@ -60,6 +62,7 @@ class Counts:
         self.outcomes.setdefault(attack, Counter())[verdict.outcome] += 1
         self.failures.setdefault(attack, Counter()).update(verdict.failures)
         self.tallies.setdefault(attack, Counter()).update(verdict.tally)
+        self.megabytes[attack] = max(self.megabytes.get(attack, 0.0), verdict.megabytes)
 
 
 def schedule(attacks: Mapping[str, Attack], seed: int, cases: int | None) -> Iterator[Ticket]:
@@ -107,10 +110,14 @@ def _tried(attacks: Mapping[str, Attack], ticket: Ticket) -> Verdict:
     case = attack.make(generator(ticket.seed, ticket.attack, ticket.number))
     signal.setitimer(signal.ITIMER_PROF, HANG_CPU_SECONDS)
     try:
-        return attack.judge(case)
+        with PeakMemory() as memory:
+            verdict = attack.judge(case)
+        return replace(verdict, megabytes=memory.grown)
     except Hung:
         late = Failure("hang", f"over {HANG_CPU_SECONDS:g} s of processor time")
         return Verdict("hung", (late,))
+    except RunError as error:  # the pool would take it for its own, and stop
+        return Verdict("broken", (Failure(OWN_FAULT, one_line(error)),))
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
 

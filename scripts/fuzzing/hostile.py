@@ -172,30 +172,20 @@ LABELS = [
 ODD = ["-1", "0", "0.0", "1", "1.5", "1e-300", "1e-12", "1e12", "1e308", "nan", "inf", "-inf"]
 ODD += ["None", "True", "False", "'a'", "''", "[]", "{}", "()", "[1, 2]", "(0.1, 5.0)", "2**63"]
 ODD += ["10**30", "-(10**400)", "np.float32(2)", "np.int64(3)", "np.ones(3)", "np.array(nan)", "1j"]
+ODD += ["pd.NA", "pd.Series([1, 2])", "np.array(1.0)", "np.array(['a', 'b'])"]
 ODD += ["object()", "len", "b'x'", "np.random.default_rng(0)", "'\\x1b[31mred'"]
 #: Asked for more rounds, a method may well take its time.
 COUNTS = {"n_epochs", "n_starts", "n_roundings", "cv", "n_jobs", "max_iter", "betas", "verbose"}
 PATIENT = ["-1", "0", "1", "2", "3", "1.5", "None", "'a'", "nan", "[]", "True", "-(10**400)"]
+PATIENT += ["{}", "pd.NA", "np.ones(3)", "np.array(['a', 'b'])"]
+FORMS_OF_LLFS = ["compactness", "separation", "linear", "bisection", "ratio", "exact"]
 #: Words that some parameter knows.
 WORDS = {
     "miss": ["nearest", "prior", "uniform"],
     "metric": ["manhattan", "sqeuclidean"],
     "utility": ["linear", "sigmoid"],
     "algorithm": ["certified", "paper"],
-    "form": [
-        "closed",
-        "trace",
-        "simplex",
-        "box",
-        "gradient",
-        "linear",
-        "bisection",
-        "exact",
-        "compactness",
-        "separation",
-        "ratio",
-        "row-sparse",
-    ],
+    "form": ["closed", "trace", "row-sparse", "simplex", "box", "gradient", *FORMS_OF_LLFS],
     "rounding": ["enumerate", "random"],
     "sigma_init": ["feasible", "literal"],
     "impurity": ["normalised", "raw"],

@@ -18,6 +18,7 @@ def counts_table(counts: Counts) -> str:
         for name, ended in counts.outcomes.items()
         for outcome, count in ended.most_common()
     ]
+    rows += [(name, "most MB a case took", f"{mb:.0f}") for name, mb in counts.megabytes.items()]
     total = [("all", f"{counts.failed} failures", str(counts.cases))]
     return _aligned([("attack", "outcome", "cases"), *rows, *total])
 

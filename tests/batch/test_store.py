@@ -22,7 +22,7 @@ from convexfs.batch.store import (
     same_results,
     unpack,
 )
-from convexfs.errors import RunError
+from convexfs.errors import InputError, RunError
 
 
 def task(key, **changes):
@@ -232,6 +232,23 @@ def test_a_damaged_file_is_a_clear_error(folder, opens):
     damage(folder, 0, b"what is this?")
     with pytest.raises(RunError, match=r"results\.sqlite: is damaged .*move it away"):
         opens(folder)
+
+
+def test_a_run_killed_while_it_made_its_tables_has_no_results_yet(folder):
+    folder.mkdir(parents=True)
+    making = textwrap.dedent("""
+        import os, sqlite3, sys
+        db = sqlite3.connect(sys.argv[1], isolation_level=None)
+        db.execute("PRAGMA cache_size = 1")  # what is written goes to the disk at once
+        db.executescript("BEGIN; CREATE TABLE t (b); INSERT INTO t VALUES (zeroblob(1000000));")
+        os._exit(0)
+    """)
+    subprocess.run([sys.executable, "-c", making, folder / RESULTS], check=True)
+    assert (folder / f"{RESULTS}-journal").stat().st_size
+    with pytest.raises(InputError, match="its run was stopped at once; start it again"):
+        Store.read(folder)
+    with Store(folder) as store:
+        assert store.finished() == {}
 
 
 def test_a_page_damaged_after_opening_is_a_clear_error(folder):

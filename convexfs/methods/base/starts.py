@@ -38,7 +38,7 @@ def checked_start(start: Any, n_starts: Any, n_features: int) -> np.ndarray | No
         return None
     try:
         weights = np.asarray(start, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"start must be {n_features} numbers, one a feature") from None
     if weights.shape != (n_features,):
         shape = " x ".join(map(str, weights.shape)) or "a single number"

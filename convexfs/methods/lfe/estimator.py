@@ -107,7 +107,8 @@ class LFE(Settings, Projection):
         self.components_ = self.components_[:kept]
 
     def _check_parameters(self, n_features: int) -> None:
-        if self.n_components != BY_CROSS_VALIDATION:
+        # Text alone is compared: of an array there would be no one answer.
+        if not isinstance(self.n_components, str) or self.n_components != BY_CROSS_VALIDATION:
             super()._check_parameters(n_features)
 
     @property

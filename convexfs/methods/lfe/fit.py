@@ -95,11 +95,11 @@ def lfe(
     settings = settings or Settings()
     form, lam = settings.form, settings.lam
     check_choice("form", form, FORMS)
+    numbers.check_share(lam)
     if form == "closed" and lam != 0:
         raise InputError("lam is a price of form='trace' or 'row-sparse': choose one, or lam=0")
     formulation = METHOD.formulation(FORMS[form])
     check_solver(formulation, solving)
-    numbers.check_share(lam)
     neighbors = signed_neighbors(X, codes, settings.n_neighbors, "sqeuclidean", settings.miss, map)
     # A changed problem may name features by their place.
     kept = varying_columns(X) if solving.build is None else np.arange(X.shape[1])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import InputError, check_choice, check_flag, check_number
+from convexfs.errors import InputError, check_choice, check_flag, check_number, shortened
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters
 from convexfs.methods.base.step import check_solver, runs_natively
@@ -116,7 +116,10 @@ def beta_values(betas: Any) -> np.ndarray:
     if np.ndim(betas) == 0:
         check_number("betas, when it is a count,", betas, 2, MOST_BETAS, whole=True)
         return np.linspace(0.0, 1.0, int(betas))
-    values = np.unique(np.asarray(betas, dtype=float))
+    try:
+        values = np.unique(np.asarray(betas, dtype=float))
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"betas must be numbers or how many, not {shortened(betas)}") from None
     if not len(values):
         raise InputError("betas is empty: give values between 0 and 1, or how many")
     for value in values:

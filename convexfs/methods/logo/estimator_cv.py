@@ -1,7 +1,7 @@
 """Logo with its two parameters chosen by cross-validation."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -171,6 +171,8 @@ class LogoCV(Iterating, LocalMarginClassifier):
             request.check()
         splitter: Any = check_cv(_fold_count(self.cv, codes), codes, classifier=True)
         folds = list(splitter.split(X, codes))
+        if not folds:
+            raise InputError("cv makes no folds: give their number, or a splitter that makes some")
         with thread_map(self.n_jobs) as map:
             distances = all_distances(X, map)
         return PathData(X, codes, distances, folds, sigmas, lams, requests)
@@ -225,9 +227,13 @@ def tabulate(data: PathData, paths: Mapping[PathTask, PathResult]) -> dict[str, 
 
 
 def _listed(name: str, values: Any) -> list[float]:
-    if not isinstance(values, Iterable) or isinstance(values, str) or not len(list(values)):
+    try:
+        listed = [] if isinstance(values, str) else list(values)
+    except TypeError:
+        listed = []
+    if not listed:
         raise InputError(f"{name} must be a list of numbers to try, not {values!r}")
-    return list(values)
+    return listed
 
 
 def _fold_count(cv: Any, codes: np.ndarray) -> Any:

@@ -50,5 +50,5 @@ def margin_matrix(
 
 def check_sigma(sigma: Any) -> None:
     """Raise unless `sigma` is a positive number; infinity makes all neighbours equal."""
-    if sigma != np.inf:
+    if not (isinstance(sigma, float) and sigma == np.inf):
         check_number("sigma", sigma, 0, open_ends=True)

@@ -42,6 +42,7 @@ def faint():
         ({"start": np.ones(3)}, "start must be 4 numbers, one a feature, not 3"),
         ({"start": 1.0}, "one a feature, not a single number"),
         ({"start": ["a", "b", "c", "d"]}, "start must be 4 numbers"),
+        ({"start": [1, 1, 1, 10**400]}, "start must be 4 numbers"),
         ({"start": [1, 1, 1, -1]}, "weights between 0 and 1e\\+60"),
         ({"start": [1, 1, 1, np.nan]}, "weights between 0 and 1e\\+60"),
         ({"start": [1, 1, 1, 1e308]}, "weights between 0 and 1e\\+60"),

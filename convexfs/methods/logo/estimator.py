@@ -132,6 +132,9 @@ class Logo(Settings, LocalMarginClassifier):
     in no particular way. Equally near samples count alike. What the paper promises about
     unseen samples is computed by :mod:`convexfs.methods.logo.theory`.
 
+    How far the true risk may exceed the training loss, and how many samples a bound asks
+    for, are :func:`convexfs.methods.logo.theory.risk_bound` and ``sample_size`` (Sec. 5).
+
     References
     ----------
     Sun, Todorovic and Goodison, "Local-Learning-Based Feature Selection for

@@ -1,5 +1,7 @@
 import math
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +23,8 @@ def root_of_eq_23(n, j, beta, delta, extra=0.0, factor=8.0):
             - math.log(delta)
         )
 
-    return brentq(excess, 1e-3, 1e9, xtol=1e-12, rtol=1e-14)
+    root: Any = brentq(excess, 1e-3, 1e9, xtol=1e-12, rtol=np.float64(1e-14))
+    return root
 
 
 sizes = {

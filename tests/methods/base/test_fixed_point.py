@@ -1,9 +1,11 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
 from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError
-from convexfs.methods.base.starts import End, n_distinct, relief_weights, starting_points, told
+from convexfs.methods.base.fixed_point import End, n_distinct, relief_weights, starting_points, told
 from convexfs.methods.irelief.fit import Settings as IreliefSettings
 from convexfs.methods.irelief.fit import irelief
 from convexfs.methods.logo.fit import Settings as LogoSettings
@@ -29,25 +31,30 @@ def faint():
     return X, y
 
 
-@pytest.mark.parametrize("method", [logo, irelief])
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [(logo, LogoSettings), (irelief, IreliefSettings)],
+    ids=["logo", "irelief"],
+)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"start": np.ones(3)}, "start must be 4 numbers, one a feature, not 3"),
         ({"start": 1.0}, "one a feature, not a single number"),
         ({"start": ["a", "b", "c", "d"]}, "start must be 4 numbers"),
-        ({"start": [1, 1, 1, -1]}, "finite weights of at least 0"),
-        ({"start": [1, 1, 1, np.nan]}, "finite weights of at least 0"),
-        ({"start": [1, 1, 1, np.inf]}, "finite weights of at least 0"),
+        ({"start": [1, 1, 1, -1]}, "weights between 0 and 1e\\+60"),
+        ({"start": [1, 1, 1, np.nan]}, "weights between 0 and 1e\\+60"),
+        ({"start": [1, 1, 1, 1e308]}, "weights between 0 and 1e\\+60"),
+        ({"start": [1, 1, 1, np.inf]}, "weights between 0 and 1e\\+60"),
         ({"start": np.zeros(4)}, "not all of them 0"),
         ({"n_starts": 0}, "n_starts must be a whole number of at least 1"),
         ({"n_starts": 1.5}, "n_starts must be a whole number"),
     ],
 )
-def test_starts_that_cannot_be_used_are_named(method, options, message):
+def test_starts_that_cannot_be_used_are_named(method, settings, options, message):
     data = load("iris").scaled()
     with pytest.raises(InputError, match=message):
-        method(data.X, data.y, **options)
+        method(data.X, data.y, settings(**options))
 
 
 def test_starts_come_in_order_and_are_seeded():
@@ -85,7 +92,7 @@ def test_ends_are_told_apart_and_counted_once():
 
 def test_logo_says_when_another_start_ends_elsewhere(faint):
     X, y = faint
-    settings = {"sigma": 0.5, "lam": 1.0}
+    settings: dict[str, Any] = {"sigma": 0.5, "lam": 1.0}
     alone = logo(X, y, LogoSettings(**settings))
     assert alone.certificate.ok
     assert str(alone.certificate).startswith("a fixed point (")

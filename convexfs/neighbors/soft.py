@@ -1,6 +1,16 @@
 """Soft nearest neighbours: every sample is the nearest hit or miss with some probability."""
 
+from typing import Any
+
 import numpy as np
+
+from convexfs.errors import check_number
+
+
+def check_sigma(sigma: Any) -> None:
+    """Raise unless `sigma` is a positive number; infinity makes all neighbours equal."""
+    if not (isinstance(sigma, float) and sigma == np.inf):
+        check_number("sigma", sigma, 0, open_ends=True)
 
 
 def neighbor_probabilities(

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, check_number, warn
-from convexfs.methods.base.certificate import FixedPointCertificate
-from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
-from convexfs.methods.base.starts import (
+from convexfs.methods.base.fixed_point import (
     LONGEST_CYCLE,
+    FixedPointCertificate,
     another_point,
     best_of_starts,
     checked_start,
@@ -18,6 +17,7 @@ from convexfs.methods.base.starts import (
     relief_weights,
     starting_points,
 )
+from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
 from convexfs.methods.relief.fit import margin_of
@@ -49,7 +49,7 @@ class IReliefResult:
     that step moved the weights, ``period`` that of the cycle the iteration ended in,
     0 if it did not. ``rounds`` has the numbers of features of the rounds of
     back-selection, one if there was none. ``starts`` has one row a start tried; see
-    :func:`convexfs.methods.base.starts.told`.
+    :func:`convexfs.methods.base.fixed_point.told`.
     """
 
     weights: np.ndarray

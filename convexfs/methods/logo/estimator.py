@@ -129,8 +129,10 @@ class Logo(Settings, LocalMarginClassifier):
     Notes
     -----
     A constant column weighs 0 and is never selected; copies of a column share its weight,
-    in no particular way. Equally near samples count alike. What the paper promises about
-    unseen samples is computed by :mod:`convexfs.methods.logo.theory`.
+    in no particular way. Equally near samples count alike.
+
+    How far the true risk may exceed the training loss, and how many samples a bound asks
+    for, are :func:`convexfs.methods.logo.theory.risk_bound` and ``sample_size`` (Sec. 5).
 
     How far the true risk may exceed the training loss, and how many samples a bound asks
     for, are :func:`convexfs.methods.logo.theory.risk_bound` and ``sample_size`` (Sec. 5).

@@ -8,24 +8,25 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_flag, check_number, warn
-from convexfs.methods.base.certificate import FixedPointCertificate
-from convexfs.methods.base.formulation import Formulation
-from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
-from convexfs.methods.base.starts import (
+from convexfs.methods.base.fixed_point import (
+    FixedPointCertificate,
     another_point,
     best_of_starts,
     checked_start,
     relief_weights,
     starting_points,
 )
+from convexfs.methods.base.formulation import Formulation
+from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.step import NATIVE_TOL, check_solver, runs_natively
-from convexfs.methods.logo import METHOD, numbers
+from convexfs.methods.logo import METHOD
 from convexfs.methods.logo.certified import FixedPoint, certified_fixed_point
 from convexfs.methods.logo.fixed_point import History
 from convexfs.methods.logo.locality import Locality, lam_max, relief_margin
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised
 from convexfs.methods.logo.paper import paper_fixed_point
 from convexfs.methods.logo.solvers import changed_fixed_point, restricted_solver
+from convexfs.neighbors.soft import check_sigma
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 ALGORITHMS = ("certified", "paper")
@@ -68,7 +69,7 @@ class LogoRequest:
     def check(self) -> None:
         """Raise for what cannot be asked."""
         settings, limit = self.settings, self.solving.time_limit
-        numbers.check_sigma(settings.sigma)
+        check_sigma(settings.sigma)
         check_choice("algorithm", settings.algorithm, ALGORITHMS)
         check_number("damping", settings.damping, 0, 0.999)
         check_number("tol", settings.tol, 0)
@@ -131,7 +132,7 @@ class LogoResult:
     :class:`convexfs.methods.logo.fixed_point.History`. ``converged`` is True at
     proven fixed points only. ``period`` is that of the cycle the iteration ended
     in, 0 if it did not. ``starts`` has one row a start tried; see
-    :func:`convexfs.methods.base.starts.told`.
+    :func:`convexfs.methods.base.fixed_point.told`.
     """
 
     weights: np.ndarray

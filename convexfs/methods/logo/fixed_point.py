@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from convexfs.methods.base.starts import LONGEST_CYCLE, period_of
+from convexfs.methods.base.fixed_point import LONGEST_CYCLE, period_of
 
 #: Weights below this share of the largest are 0: what damping leaves of old features.
 _NEGLIGIBLE = 1e-10

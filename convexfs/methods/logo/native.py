@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.methods.logo.newton import minimise
+from convexfs.methods.logo.newton import solve_restricted
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised, pull
 from convexfs.methods.logo.working_set import DenseColumns, solve_by_working_set
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 TOL = 1e-10
+Numbers = Mapping[str, Any]
 
 
 def logo_penalised(Z: np.ndarray, lam: float = 1.0, tol: float = TOL) -> Solution:
@@ -24,9 +25,7 @@ def logo_constrained(Z: np.ndarray, beta: float = 1.0, tol: float = TOL) -> Solu
     return _solve(Z, Constrained(beta), tol)
 
 
-def logo_penalised_gap(
-    values: Mapping[str, Any], hyper: Mapping[str, Any], primal: Mapping[str, Any]
-) -> float:
+def logo_penalised_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """``P(w) - sum H(s p)``, p scaled by s into ``Z'p <= lam``.
 
     With lam = 0 (eq. 6) only p = 0 is sure to be feasible, and the gap says no
@@ -35,23 +34,17 @@ def logo_penalised_gap(
     return _gap(Penalised(hyper["lam"]), values, primal)
 
 
-def logo_constrained_gap(
-    values: Mapping[str, Any], hyper: Mapping[str, Any], primal: Mapping[str, Any]
-) -> float:
+def logo_constrained_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """``P(w) - sum H(p) + beta max(0, max Z'p)``."""
     return _gap(Constrained(hyper["beta"]), values, primal)
 
 
-def logo_penalised_violation(
-    values: Mapping[str, Any], hyper: Mapping[str, Any], primal: Mapping[str, Any]
-) -> float:
+def logo_penalised_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """How far w is below 0."""
     return Penalised(hyper["lam"]).violation(np.asarray(primal["w"]))
 
 
-def logo_constrained_violation(
-    values: Mapping[str, Any], hyper: Mapping[str, Any], primal: Mapping[str, Any]
-) -> float:
+def logo_constrained_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """How far w is below 0, or 1'w above beta, relative to it."""
     return Constrained(hyper["beta"]).violation(np.asarray(primal["w"]))
 
@@ -59,13 +52,6 @@ def logo_constrained_violation(
 def lam_max(Z: np.ndarray) -> float:
     """The lam from which on w = 0 solves eq. 7: ``max_j sum_n z_n(j) / 2``."""
     return max(float(Z.sum(axis=0).max(initial=0.0)) / 2.0, 0.0)
-
-
-def solve_restricted(
-    Z: np.ndarray, objective: Objective, start: np.ndarray, tol: float, until: float = np.inf
-) -> np.ndarray:
-    """Weights by proximal Newton, for the working set."""
-    return minimise(Z, objective, start, tol, until).w
 
 
 def _solve(Z: np.ndarray, objective: Objective, tol: float) -> Solution:
@@ -89,7 +75,7 @@ def _multiplier(objective: Objective, level: float) -> dict[str, np.ndarray]:
     return {"total": np.array([level])} if isinstance(objective, Constrained) else {}
 
 
-def _gap(objective: Objective, values: Mapping[str, Any], primal: Mapping[str, Any]) -> float:
+def _gap(objective: Objective, values: Numbers, primal: Numbers) -> float:
     Z, w = np.asarray(values["Z"]), np.asarray(primal["w"])
     margins = Z @ w
     scores = DenseColumns(Z).scores(pull(margins))

@@ -66,6 +66,13 @@ def minimise(
     return _constrained(columns, objective, w, tol, until)
 
 
+def solve_restricted(
+    Z: np.ndarray, objective: Objective, start: np.ndarray, tol: float, until: float = np.inf
+) -> np.ndarray:
+    """Weights by proximal Newton, for the working set."""
+    return minimise(Z, objective, start, tol, until).w
+
+
 def _penalised(
     columns: np.ndarray, objective: Penalised, w: np.ndarray, tol: float, until: float
 ) -> Point:

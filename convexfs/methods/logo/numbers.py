@@ -1,12 +1,10 @@
 """What a step of Logo is made of, computed from samples."""
 
-from typing import Any
-
 import numpy as np
 
 from convexfs.errors import InputError, check_number
 from convexfs.neighbors.feature_passes import margin_columns, weighted_distances
-from convexfs.neighbors.soft import has_hit, signed_probabilities
+from convexfs.neighbors.soft import check_sigma, has_hit, signed_probabilities
 
 
 def logo_penalised(
@@ -46,9 +44,3 @@ def margin_matrix(
         raise InputError(f"weights must be {X.shape[1]} numbers of at least 0, one a feature")
     signed = signed_probabilities(weighted_distances(X, weights), codes, sigma)
     return margin_columns(X, signed)[has_hit(codes)]
-
-
-def check_sigma(sigma: Any) -> None:
-    """Raise unless `sigma` is a positive number; infinity makes all neighbours equal."""
-    if not (isinstance(sigma, float) and sigma == np.inf):
-        check_number("sigma", sigma, 0, open_ends=True)

@@ -12,7 +12,7 @@ from convexfs.methods.base.step import require_answer, solve_step
 from convexfs.methods.logo.certified import Audit, FixedPoint
 from convexfs.methods.logo.fixed_point import History, iterate
 from convexfs.methods.logo.locality import Locality
-from convexfs.methods.logo.native import solve_restricted
+from convexfs.methods.logo.newton import solve_restricted
 from convexfs.methods.logo.objective import Constrained, Objective
 from convexfs.methods.logo.working_set import Restricted
 from convexfs.neighbors.feature_passes import take_columns

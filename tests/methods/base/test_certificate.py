@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from convexfs.methods.base.certificate import FixedPointCertificate
+from convexfs.methods.base.fixed_point import FixedPointCertificate
 from convexfs.records import Certificate
 
 GOOD = FixedPointCertificate(

@@ -5,7 +5,7 @@ import pytest
 
 from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError
-from convexfs.methods.base.starts import End, n_distinct, relief_weights, starting_points, told
+from convexfs.methods.base.fixed_point import End, n_distinct, relief_weights, starting_points, told
 from convexfs.methods.irelief.fit import Settings as IreliefSettings
 from convexfs.methods.irelief.fit import irelief
 from convexfs.methods.logo.fit import Settings as LogoSettings

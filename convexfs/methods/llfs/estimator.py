@@ -79,7 +79,9 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     solver : str, default="auto"
         "auto" and "native" use the built-in solver; a cvxpy name uses that backend. A
         program that fails is tried again, at last by another solver, and counted in
-        ``points_``; a beta that stays unsolved is dropped.
+        ``points_``, as is a beta at which a solver of linear programs only leaves more than
+        1e-6 to be gained: one of quadratic programs ends it. A beta that stays unsolved is
+        dropped.
     time_limit : float, optional
         Seconds in which a sample may begin programs of a backend.
     formulation : callable or path, optional

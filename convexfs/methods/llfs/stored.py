@@ -95,8 +95,8 @@ def _fail(message: str) -> Any:
 def _models(run_dir: str | Path) -> list[_Kept]:
     """Every model that a folder has points of."""
     with Store.read(run_dir) as store:
-        query = f"SELECT key FROM solutions WHERE label LIKE '{POINT_LABEL}%'"
-        answered = {key for (key,) in store.select(query)}
+        rows = store.solutions(blobs=False)
+        answered = set(rows["key"][rows["label"].str.startswith(POINT_LABEL, na=False)])
         tasks = store.tasks().sort_values("finished_utc", kind="stable")
     if not answered:
         _fail(f"{run_dir}: holds no {POINT}s of {METHOD.name}; give the folder of a run with some")

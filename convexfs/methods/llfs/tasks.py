@@ -227,19 +227,14 @@ def _beta_row(
 
 def stored_points(store: Store, keys: Iterable[str]) -> Iterator[PointResult]:
     """What points of these keys chose."""
-    wanted = set(keys)
-    seconds = dict(store.select("SELECT key, solve_seconds FROM tasks"))
-    query = f"SELECT key, primal FROM solutions WHERE label LIKE '{POINT_LABEL}%'"
-    for key, blob in store.select(query):
-        if key in wanted:
-            arrays = unpack(blob)
-            numbers = {name: arrays[name].item() for name in ("point", "radius", "beta", "score")}
-            yield PointResult(
-                features=arrays["features"],
-                table=arrays["table"],
-                seconds=seconds[key],
-                **numbers,
-            )
+    seconds = store.tasks().set_index("key")["solve_seconds"]
+    rows = store.solutions()
+    rows = rows[rows["label"].str.startswith(POINT_LABEL, na=False) & rows["key"].isin(set(keys))]
+    for key, blob in zip(rows["key"], rows["primal"], strict=True):
+        arrays = unpack(blob)
+        numbers = {name: arrays[name].item() for name in ("point", "radius", "beta", "score")}
+        features, table = arrays["features"], arrays["table"]
+        yield PointResult(features=features, table=table, seconds=float(seconds[key]), **numbers)
 
 
 # What is asked of an estimator

@@ -13,7 +13,7 @@ import pandas as pd
 
 import convexfs
 
-parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+parser = argparse.ArgumentParser(description="LLFS, one task a point.")
 parser.add_argument("data", nargs="?", default="subclasses:noise=20")
 parser.add_argument("--solver", default="CLARABEL")
 parser.add_argument("--form", default="compactness", help="or linear, bisection, ratio")

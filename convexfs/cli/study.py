@@ -83,12 +83,19 @@ def _accuracies(text: str) -> list[float]:
 
 def _report(console: Console, folder: Path, keys: frozenset[str]) -> None:
     """Tables of this command's tasks; the folder may hold others."""
-    from convexfs.batch.store import RESULTS
-    from convexfs.study import profiles
+    from convexfs.batch.store import RESULTS, Store
+    from convexfs.study import points, profiles
     from convexfs.study.outcomes import outcomes
 
     found: Frame = outcomes(folder, keys)
     judged = found[found["key"].isin(keys)]
+    with Store.read(folder) as store:
+        tasks, solutions = store.tasks(), store.solutions()
+    own: Frame = solutions[solutions["key"].isin(list(keys))]
+    console.print(f"comparison: {points.compared(own)}")
+    kept = points.kept_points(tasks, own)
+    if len(kept):
+        console.print(_points_table(points.comparison(kept)))
     for settings, rows in profiles.summary(judged).groupby("settings"):
         console.print(_summary_table(str(settings), rows))
     leaders = profiles.leaders(judged)
@@ -139,6 +146,24 @@ def _summary_table(settings: str, rows: "pd.DataFrame") -> Table:
             _number(row["compile_seconds"]),
             _number(row["error"], ".0e"),
         )
+    return table
+
+
+def _points_table(rows: "pd.DataFrame") -> Table:
+    """Each solver's local optima against the best of all others'."""
+    table = _table(
+        "Whole points, U1 against the best of the other solvers",
+        "data", "hyper", "accuracy", "solver", "points", "betas", "same", "better", "worse",
+        "by at most", "failed", "programs a point", "CPU s a point",
+    )  # fmt: skip
+    table.caption = "betas: without 1 · same: within 1e-6 · failed: without an answer"
+    for row in rows.to_dict("records"):
+        table.add_row(
+            row["data"], row["hyper"], _number(row["tol"]), row["solver"],
+            *(str(row[name]) for name in ("points", "betas", "same", "better", "worse")),
+            _number(row["worst"], ".0e"), str(row["failed"]), _number(row["programs"]),
+            _number(row["cpu_seconds"]),
+        )  # fmt: skip
     return table
 
 

@@ -87,14 +87,14 @@ def gather(folder: str | Path) -> Report:
     Parameters
     ----------
     folder : path
-        The ``--out`` of ``convexfs solve`` or ``convexfs compare``, or an LLFS ``run_dir``.
+        The ``--out`` of ``convexfs solve`` or ``convexfs compare``, or the ``run_dir`` of a fit.
     """
     folder = Path(folder)
     with Store.read(folder) as store:
         formulations: Frame = store.tasks()["formulation"]
     if len(formulations) and formulations.isna().all():
         parts = [part for part in report_parts.of_points(folder) if part]
-        return Report(f"{folder.resolve().name}: samples of an LLFS fit", parts, [])
+        return Report(f"{folder.resolve().name}: samples of a fit", parts, [])
     frame = outcomes(folder)
     solvers = sorted(set(frame["solver"].dropna()), key=lambda name: (name != NATIVE, name))
     parts = [part for part in _parts_of_tasks(folder, frame) if part]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from convexfs.batch.store import Store
 from convexfs.records import SKIPPED, TIMEOUT
-from convexfs.study import figures, report_data
+from convexfs.study import figures, points, report_data
 from convexfs.study.figures import Figure
 from convexfs.study.outcomes import FAILED, SOLVED, WRONG, Frame, counts
 from convexfs.study.page.assemble import Section, escape, facts, figure_place, table_place, tiles
@@ -36,6 +36,12 @@ SHOWN_SUMMARY = [
     "settings", "solver", "success_rate", "wrong_claims", "failed", "unproven", "timeouts",
     "skipped", "instances", "seconds", "seconds_low", "seconds_high", "times_best", "error",
 ]  # fmt: skip
+#: What the table of whole points says.
+COMPARED = (
+    "Of every point and beta but 1, U1 of a solver against the best of all others: same within "
+    "1e-6, better, or worse and by how much at most; local optima, none of them proven to be the "
+    "best there is. Failed betas have no answer. Programs and CPU seconds are those of a point."
+)
 #: Names listed before the rest is counted.
 LISTED = 12
 
@@ -65,7 +71,10 @@ def overview(folder: Path, frame: Frame) -> Part:
     for outcome, count in counts(frame).items():
         numbers.append((words[outcome], f"{count:,}", outcome == WRONG and count > 0))
     first, last = report_data.times(folder)
+    with Store.read(folder) as store:
+        comparison = points.compared(store.solutions(blobs=False))
     told = [
+        ("comparison", comparison),
         ("problem files", _listed(frame["problem"])),
         ("data", _listed(frame["data"].map(lambda name: Path(str(name)).name))),
         ("solvers", _listed(frame["solver"])),
@@ -171,17 +180,30 @@ def downloads(frame: Frame) -> Part:
 
 
 def of_points(folder: Path) -> Iterator[Part | None]:
-    """What the samples of an LLFS fit chose, from its ``run_dir``."""
-    points, betas = report_data.llfs_points(folder)
-    if points.empty:
+    """What the points of a fit chose, and which solver got furthest at what cost."""
+    with Store.read(folder) as store:
+        kept = points.kept_points(store.tasks(), store.solutions())
+    if kept.empty:
         return
-    yield drawn(figures.local_features(points))
+    if kept["solver"].nunique() > 1:
+        place = table_place("point-comparison", points.POINTS)
+        section = Section("point-comparison", f"Comparison: {points.POINTS}", COMPARED, place)
+        yield Part(section, {"point-comparison": Table.of(points.comparison(kept))})
+    own = points.last_fit(kept)
+    betas = points.along_beta(own)
+    yield drawn(figures.local_features(own))
     yield drawn(figures.pareto(betas))
     yield drawn(figures.along_beta(betas))
-    names = points["features"].map(lambda own: ", ".join(str(feature + 1) for feature in own))
-    table = Table.of(points.assign(features=names.astype("string")))
+    names = own["features"].map(lambda chosen: ", ".join(str(feature + 1) for feature in chosen))
+    shown = own[["point", "features", "radius", "beta", "score", "seconds"]]
+    table = Table.of(shown.assign(features=names.astype("string")))
     place = table_place("points", "Samples")
-    yield Part(Section("points", "Samples", "", place), {"points": table})
+    yield Part(Section("points", "Samples", _fit_of(own), place), {"points": table})
+
+
+def _fit_of(own: Frame) -> str:
+    told = (own[name].iloc[-1] for name in ("data", "hyper", "solver"))
+    return escape("Of the last fit: " + ", ".join(str(word) for word in told if pd.notna(word)))
 
 
 def _listed(values: Frame) -> str:

@@ -97,7 +97,7 @@ def _models(run_dir: str | Path) -> list[_Kept]:
     with Store.read(run_dir) as store:
         rows = store.solutions(blobs=False)
         answered = set(rows["key"][rows["label"].str.startswith(POINT_LABEL, na=False)])
-        tasks = store.tasks().sort_values("finished_utc", kind="stable")
+        tasks: Any = store.tasks().sort_values("finished_utc", kind="stable")
     if not answered:
         _fail(f"{run_dir}: holds no {POINT}s of {METHOD.name}; give the folder of a run with some")
     models: dict[str, _Kept] = {}

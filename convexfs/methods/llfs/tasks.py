@@ -227,9 +227,11 @@ def _beta_row(
 
 def stored_points(store: Store, keys: Iterable[str]) -> Iterator[PointResult]:
     """What points of these keys chose."""
-    seconds = store.tasks().set_index("key")["solve_seconds"]
-    rows = store.solutions()
-    rows = rows[rows["label"].str.startswith(POINT_LABEL, na=False) & rows["key"].isin(set(keys))]
+    tasks, rows = store.tasks(), store.solutions()
+    seconds = dict(zip(tasks["key"], tasks["solve_seconds"], strict=True))
+    rows: Any = rows[
+        rows["label"].str.startswith(POINT_LABEL, na=False) & rows["key"].isin(set(keys))
+    ]
     for key, blob in zip(rows["key"], rows["primal"], strict=True):
         arrays = unpack(blob)
         numbers = {name: arrays[name].item() for name in ("point", "radius", "beta", "score")}

@@ -15,7 +15,9 @@ STAIRS = (
     "estimators", "baselines", "inspection", "pictures", "study", "cli", "__main__",
 )  # fmt: skip
 #: Files of a method, or of the base of all, that are scikit-learn's side of it.
-ESTIMATOR_FILES = {"estimator", "estimator_cv", "selector", "projection", "changed", "tasks"}
+ESTIMATOR_FILES = {
+    "estimator", "estimator_cv", "selector", "projection", "changed", "tasks", "stored",
+}  # fmt: skip
 #: Drawing may stand in a method's own folder, above its numbers.
 PICTURES = "pictures"
 #: Outside packages that belong to some rooms, or to some files of a method.

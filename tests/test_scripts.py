@@ -37,3 +37,12 @@ def test_the_first_look_ends_with_a_line_that_puts_the_command_on_the_path():
         check=True,
     )
     assert ran.stdout == f"{Path(sys.executable).parent}:/usr/bin\n"
+
+
+def test_points_of_llfs_become_a_table_and_a_model(tmp_path):
+    words = ["subclasses:noise=5,n=4", "--solver", "CLARABEL", "--jobs", "2", "--out", tmp_path]
+    line = [sys.executable, SCRIPTS / "llfs_points.py", *words]
+    ran = subprocess.run([*map(str, line)], capture_output=True, text=True, check=True)
+    assert "x1 x2" in ran.stdout
+    assert "training accuracy 100.0%" in ran.stdout
+    assert (tmp_path / "log.txt").read_text().count(": point ") == 12

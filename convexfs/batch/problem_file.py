@@ -8,11 +8,12 @@
     DATA = ["wdbc", "spiral:noise=50"]         # as convexfs.load takes them
     GRID = {"cap": [0.1, 0.3]}                 # build's arguments and the method's
     SOLVERS = ["CLARABEL", "ECOS"]             # optional; "native" if build is left out
-    FIT = False                                # True: the whole method with this step
+    FIT = False                                # True: the whole method with this step;
+                                               # or its own tasks, such as "points"
     def build(z, cap): ...                     # leave out to use the formulation as printed
 
-An LLFS file may instead define ``feasible(f, max_features)``, a list of constraints that
-takes the place of the paper's polytope in every stage of a point.
+A file of a method with several stages may instead define ``feasible(f, max_features)``, a
+list of constraints that takes the place of the paper's polytope in every stage.
 
 A file is run by path, never imported or scanned for; its text is hashed, and a worker
 refuses to read it again once the text has changed.
@@ -31,7 +32,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from convexfs.errors import InputError, ProblemFileError, RunError, did_you_mean
-from convexfs.methods import named_formulation
+from convexfs.methods import named_formulation, parts_of
 from convexfs.methods.base.formulation import Formulation
 
 FOLDER = Path("problems")
@@ -40,7 +41,7 @@ _KINDS = {
     "DATA": (list, "a list of data sets, such as ['wdbc', 'spiral:noise=50']"),
     "GRID": (dict, "a dict of lists, such as {'lam': [0.5, 1.0]}"),
     "SOLVERS": (list, "a list of solver names, such as ['CLARABEL', 'SCS']"),
-    "FIT": (bool, "True for the whole method or False for its first convex problem"),
+    "FIT": (bool | str, "True for the whole method or False for its first convex problem"),
 }
 _REQUIRED = ("METHOD", "DATA")
 _AGAIN = (
@@ -67,7 +68,7 @@ class ProblemFile:
     formulation : Formulation
         Whose method and numeric half it uses.
     data, grid, solvers, fit
-        What the file says, or the defaults.
+        What the file says, or the defaults; `fit` may be what the method calls its parts.
     text : str
         All of it.
     build : callable or None
@@ -84,7 +85,7 @@ class ProblemFile:
     data: tuple[str, ...]
     grid: Mapping[str, list[Any]]
     solvers: tuple[str, ...]
-    fit: bool
+    fit: bool | str
     text: str
     build: Callable[..., Any] | None
     feasible: Callable[..., Any] | None = None
@@ -167,10 +168,11 @@ class _Reader:
         build = self.names.get("build")
         if feasible is not None:
             build = partial(formulation.build, feasible=feasible)
-        grid = said.get("GRID", {})
+        grid, fit = said.get("GRID", {}), said.get("FIT", False)
+        part = self._part(formulation, fit)
         self._check_build(build, formulation, grid)
-        self._check_grid(grid, build or formulation.build, formulation, said.get("FIT", False))
-        if said.get("FIT", False):
+        self._check_grid(grid, build or formulation.build, formulation, bool(fit), part)
+        if fit:
             self._check_fit(formulation, grid)
         return ProblemFile(
             path=self.path,
@@ -181,7 +183,7 @@ class _Reader:
             data=tuple(self._data(said["DATA"])),
             grid=grid,
             solvers=tuple(self._solvers(said.get("SOLVERS", ["auto"]), build, formulation)),
-            fit=said.get("FIT", False),
+            fit=fit,
             text=self.text.decode(errors="replace"),
             build=build,
             feasible=feasible,
@@ -230,6 +232,16 @@ class _Reader:
         except InputError as error:
             self._fail(str(error), "METHOD")
 
+    def _part(self, formulation: Formulation, fit: bool | str) -> set[str]:
+        """What GRID calls one of the tasks that FIT asks for, if the method has its own."""
+        if isinstance(fit, bool):
+            return set()
+        known = parts_of(formulation)
+        if known is None or fit != known[0]:
+            also = "" if known is None else f" or {known[0]!r}"
+            self._fail(f"FIT of {formulation.name} must be True, False{also}, not {fit!r}", "FIT")
+        return {known[1]}
+
     def _feasible(self, formulation: Formulation) -> Any:
         feasible = self.names.get("feasible")
         if feasible is None:
@@ -259,10 +271,15 @@ class _Reader:
                 )
 
     def _check_grid(
-        self, grid: Any, build: Callable[..., Any], formulation: Formulation, fit: bool
+        self,
+        grid: Any,
+        build: Callable[..., Any],
+        formulation: Formulation,
+        fit: bool,
+        part: set[str],
     ) -> None:
         source = formulation.settings if fit else formulation.numbers
-        takes = set(inspect.signature(source).parameters) - _PLUMBING
+        takes = set(inspect.signature(source).parameters) - _PLUMBING | part
         # The whole method fills the arguments of the formulation as printed by itself.
         if not fit or build is not formulation.build:
             # A seed of its own that build takes stands for the run's.

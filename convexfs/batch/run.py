@@ -9,7 +9,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -171,12 +171,13 @@ def run_tasks(
     executor: Executor | None = None,
     time_limit: float | None,
     memory_limit: int | None = None,
-    retry_failed: bool,
+    retry_failed: bool | Container[str],
     watch: Callable[[Progress], None],
 ) -> Progress:
     """Do those tasks that a folder has no row of, in their order, and record each.
 
-    ``time_limit`` is when a worker is ended; the rest is as in :func:`solve_files`.
+    ``time_limit`` is when a worker is ended; ``retry_failed`` may name kinds of failure, which
+    are :func:`~convexfs.batch.tasks.failure_kind`'s; the rest is as in :func:`solve_files`.
     """
     if memory_limit is not None:
         _check_memory_limit(memory_limit, executor)
@@ -241,19 +242,24 @@ def forgetting(registry: dict[str, Any]) -> Iterator[None]:
 
 
 def _resume(
-    store: Store, tasks: Sequence[Task], folder: Path, retry_failed: bool
+    store: Store, tasks: Sequence[Task], folder: Path, retry_failed: bool | Container[str]
 ) -> tuple[Progress, list[Task]]:
     """What is finished already, and what is left to do."""
     progress, todo = Progress(folder, frozenset(task.key for task in tasks)), []
     finished = store.finished()
     for task in tasks:
         status, ok, failure = finished.get(task.key, (None, None, ""))
-        if status is None or (retry_failed and failure_kind(status, ok)):
+        if status is None or _again(failure_kind(status, ok), retry_failed):
             todo.append(task)
         else:
             progress.resumed += 1
             progress.count(task, status, ok, failure)
     return progress, todo
+
+
+def _again(kind: str, retry_failed: bool | Container[str]) -> bool:
+    """Whether a task that failed in this way, or did not, is to be done again."""
+    return bool(kind) and (retry_failed if isinstance(retry_failed, bool) else kind in retry_failed)
 
 
 def _problem_row(outcome: pool.Outcome[Any]) -> dict[str, Any]:

@@ -24,7 +24,8 @@ def unstated(tasks: Iterable[Task], known: Iterable[str]) -> list[Unstated]:
     """The problem files of some tasks, but for those known by their hash, each once."""
     firsts: dict[str, Task] = {}
     for task in tasks:
-        firsts.setdefault(task.problem_sha256, task)
+        if task.problem_file:
+            firsts.setdefault(task.problem_sha256, task)
     return [Unstated(task) for sha256, task in firsts.items() if sha256 not in set(known)]
 
 

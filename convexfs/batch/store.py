@@ -162,14 +162,6 @@ class Store(AbstractContextManager["Store"]):
         last: Any = self._frame("solutions").drop_duplicates("key", keep="last")
         return last.loc[last["primal"].notna(), ["key", "primal"]]
 
-    def points(self) -> list[dict[str, np.ndarray]]:
-        """Return what is kept of every sample of an LLFS fit; of several fits, the last."""
-        rows = self._select(
-            "SELECT label, primal FROM solutions JOIN tasks USING (key) "
-            "WHERE label LIKE 'point %' ORDER BY finished_utc"
-        )
-        return [unpack(blob) for blob in dict(rows).values()]
-
     def times(self) -> tuple[str, str]:
         """Return when the first task was started and the last finished, UTC, or empty words."""
         first, last = "SELECT min(started_utc) FROM attempts", "SELECT max(finished_utc) FROM tasks"

@@ -1,5 +1,7 @@
 """Tasks: one problem on one data set with one solver, and what doing it returns.
 
+A method may have smaller ones of its own, such as one for each sample: see its ``tasks.py``.
+
 A task is small and holds no arrays. Whoever does it finds the data in
 :data:`DATASETS`, which forked workers share without a copy, or loads them again;
 computes the numeric half; builds the problem; solves and certifies it.
@@ -68,7 +70,7 @@ class Task:
     problem_code: str
     method: str
     formulation: str
-    fit: bool
+    fit: bool | str
     data: str
     data_dir: str | None
     read_limit: str | float | None
@@ -122,8 +124,10 @@ def expand(
         )
         for (spec, digest), hyper, repeat, solver in combinations:
             chosen = {"data": spec, "data_sha256": digest, "hyper": hyper, "solver": solver}
-            task = _task(problem, repeat=repeat, **chosen, **shared)
-            tasks[task.key] = task
+            whole = _task(problem, repeat=repeat, **chosen, **shared)
+            parts = problem.formulation.tasks.parts if isinstance(problem.fit, str) else None
+            for task in parts(whole, problem) if parts else (whole,):
+                tasks[task.key] = task
     return list(tasks.values())
 
 
@@ -159,9 +163,14 @@ def _task(problem: ProblemFile, **chosen: Any) -> Task:
         "method": formulation.method.__name__,
         "formulation": formulation.name,
         "fit": problem.fit,
-        **_solver_fields(chosen["solver"], chosen["tol"], chosen["time_limit"]),
+        **solver_fields(chosen["solver"], chosen["tol"], chosen["time_limit"]),
         **chosen,
     }
+    return keyed(**fields)
+
+
+def keyed(**fields: Any) -> Task:
+    """The task of these fields, with the hash of all that determines its result."""
     content = {name: value for name, value in fields.items() if name not in _WHEREABOUTS}
     content |= {
         "code": code_sha256(Path(__file__).parents[1]),
@@ -175,7 +184,8 @@ def _versions() -> dict[str, str]:
     return {name: metadata.version(name) for name in ("convexfs", "cvxpy", "numpy", "scipy")}
 
 
-def _solver_fields(solver: str, tol: float | None, time_limit: float | None) -> dict[str, str]:
+def solver_fields(solver: str, tol: float | None, time_limit: float | None) -> dict[str, str]:
+    """Version of a solver and what it is told, as a task keeps them."""
     from convexfs.solving.backends import BACKENDS
 
     if solver == "auto":
@@ -205,6 +215,8 @@ def do(task: Task) -> Result:
         problem = replace(problem, build=_keeping(problem.build, made))
     try:
         with _asking(task.tol):
+            if isinstance(task.fit, str):
+                return problem.formulation.tasks.do(task, problem)
             solution, certificate, *history = (_fit if task.fit else _solve_first)(task, problem)
     except (SolverUnavailable, SolverUnsuitable) as reason:
         return skipped(reason, **_stated(problem, made))
@@ -219,7 +231,7 @@ def do(task: Task) -> Result:
         certificate,
         solution.solve_seconds,
     )
-    result = _result(solution, certificate, history)
+    result = result_of(solution, certificate, history)
     return replace(result, row={**result.row, **_stated(problem, made)})
 
 
@@ -261,8 +273,8 @@ def _over_time(solution: Solution, time_limit: float | None) -> Solution:
     return replace(solution, status=TIMEOUT, failure=solution.failure or said)
 
 
-def _result(
-    solution: Solution, certificate: Certificate, history: Sequence[Mapping[str, Any]]
+def result_of(
+    solution: Solution, certificate: Certificate, history: Sequence[Mapping[str, Any]] = ()
 ) -> Result:
     """The task's row, and its answer after the iterations that led to it."""
     refused = f"certificate {certificate}" if certificate.ok is False else ""
@@ -322,12 +334,12 @@ def first_numbers(task: Task, problem: ProblemFile) -> tuple[dict[str, Any], dic
     """Values and hyper-parameters of a task's first convex problem."""
     chosen = json.loads(task.hyper)
     values, hyper = _numbers(
-        task.formulation,
+        problem.formulation.name,
         dataset_of(task),
-        canonical(_named_in(problem.formulation.numbers, chosen)),
+        canonical(named_in(problem.formulation.numbers, chosen)),
         _seed(task, problem.formulation.numbers),
     )
-    return values, hyper | _named_in(problem.build or problem.formulation.build, chosen)
+    return values, hyper | named_in(problem.build or problem.formulation.build, chosen)
 
 
 def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
@@ -341,14 +353,15 @@ def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
     result = method(
         data.X,
         data.y,
-        settings(**_named_in(settings, chosen)),
+        settings(**named_in(settings, chosen)),
         solving_of(task, build),
-        **_named_in(method, more),
+        **named_in(method, more),
     )
     return result.solution, result.certificate, *getattr(result, "history", ())
 
 
-def _named_in(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
+def named_in(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
+    """What a function takes of what is offered."""
     takes = inspect.signature(function).parameters
     return {name: value for name, value in offered.items() if name in takes}
 
@@ -368,12 +381,12 @@ def _numbers(
     formulation: str, data: Dataset, chosen: str, seed: tuple[int, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     numbers = FORMULATIONS[formulation].numbers
-    return numbers(data.X, data.y, **_named_in(numbers, {"seed": seed}) | json.loads(chosen))
+    return numbers(data.X, data.y, **named_in(numbers, {"seed": seed}) | json.loads(chosen))
 
 
 def _seed(task: Task, numeric: Callable[..., Any]) -> tuple[int, int]:
     """Seed of anything random: the same for all solvers, so that they get one problem."""
-    hyper = _named_in(numeric, json.loads(task.hyper))
+    hyper = named_in(numeric, json.loads(task.hyper))
     content = canonical([task.data_sha256, task.formulation, hyper, task.repeat])
     drawn = hashlib.sha256(content.encode()).digest()
     return (task.seed, int.from_bytes(drawn[:4], "big"))

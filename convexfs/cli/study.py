@@ -81,12 +81,20 @@ def _accuracies(text: str) -> list[float]:
 
 def _report(console: Console, folder: Path, keys: frozenset[str]) -> None:
     """Print the tables of this command's tasks; the folder may hold others."""
-    from convexfs.batch.store import RESULTS
-    from convexfs.study import columns, profiles
+    from convexfs.batch.store import RESULTS, Store
+    from convexfs.study import columns, points, profiles
     from convexfs.study.outcomes import outcomes
 
     found: Frame = outcomes(folder, keys)
     judged = found[found["key"].isin(keys)]
+    with Store.read(folder) as store:
+        tasks, solutions = store.tasks(), store.solutions()
+    own: Frame = solutions[solutions["key"].isin(list(keys))]
+    console.print(f"comparison: {points.compared(own)}")
+    by_point = points.kept_points(tasks, own)
+    if len(by_point):
+        rows = points.comparison(by_point)
+        console.print(_table(f"Comparison: {points.POINTS}", rows, columns.POINTS))
     console.print(_table("Verdict", profiles.summary(judged), columns.SUMMARY))
     leaders, claims = profiles.leaders(judged), profiles.wrong_claims(judged)
     if len(leaders):

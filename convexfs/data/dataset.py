@@ -110,11 +110,14 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of samples, classes, names and split, wherever they were read from."""
-        header = [self.X.shape, self.feature_names, self.class_names, self.split is not None]
-        digest = hashlib.sha256(json.dumps(header).encode())
+        """SHA-256 of samples, class codes and split, wherever they were read from.
+
+        Names do not count, nor does a split without test rows: no result depends on them.
+        """
+        split = self.split if self.split is not None and self.split.any() else None
+        digest = hashlib.sha256(json.dumps([self.X.shape, split is not None]).encode())
         digest.update(self.X.data)
-        for codes in (self.y, self.split):
+        for codes in (self.y, split):
             if codes is not None:
                 digest.update(np.ascontiguousarray(codes, dtype="<i8").data)
         return digest.hexdigest()

@@ -47,6 +47,11 @@ def estimator_homes() -> dict[str, Method]:
     return {name: method for method in _methods().values() for name in method.estimators}
 
 
+def parts_of(formulation: Formulation) -> tuple[str, str] | None:
+    """What the method of a formulation calls its parts, if it has tasks of its own."""
+    return next(row.parts for row in _methods().values() if row.home == formulation.home)
+
+
 def named_formulation(name: str) -> Formulation:
     """Return the formulation of this name or, for a method's name, its estimator's."""
     convex = [method for method in _methods().values() if method.formulations]

@@ -147,6 +147,18 @@ ROWS = (
     Column("charged_seconds", "seconds", "the solver's own; if the task is not solved, the time "
            "limit or, without one, the longest of the run", on=On.DEMAND),
 )
+#: Of every solver's local optima, point by point, against the best of all others'.
+POINTS = (
+    DATA, Column("hyper", "code", label="hyper-parameters"),
+    Column("tol", "residual", "", "accuracy"), SOLVER, Column("points", "count"),
+    Column("betas", "count", "without 1"),
+    Column("same", "count", "U1 within 1e-6 of the best of the other solvers"),
+    Column("better", "count"), Column("worse", "count"),
+    Column("worst", "residual", label="by at most"),
+    Column("failed", "bad", "without an answer"),
+    Column("programs", "number", label="programs a point"),
+    Column("cpu_seconds", "seconds", label="CPU s a point"),
+)
 #: Of figures.
 DRAWN = (Column("jaccard", "share", label="Jaccard"), Column("share", "share"))
 # fmt: on

@@ -95,7 +95,7 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
     samples = tasks["formulation"].isna()
     tasks = tasks[~samples]
     if samples.any() and tasks.empty:
-        raise InputError(f"{folder}: holds samples of an LLFS fit; convexfs report shows them")
+        raise InputError(f"{folder}: holds samples of a fit; convexfs report shows them")
     unknown = sorted(set(tasks["formulation"]) - stored_names())
     if unknown:
         raise InputError(

@@ -472,15 +472,6 @@ def test_the_last_step_of_a_task_is_its_answer(folder):
     assert unpack(row["primal"])["w"].tolist() == [2, 2]
 
 
-def test_of_a_sample_the_last_fit_counts(folder):
-    with Store(folder) as store:
-        for key, label, radius in (("a", "point 0", 1.0), ("b", "point 1", 2.0), ("c", "x", 3.0)):
-            store.record(task(key), [], [solution(0, label=label, primal={"radius": radius})])
-        store._db.execute("UPDATE tasks SET finished_utc = '2020'")
-        store.record(task("d"), [], [solution(0, label="point 0", primal={"radius": 4.0})])
-        assert sorted(point["radius"].item() for point in store.points()) == [2.0, 4.0]
-
-
 def test_only_the_store_speaks_sql():
     package = Path(convexfs.__file__).parent
     speaking = {

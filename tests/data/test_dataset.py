@@ -171,12 +171,19 @@ class TestDigest:
         assert again.digest == data.digest
         assert len(data.digest) == 64
 
+    def test_names_and_a_split_without_test_rows_do_not_count(self, data):
+        renamed = make_dataset(data.X, data.labels, ["a", "b", "d"], split=data.split)
+        assert renamed.digest == data.digest
+        training = data.training
+        alone = make_dataset(training.X, training.labels, training.feature_names)
+        assert training.split is not None
+        assert alone.digest == training.digest
+
     @pytest.mark.parametrize(
         "change",
         [
             {"X": np.ones((4, 3))},
             {"y": ["yes", "no", "no", "yes"]},
-            {"feature_names": ["a", "b", "d"]},
             {"split": None},
         ],
     )

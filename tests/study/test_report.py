@@ -365,7 +365,8 @@ def test_points_of_llfs_show_their_features(tmp_path):
     data = convexfs.load("subclasses:noise=4").scaled()
     model = convexfs.LLFS(run_dir=tmp_path, max_features=2, betas=5).fit(data.X, data.y)
     report = gather(tmp_path)
-    heat, pareto = report.figures[:2]
+    figures = {figure.name: figure for figure in report.figures}
+    heat, pareto = figures["local-features"], figures["pareto"]
     table = heat.frame.pivot(index="sample", columns="feature", values="chosen")
     table.index, table.columns = table.index.astype(int), table.columns.astype(int) - 1
     shown = np.zeros(model.local_support_.shape, dtype=bool)
@@ -376,7 +377,7 @@ def test_points_of_llfs_show_their_features(tmp_path):
     relaxed = first[first["what"] == "relaxed"]
     assert np.allclose(relaxed["u1"], model.points_[0]["u1"], equal_nan=True)
     assert len(first) - len(relaxed) == np.isfinite(model.points_[0]["rounded_u1"]).sum()
-    assert "samples of an LLFS fit" in report.html
+    assert "whole points, local optima" in report.html
 
 
 def test_every_panel_becomes_a_picture(report, tmp_path):

@@ -24,9 +24,17 @@ def build_of(
     from convexfs.batch.problem_file import with_fixed
 
     file = changed_file(formulation, method)
+    return with_fixed(file.build, own_values(file))
+
+
+def own_values(file: "ProblemFile") -> dict[str, Any]:
+    """Arguments of its own that a file's `build` takes, at the first value of its GRID."""
+    if file.build is None:
+        return {}
     offered = inspect.signature(file.formulation.build).parameters
-    own = {name: values[0] for name, values in file.grid.items() if name not in offered}
-    return with_fixed(file.build, own)
+    taken = inspect.signature(file.build).parameters
+    own = (name for name in file.grid if name in taken and name not in offered)
+    return {name: file.grid[name][0] for name in own}
 
 
 def changed_file(formulation: Any, method: str) -> "ProblemFile":

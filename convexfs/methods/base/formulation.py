@@ -10,6 +10,8 @@ name, and imported when first used, so that a native fit never loads cvxpy:
   for all of them;
 - ``fit.py`` ``Settings``, a dataclass with all parameters of the method, and a function of
   the method's name, which loops over the problems;
+- ``tasks.py``, if a fit falls into tasks of its own (see :class:`Method`), ``parts(whole,
+  problem)``, those of a batch's task on a whole data set, and ``do(task, problem)``;
 - ``estimator.py`` its scikit-learn classes.
 """
 
@@ -101,6 +103,11 @@ class Formulation:
         return getattr(_file(self.home, "fit"), self.home.rpartition(".")[2])
 
     @property
+    def tasks(self) -> Any:
+        """The file of the method's own tasks."""
+        return _file(self.home, "tasks")
+
+    @property
     def native(self) -> Callable[..., Any] | None:
         return getattr(self._shared_file("native"), self._function, None)
 
@@ -147,6 +154,9 @@ class Method:
         For a projection: the attribute with one number a component, and what that number is.
     shows_progress : bool
         Whether its estimator draws a progress bar of its own if ``verbose`` is 1.
+    parts : pair of str, optional
+        For a method whose fit falls into independent parts, a task each: what FIT of a
+        problem file calls them, and what GRID calls one of them.
     """
 
     name: str
@@ -155,6 +165,7 @@ class Method:
     formulations: tuple[Formulation, ...] = ()
     component_number: tuple[str, str] | None = None
     shows_progress: bool = False
+    parts: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         at_home = (replace(row, home=self.home) for row in self.formulations)

@@ -53,4 +53,5 @@ METHOD = Method(
     estimators={"llfs": "estimator:LLFS"},
     formulations=_FORMULATIONS,
     shows_progress=True,
+    parts=("points", "point"),
 )

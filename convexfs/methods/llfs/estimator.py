@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -20,7 +21,8 @@ from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.settings import PointSettings, Settings
 from convexfs.methods.llfs.spheres import Hyperspheres
 from convexfs.methods.llfs.stages import Trace, stage_problem, trace
-from convexfs.methods.llfs.tasks import changes_of, points_map, progress
+from convexfs.methods.llfs.stored import stored_model
+from convexfs.methods.llfs.tasks import changes_of, kept_map, points_map, progress, pruned
 
 
 @parameters
@@ -71,13 +73,16 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     bound : bool, default=False
         Add a lower bound to every row of ``points_``.
     run_dir : path, optional
-        Keep finished points here; the same fit goes on where it was stopped. Other data,
-        settings or code begin anew. The same draws are made each time: without a
-        `random_state` those of seed 0.
+        Keep finished points here; the same fit goes on where it was stopped, as does
+        ``convexfs solve`` of a problem file with ``FIT = "points"`` that asks for the same,
+        and the reverse. Other data, settings or code begin anew. The same draws are made
+        each time: without a `random_state` those of seed 0. :meth:`from_run` reads it.
     solver : str, default="auto"
         "auto" and "native" use the built-in solver; a cvxpy name uses that backend. A
         program that fails is tried again, at last by another solver, and counted in
-        ``points_``; a beta that stays unsolved is dropped.
+        ``points_``, as is a beta at which a solver of linear programs only leaves more than
+        1e-6 to be gained: one of quadratic programs ends it. A beta that stays unsolved is
+        dropped.
     time_limit : float, optional
         Seconds in which a sample may begin programs of a backend.
     formulation : callable or path, optional
@@ -167,21 +172,57 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Let every sample of `X` select the features that tell its class."""
+        return self._fitted(X, y)
+
+    @classmethod
+    def from_run(
+        cls,
+        run_dir: str | Path,
+        data: Any = None,
+        solver: str | None = None,
+        **hyper: Any,
+    ) -> Self:
+        """The model whose points a batch or a fit has kept in a folder.
+
+        It is the one that ``fit`` would have made, bit by bit.
+
+        Parameters
+        ----------
+        run_dir : path
+            The ``--out`` of ``convexfs solve`` on a problem file with ``FIT = "points"``,
+            or the `run_dir` of a fit.
+        data : str, Dataset or (X, y), optional
+            What the points were chosen on; by default the run's own, loaded again. They must
+            be the same numbers. Not needed unless the run has several, or was a fit.
+        solver, **hyper
+            Which model, if the folder holds several; further parameters of the estimator,
+            such as `vote`, are those of the model.
+        """
+        found = stored_model(cls, run_dir, data, solver, hyper)
+        return cls(**found.parameters)._fitted(found.X, found.y, found.points)
+
+    def _fitted(self, X: Any, y: Any, stored: Callable[..., Any] | None = None) -> Self:
+        """Fit to samples, whose points are computed or, by a map `stored`, known."""
         X, codes = self._checked(X, y)
         check_choice("vote", self.vote, ("normalised", "raw"))
         check_choice("support", self.support, ("frequent", "union"))
         check_flag("neighbor_vote", self.neighbor_vote)
-        kept = self._kept(X, codes)
+        kept = pruned(X, codes, self.prune_to)
+        considered = X[:, kept]
         jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         with progress(self.verbose > 0) as watch:
+            if self.run_dir is None:
+                computed = points_map(jobs, watch)
+            else:
+                computed = kept_map(self, considered, codes, jobs, watch)
             result = llfs(
-                X[:, kept],
+                considered,
                 codes,
                 self,
                 self._solving(),
                 feasible=changes_of(self.formulation).get("feasible"),
                 seed=self._seed(),
-                map=points_map(jobs, watch, self.run_dir, self.formulation),
+                map=stored or computed,
             )
         self.local_support_ = np.zeros(X.shape, dtype=bool)
         self.local_support_[:, kept] = result.support
@@ -313,20 +354,14 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return X, codes
 
     def _seed(self) -> int:
-        """As elsewhere, but points that are kept are found again by a seed that is fixed."""
+        """As elsewhere, but a number is the seed itself, as in a batch.
+
+        Points that are kept are found again by a seed that is fixed.
+        """
         if self.run_dir is not None and self.random_state is None:
             return 0
-        return super()._seed()
-
-    def _kept(self, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Features left by the pruning, all without it."""
-        if self.prune_to is None:
-            return np.arange(X.shape[1])
-        check_number("prune_to", self.prune_to, 1, X.shape[1], whole=True)
-        from convexfs.methods.logo.fit import logo
-
-        weights = logo(X, codes).weights
-        return np.sort(np.argsort(-weights, kind="stable")[: self.prune_to])
+        drawn = super()._seed()
+        return int(self.random_state) if isinstance(self.random_state, Integral) else drawn
 
 
 def _warn_contradictions(X: np.ndarray, codes: np.ndarray) -> None:

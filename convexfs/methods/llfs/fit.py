@@ -2,8 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from convexfs.data.ranges import constant_columns, varying_columns
 from convexfs.errors import ConvexfsError, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, taken_by
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
-from convexfs.methods.llfs.relaxed import UNCONVERGED, candidates
+from convexfs.methods.llfs.relaxed import UNCONVERGED, PointSets, candidates
 from convexfs.methods.llfs.road import FAILED, TIMEOUT
 from convexfs.methods.llfs.settings import PointSettings, Settings, beta_values
 from convexfs.methods.llfs.spheres import sphere_and_score
@@ -27,7 +26,8 @@ SCORE_TIE = 1e-12
 class PointResult:
     """What one representative point chose.
 
-    ``table`` has a row a beta; see :data:`convexfs.methods.llfs.relaxed.STATUS_ROW`.
+    ``features`` are columns of the data; ``table`` has a row a beta, see
+    :data:`convexfs.methods.llfs.relaxed.STATUS_ROW`.
     """
 
     point: int
@@ -101,20 +101,58 @@ def llfs(
     map : callable
         Applied over the points, which do not depend on each other.
     """
-    settings = settings or Settings()
+    work = point_work(X, codes, settings or Settings(), solving, feasible, seed)
+    points = sorted(map(work, range(len(X))), key=lambda result: result.point)
+    support = np.zeros(X.shape, dtype=bool)
+    for row, point in enumerate(points):
+        support[row, point.features] = True
+    support[:, constant_columns(X)] = False
+    return summarise(points, support, work.columns, work.settings)
+
+
+@dataclass(frozen=True, eq=False)
+class PointWork:
+    """What all points of a fit share; called with the number of one, it does that point.
+
+    ``X`` has those columns of the data that there is a choice among.
+    """
+
+    X: np.ndarray
+    codes: np.ndarray
+    settings: PointSettings
+    columns: np.ndarray
+    n_features: int
+
+    def __call__(self, point: int) -> PointResult:
+        return self.solve(point)[0]
+
+    def solve(self, point: int) -> tuple[PointResult, PointSets]:
+        """What the point chose, and what it chose from."""
+        found, chosen_from = solve_point(point, self.X, self.codes, self.settings)
+        return replace(found, features=self.columns[found.features]), chosen_from
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Values of the columns considered as values of all, others zero."""
+        whole = np.zeros(self.n_features, dtype=values.dtype)
+        whole[self.columns] = values
+        return whole
+
+
+def point_work(
+    X: np.ndarray,
+    codes: np.ndarray,
+    settings: Settings,
+    solving: Solving = AS_USUAL,
+    feasible: Callable[..., Any] | None = None,
+    seed: Any = 0,
+) -> PointWork:
+    """What :func:`llfs` does at every point; the arguments are the same."""
     # A changed problem may name features by their place.
     changed = solving.build is not None or feasible is not None
     kept = np.arange(X.shape[1]) if changed else varying_columns(X)
     asked = point_settings(settings, solving, X.shape[1], len(kept), feasible, seed)
     varying = np.ascontiguousarray(X[:, kept], dtype=np.float64)
-    codes = np.ascontiguousarray(codes, dtype=np.int64)
-    work = partial(llfs_point, X=varying, codes=codes, settings=asked)
-    points = sorted(map(work, range(len(X))), key=lambda result: result.point)
-    support = np.zeros(X.shape, dtype=bool)
-    for row, point in enumerate(points):
-        support[row, kept[point.features]] = True
-    support[:, constant_columns(X)] = False
-    return summarise(points, support, kept, asked)
+    return PointWork(varying, np.ascontiguousarray(codes, dtype=np.int64), asked, kept, X.shape[1])
 
 
 def point_settings(
@@ -133,10 +171,10 @@ def point_settings(
     return PointSettings(**chosen, solving=solving, feasible=feasible, seed=seed)
 
 
-def llfs_point(
+def solve_point(
     point: int, X: np.ndarray, codes: np.ndarray, settings: PointSettings
-) -> PointResult:
-    """Features, radius and beta of one representative point."""
+) -> tuple[PointResult, PointSets]:
+    """Features, radius and beta of one representative point, and the sets of all betas."""
     start = time.perf_counter()
     values = local_values(X, codes, point, settings.max_features, settings.sigma_init)
     found = candidates(values, settings, point)
@@ -160,10 +198,11 @@ def llfs_point(
     if mask is None:
         mask = _lone_feature(values, settings, point)
     radius, score = sphere(mask)
-    return PointResult(
+    result = PointResult(
         point, np.flatnonzero(mask), radius, float(found.table["beta"][best]), score,
         found.table, time.perf_counter() - start,
     )  # fmt: skip
+    return result, found
 
 
 def _best(scores: Sequence[float]) -> int:
@@ -197,6 +236,20 @@ def summarise(
 ) -> LlfsResult:
     """Sum up what is known of all points."""
     tables = np.array([result.table for result in points])
+    seconds = sum(result.seconds for result in points)
+    solution, certificate = verdict(tables, support.mean(axis=0), settings, seconds)
+    if solution.failure:
+        warn(
+            f"{solution.failure}: {settings.solving.solver} gave no point; give more time, or "
+            "name another solver",
+        )
+    return LlfsResult(points, support, considered, solution, certificate)
+
+
+def verdict(
+    tables: np.ndarray, f: np.ndarray, settings: PointSettings, seconds: float
+) -> tuple[Solution, Certificate]:
+    """What is known of some points and all their betas; `f` is what they chose."""
     unsolved = np.isin(tables["status"], (FAILED, TIMEOUT))
     converged = not (unsolved | (tables["status"] == UNCONVERGED)).any()
     # Infinite where a beta has no set, which is no answer; NaN would be one, a wrong one.
@@ -207,11 +260,11 @@ def summarise(
     solution = Solution(
         status=OPTIMAL if converged else INACCURATE,
         solver=NATIVE if settings.native else settings.solving.solver,
-        primal={"f": support.mean(axis=0)},
+        primal={"f": f},
         objective=float(tables["u1"][answered].mean()) if answered.any() else None,
-        solve_seconds=sum(result.seconds for result in points),
+        solve_seconds=seconds,
         iterations=None if settings.native else int(tables["programs"].sum()),
-        failure=_unsolved(tables["status"], settings.solving.solver),
+        failure=_unsolved(tables["status"]),
     )
     certificate = Certificate.of(
         solution,
@@ -220,17 +273,14 @@ def summarise(
         tol=1e-6,
         basis="local: feasible and stationary, every point and beta",
     )
-    return LlfsResult(points, support, considered, solution, certificate)
+    return solution, certificate
 
 
-def _unsolved(statuses: np.ndarray, solver: str) -> str:
-    """Warn of betas dropped without an answer, and say how many; empty if there are none."""
+def _unsolved(statuses: np.ndarray) -> str:
+    """Say how many betas were dropped without an answer; empty if there are none."""
     counts = {why: int((statuses == why).sum()) for why in (FAILED, TIMEOUT)}
     if not sum(counts.values()):
         return ""
     reasons = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
     text = f"{sum(counts.values())} of {statuses.size} pairs of sample and beta are dropped"
-    warn(
-        f"{text} ({reasons}): {solver} gave no point; give more time, or name another solver",
-    )
     return f"{text} ({reasons})"

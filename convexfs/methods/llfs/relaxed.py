@@ -48,10 +48,14 @@ STATUS_ROW = np.dtype(
 
 @dataclass(frozen=True)
 class PointSets:
-    """The sets of one point, one per beta (None: dropped), and what is known of them."""
+    """The sets of one point, one per beta (None: dropped), and what is known of them.
+
+    ``f`` are the relaxed indicators they come from, if there are any.
+    """
 
     masks: list[np.ndarray | None]
     table: np.ndarray
+    f: np.ndarray | None = None
 
 
 def candidates(values: Mapping[str, Any], settings: PointSettings, point: int) -> PointSets:
@@ -61,7 +65,7 @@ def candidates(values: Mapping[str, Any], settings: PointSettings, point: int) -
     path = relaxed_path(values, settings)
     table = _table(path, values, settings)
     masks, table["rounded_u1"] = _roundings(path.f, table["level"], values, settings, point)
-    return PointSets(masks, table)
+    return PointSets(masks, table, path.f)
 
 
 def relaxed_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPath:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from convexfs.methods.llfs.newton import KKT_TOL
 from convexfs.methods.llfs.path import LocalPath
 from convexfs.methods.llfs.road_point import Place, Price
 from convexfs.methods.llfs.road_programs import ASK, CURVED, LINEAR, RANK, RATIO
@@ -236,6 +237,8 @@ class Road(SeparationRoad):
                 break
             count, failed = self.programs.count, len(self.programs.failures)
             self._visit(betas[b], answers[b], start, single)
+            if not self.programs.curved and betas[b] < 1.0:
+                self._end_curved(betas[b], answers[b])
             programs[b] += self.programs.count - count
             failures[b] += len(self.programs.failures) - failed
         return self._summary(betas, answers, programs, failures)
@@ -273,11 +276,28 @@ class Road(SeparationRoad):
             answer.f, answer.value = self.widest, self.value(self.widest)
             answer.promise = self.gap
             return
+        self._improve(eps, answer, start)
+
+    def _improve(self, eps: float, answer: Answer, start: np.ndarray) -> None:
+        """Keep what a descent finds if it is better, or as good and better proven."""
         end = self.descend(eps, start, answer if answer.promise <= self.tol else None)
         better = end.value < answer.value * (1.0 - 1e-10)
-        proven = end.promise <= self.tol < answer.promise
+        proven = end.promise < answer.promise and answer.promise > self.tol
         if better or (proven and end.value <= answer.value * (1.0 + 1e-9)):
             answer.f, answer.value, answer.promise = end.f, end.value, end.promise
+
+    def _end_curved(self, beta: float, answer: Answer) -> None:
+        """Have a solver with curvature end what tangents alone have not.
+
+        It begins where they stopped, and is recorded as the failure that it mends.
+        """
+        if answer.f is None or not answer.promise > KKT_TOL or self.late:
+            return
+        own = self.programs
+        self.programs = own.lent(f"beta {beta:g} is left with a promise of {answer.promise:.0e}")
+        self._improve(beta * self.eps_max, answer, answer.f)
+        own.count += self.programs.count
+        self.programs = own
 
     def _single(self) -> Answer:
         """The best single feature, the global optimum while U2 allows it.

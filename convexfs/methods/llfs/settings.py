@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import InputError, check_choice, check_flag, check_number, shortened
+from convexfs.errors import (
+    InputError,
+    SolverUnsuitable,
+    check_choice,
+    check_flag,
+    check_number,
+    shortened,
+)
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters
 from convexfs.methods.base.step import check_solver, runs_natively
@@ -100,7 +107,7 @@ class PointSettings(Settings):
         solver = self.solving.solver.lower()
         changed = self.solving.build is not None or self.feasible is not None
         if solver == NATIVE and self.form in BACKEND_FORMS:
-            raise InputError(
+            raise SolverUnsuitable(
                 f"form={self.form!r} is a road for cvxpy's solvers: name one, as in "
                 "solver='ECOS', or use form='compactness', which solver='native' takes"
             )

@@ -1,26 +1,59 @@
-"""LLFS's points as tasks: over processes, and kept in a folder so that a fit can go on."""
+"""LLFS's points as tasks: one task, key and rows, whoever asks for a point.
+
+A point is a task with all its betas, one solver, one form, one rounding. Batches of problem
+files with ``FIT = "points"``, on this machine or others, and ``LLFS(run_dir=...)`` share
+:func:`do_point`, and go on with each other's work.
+"""
 
 import hashlib
 import inspect
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
-from functools import partial
+from contextlib import contextmanager
+from dataclasses import asdict, fields, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from convexfs.batch import pool
-from convexfs.batch.problem_file import ProblemFile, canonical
+from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
+from convexfs.batch.run import Progress, run_tasks
 from convexfs.batch.store import Store, unpack
-from convexfs.batch.tasks import code_sha256
-from convexfs.errors import ConvexfsError, InputError
-from convexfs.methods.base.changed import build_of, changed_file
-from convexfs.methods.llfs.fit import PointResult
-from convexfs.methods.llfs.settings import PointSettings
+from convexfs.batch.tasks import (
+    Result,
+    Task,
+    dataset_of,
+    keyed,
+    named_in,
+    result_of,
+    solver_fields,
+    solving_of,
+)
+from convexfs.batch.threads import one_thread
+from convexfs.data import Dataset
+from convexfs.errors import (
+    ConvexfsError,
+    InputError,
+    ProblemFileError,
+    SolverUnavailable,
+    SolverUnsuitable,
+    check_number,
+)
+from convexfs.methods.base.changed import build_of, changed_file, own_values
+from convexfs.methods.llfs import METHOD
+from convexfs.methods.llfs.fit import PointResult, PointWork, point_work, verdict
+from convexfs.methods.llfs.relaxed import UNCONVERGED
+from convexfs.methods.llfs.settings import PointSettings, Settings
+from convexfs.records import ERROR, NATIVE, TIMEOUT, Solution
+
+POINTS, POINT = METHOD.parts or ("", "")
+#: The hash of a problem file that changes nothing.
+AS_PRINTED = hashlib.sha256(b"").hexdigest()
+#: What distinguishes a point's own answer from those of its betas.
+POINT_LABEL = f"{POINT} "
 
 log = logging.getLogger(__name__)
 
@@ -65,108 +98,263 @@ def progress(shown: bool) -> Iterator[Callable[[int, int], None]]:
         yield watch
 
 
-def points_map(
-    jobs: int,
-    watch: Callable[[int, int], None],
-    run_dir: str | Path | None = None,
-    formulation: Callable[..., Any] | str | Path | None = None,
-) -> Callable[..., list[PointResult]]:
-    """A ``map`` over points: `jobs` processes, resumable from `run_dir` if given.
+# What is asked of a batch
 
-    `watch` is called with the number of finished points and of all points. Results are
-    kept by all that made them, so that a changed `formulation` must be a problem file.
+
+def parts(whole: Task, problem: ProblemFile) -> Iterator[Task]:
+    """A task a representative point of what a problem file asks of a data set."""
+    chosen, n_samples = json.loads(whole.hyper), dataset_of(whole).n_samples
+    points = range(n_samples)
+    if POINT in chosen:
+        points = [chosen.pop(POINT)]
+        check_number(f"{problem.path}: {POINT} in GRID", points[0], 0, n_samples - 1, whole=True)
+    settings = Settings(**named_in(Settings, chosen))
+    own = {name: value for name, value in chosen.items() if not hasattr(settings, name)}
+    whole = replace(whole, hyper=canonical(told(settings) | own), options="{}")
+    if problem.build is None:
+        whole = replace(whole, problem_code=AS_PRINTED)
+    try:
+        whole = replace(whole, **_settled(_work(whole).settings))
+    except (SolverUnavailable, SolverUnsuitable):
+        pass  # Every one of them will say so.
+    except InputError as error:
+        raise ProblemFileError(f"{problem.path}, GRID: {error}") from error
+    return (_of_point(whole, point) for point in points)
+
+
+def do(task: Task, problem: ProblemFile) -> Result:
+    """Do one point of a batch."""
+    hyper = json.loads(task.hyper)
+    del hyper[POINT]
+    return do_point(_work(replace(task, key="", hyper=canonical(hyper))), task)
+
+
+@lru_cache(maxsize=4)
+def _work(whole: Task) -> PointWork:
+    """What a task on a whole data set asks of every point."""
+    problem = load_problem_file(whole.problem_file, whole.problem_sha256)
+    data, chosen, feasible = dataset_of(whole), json.loads(whole.hyper), problem.feasible
+    build = None if feasible else with_fixed(problem.build, chosen)
+    settings = Settings(**named_in(Settings, chosen))
+    return point_work(data.X, data.y, settings, solving_of(whole, build), feasible, whole.seed)
+
+
+# Tasks that are the same whoever asks
+
+
+def told(settings: Settings) -> dict[str, Any]:
+    """The settings that are not as usual, as JSON can say them."""
+    plain = {row.name: np.asarray(getattr(settings, row.name)).tolist() for row in fields(Settings)}
+    usual = Settings()
+    return {name: value for name, value in plain.items() if value != getattr(usual, name)}
+
+
+def _settled(settings: PointSettings) -> dict[str, str]:
+    """The formulation and the solver that a choice of form and of "auto" means."""
+    from convexfs.solving.backends import BACKENDS
+
+    known = {name.lower(): name for name in BACKENDS}
+    solver = settings.solving.solver.lower()
+    name = NATIVE if settings.native else known.get(solver, solver)
+    version = solver_fields(name, None, None)["solver_version"]
+    return {"formulation": settings.formulation.name, "solver": name, "solver_version": version}
+
+
+def _of_point(whole: Task, point: int) -> Task:
+    known = asdict(whole)
+    del known["key"]
+    return keyed(**known | {"hyper": canonical({**json.loads(whole.hyper), POINT: point})})
+
+
+# What is done and kept
+
+
+def do_point(work: PointWork, task: Task) -> Result:
+    """Solve and round every beta of a point, choose, and say what is known of each."""
+    point = json.loads(task.hyper)[POINT]
+    found, sets = work.solve(point)
+    table = found.table
+    chosen = np.zeros(work.n_features)
+    chosen[found.features] = 1.0
+    solution, certificate = verdict(table[None], chosen, work.settings, found.seconds)
+    solution = _ended(solution, table["status"])
+    log.info(
+        "point %d of %s with %s: %s, features %s at beta %.3g, mean U1 %.6g, %d programs, %.3g s",
+        point, task.data or "a fit", task.solver, solution.status, found.features.tolist(),
+        found.beta, np.nan if solution.objective is None else solution.objective,
+        table["programs"].sum(), found.seconds,
+    )  # fmt: skip
+    result = result_of(solution, certificate)
+    needs = " + ".join(sorted(work.settings.formulation.cones))
+    known = {"solver": task.solver, "solver_version": task.solver_version}
+    known |= {"needs": needs, "sense": "min"}
+    kept = {name: value for name, value in asdict(found).items() if name != "seconds"}
+    answer = {"step": len(table), "label": f"{POINT_LABEL}{point}", "primal": kept | {"f": chosen}}
+    betas = (_beta_row(work, b, sets.masks[b], sets.f, table[b]) for b in range(len(table)))
+    return Result({**result.row, **known}, (*betas, {**result.solutions[-1], **answer}))
+
+
+def _ended(solution: Solution, statuses: np.ndarray) -> Solution:
+    """A point's answer, saying what is left to be wished for."""
+    if (statuses == TIMEOUT).any():
+        return replace(solution, status=TIMEOUT)
+    unconverged = int((statuses == UNCONVERGED).sum())
+    if unconverged and not solution.failure:
+        left = f"{unconverged} of {len(statuses)} betas have not converged"
+        return replace(solution, failure=left)
+    return solution
+
+
+def _beta_row(
+    work: PointWork, b: int, mask: np.ndarray | None, F: np.ndarray | None, row: Any
+) -> dict[str, Any]:
+    primal = {} if mask is None else {"mask": work.spread(mask)}
+    if F is not None and np.isfinite(F[b]).all():
+        primal["f"] = work.spread(F[b])
+    short = (row["level"] - row["u2"]) / max(row["level"], 1e-9)
+    finite = bool(np.isfinite(row["u1"]))
+    return {
+        "step": b,
+        "label": f"beta {row['beta']:g}",
+        "status": str(row["status"]),
+        "objective": float(row["u1"]) if finite else None,
+        "primal_residual": max(float(short), 0.0) if finite else None,
+        "dual_residual": float(row["residual"]) if finite else None,
+        "iterations": int(row["programs"]),
+        "primal": primal or None,
+    }
+
+
+def stored_points(store: Store, keys: Iterable[str]) -> Iterator[PointResult]:
+    """What points of these keys chose."""
+    tasks, rows = store.tasks(), store.solutions()
+    seconds = dict(zip(tasks["key"], tasks["solve_seconds"], strict=True))
+    rows: Any = rows[
+        rows["label"].str.startswith(POINT_LABEL, na=False) & rows["key"].isin(set(keys))
+    ]
+    for key, blob in zip(rows["key"], rows["primal"], strict=True):
+        arrays = unpack(blob)
+        numbers = {name: arrays[name].item() for name in ("point", "radius", "beta", "score")}
+        features, table = arrays["features"], arrays["table"]
+        yield PointResult(features=features, table=table, seconds=float(seconds[key]), **numbers)
+
+
+# What is asked of an estimator
+
+
+def points_map(jobs: int, watch: Callable[[int, int], None]) -> Callable[..., list[PointResult]]:
+    """A ``map`` over points by `jobs` processes.
+
+    `watch` is called with the number of finished points and of all points.
     """
-    if run_dir is None:
-        return partial(_map_points, jobs=jobs, watch=watch)
-    if callable(formulation):
+
+    def mapped(work: PointWork, points: Iterable[int]) -> list[PointResult]:
+        todo, done = list(points), []
+        watch(0, len(todo))
+        for result in _computed(work, todo, jobs):
+            done.append(result)
+            watch(len(done), len(todo))
+        return done
+
+    return mapped
+
+
+def _computed(work: PointWork, todo: list[int], jobs: int) -> Iterator[PointResult]:
+    if jobs == 1:
+        # As in workers: the order of a sum must not depend on the number of jobs.
+        with one_thread():
+            yield from map(work, todo)
+        return
+    for outcome in pool.run(todo, work, jobs=jobs):
+        if outcome.status != pool.DONE:
+            _fail(outcome.task, outcome.failure)
+        yield outcome.value
+
+
+def _fail(point: int, failure: str) -> None:
+    kind, _, reason = failure.partition(": ")
+    if kind == InputError.__name__:
+        raise InputError(reason)
+    raise ConvexfsError(f"point {point} failed: {failure}")
+
+
+def kept_map(
+    model: Any, X: np.ndarray, codes: np.ndarray, jobs: int, watch: Callable[[int, int], None]
+) -> Callable[..., list[PointResult]]:
+    """A ``map`` over points that keeps each in the model's ``run_dir``, and goes on from there.
+
+    Points are kept by all that made them, so that a changed formulation must be a file.
+    """
+    if callable(model.formulation):
         raise InputError(
             "run_dir keeps points by what made them, which cannot be told of a function: "
             "put it into a problem file"
         )
-    changed = None if formulation is None else changed_file(formulation, "llfs")
-    return partial(_map_points, jobs=jobs, watch=watch, run_dir=run_dir, changed=changed)
+
+    def mapped(work: PointWork, points: Iterable[int]) -> list[PointResult]:
+        whole = _asked(model, X, codes, work.settings)
+        tasks = [_of_point(whole, point) for point in points]
+
+        def heard(progress: Progress) -> None:
+            if progress.failures[ERROR]:
+                task, failure = progress.failed[-1]
+                _fail(json.loads(task.hyper)[POINT], failure)
+            watch(progress.finished, progress.total)
+
+        run_tasks(
+            tasks,
+            model.run_dir,
+            work=partial(do_point, work),
+            jobs=jobs,
+            time_limit=None,
+            retry_failed=(ERROR,),
+            watch=heard,
+        )
+        with Store.read(model.run_dir) as store:
+            return list(stored_points(store, (task.key for task in tasks)))
+
+    return mapped
 
 
-def _map_points(
-    work: Any,
-    points: Iterable[int],
-    *,
-    jobs: int,
-    watch: Callable[[int, int], None],
-    run_dir: str | Path | None = None,
-    changed: ProblemFile | None = None,
-) -> list[PointResult]:
-    todo, done = list(points), []
-    total = len(todo)
-    with ExitStack() as held:
-        store = held.enter_context(Store(run_dir)) if run_dir is not None else None
-        keys = _keys(work, todo, changed) if store else {}
-        if store:
-            done = list(_stored(store, keys))
-            finished = {result.point for result in done}
-            todo = [point for point in todo if point not in finished]
-            log.info("%d of %d points were finished earlier", len(done), total)
-        watch(len(done), total)
-        for result in _computed(work, todo, jobs):
-            if store:
-                _record(store, keys[result.point], result)
-            done.append(result)
-            watch(len(done), total)
-    return done
+def _asked(model: Any, X: np.ndarray, codes: np.ndarray, settings: PointSettings) -> Task:
+    """What an estimator asks of its data, as a batch would."""
+    file = None if model.formulation is None else changed_file(model.formulation, METHOD.name)
+    hyper = told(model) | ({} if file is None else own_values(file))
+    if model.prune_to is not None:
+        hyper["prune_to"] = int(model.prune_to)
+    limit = settings.solving.time_limit
+    return Task(
+        key="",
+        problem=METHOD.name if file is None else file.name,
+        problem_file="" if file is None else str(file.path),
+        problem_sha256="" if file is None else file.sha256,
+        problem_code=AS_PRINTED if file is None else file.code_sha256,
+        method=METHOD.name,
+        fit=POINTS,
+        data="",
+        data_dir=None,
+        data_sha256=digest(X, codes),
+        hyper=canonical(hyper),
+        options=canonical(dict(settings.solving.options or {})),
+        tol=float(settings.solving.tol),
+        time_limit=None if limit is None else float(limit),
+        repeat=0,
+        seed=int(settings.seed),
+        **_settled(settings),
+    )
 
 
-def _computed(work: Any, todo: list[int], jobs: int) -> Iterator[PointResult]:
-    if jobs == 1:
-        yield from map(work, todo)
-        return
-    for outcome in pool.run(todo, work, jobs=jobs):
-        if outcome.status != pool.DONE:
-            kind, _, reason = outcome.failure.partition(": ")
-            if kind == InputError.__name__:
-                raise InputError(reason)
-            raise ConvexfsError(f"point {outcome.task} failed: {outcome.failure}")
-        yield outcome.value
+def digest(X: np.ndarray, codes: np.ndarray) -> str:
+    """The hash of some samples, as a batch has it of its data."""
+    return Dataset(np.ascontiguousarray(X), codes, (), ()).digest
 
 
-def _keys(work: Any, points: list[int], changed: ProblemFile | None) -> dict[int, str]:
-    """A hash a point of all that determines its result."""
-    X, codes, settings = (work.keywords[name] for name in ("X", "codes", "settings"))
-    shared = hashlib.sha256(_described(settings).encode())
-    shared.update(code_sha256(Path(__file__).parents[1]).encode())
-    if changed is not None:
-        shared.update(f"{changed.code_sha256} {canonical(changed.grid)}".encode())
-    for array in (X, codes):
-        shared.update(np.ascontiguousarray(array).tobytes())
-    return {
-        point: hashlib.sha256(f"{shared.hexdigest()} {point}".encode()).hexdigest()
-        for point in points
-    }
+def pruned(X: np.ndarray, codes: np.ndarray, prune_to: int | None) -> np.ndarray:
+    """Features left by a pruning by Logo's weights, all without one."""
+    if prune_to is None:
+        return np.arange(X.shape[1])
+    check_number("prune_to", prune_to, 1, X.shape[1], whole=True)
+    from convexfs.methods.logo.fit import logo
 
-
-def _described(settings: PointSettings) -> str:
-    """JSON text of the settings but for functions, which their file tells."""
-    solving = replace(settings.solving, build=None)
-    plain = asdict(replace(settings, solving=solving, feasible=None))
-    return json.dumps(plain, sort_keys=True, default=lambda part: np.asarray(part).tolist())
-
-
-def _record(store: Store, key: str, result: PointResult) -> None:
-    arrays = asdict(result)
-    task = {"key": key, "problem": "llfs", "method": "llfs", "status": "optimal", "failure": ""}
-    row = {"step": 0, "label": f"point {result.point}", "status": "optimal", "primal": arrays}
-    store.record(task | {"solve_seconds": result.seconds}, (), (row,))
-
-
-def _stored(store: Store, keys: dict[int, str]) -> Iterator[PointResult]:
-    wanted = set(keys.values())
-    rows = store.solutions()
-    for key, primal in zip(rows["key"], rows["primal"], strict=True):
-        if key in wanted:
-            yield _read(unpack(primal))
-
-
-def _read(arrays: dict[str, np.ndarray]) -> PointResult:
-    numbers = {
-        name: arrays[name].item() for name in ("point", "radius", "beta", "score", "seconds")
-    }
-    return PointResult(features=arrays["features"], table=arrays["table"], **numbers)
+    weights = logo(X, codes).weights
+    return np.sort(np.argsort(-weights, kind="stable")[:prune_to])

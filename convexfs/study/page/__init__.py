@@ -9,7 +9,7 @@ import convexfs
 from convexfs.batch.store import Store
 from convexfs.errors import InputError
 from convexfs.records import NATIVE
-from convexfs.study import figures
+from convexfs.study import figures, points
 from convexfs.study.figures import Figure
 from convexfs.study.outcomes import Frame, judge, selected
 from convexfs.study.page import problems, sections
@@ -73,14 +73,15 @@ def gather(folder: str | Path) -> Report:
     Parameters
     ----------
     folder : path
-        The ``--out`` of ``convexfs solve`` or ``convexfs compare``, or an LLFS ``run_dir``.
+        The ``--out`` of ``convexfs solve`` or ``convexfs compare``, or the ``run_dir`` of a fit.
     """
     folder, name = Path(folder), Path(folder).resolve().name
     with Store.read(folder) as store:
         tasks: Frame = store.tasks()
         if len(tasks) and tasks["formulation"].isna().all():
-            told = [section for section in sections.of_points(store.points()) if section]
-            return Report(folder, f"{name}: samples of an LLFS fit", told, [])
+            kept = points.kept_points(tasks, store.solutions())
+            told = [section for section in sections.of_points(kept) if section]
+            return Report(folder, f"{name}: samples of a fit", told, [])
         solutions = store.solutions(blobs=False)
         frame = judge(folder, tasks, solutions)
         told = [section for section in _sections(name, store, frame, solutions) if section]
@@ -92,7 +93,7 @@ def _sections(name: str, store: Store, frame: Frame, solutions: Frame) -> Iterat
     stated = problems.section(frame, store.problems())
     frame = without_places(frame)
     chosen = selected(frame, store.answers())
-    yield sections.overview(name, frame, store.times())
+    yield sections.overview(name, frame, store.times(), points.compared(solutions))
     yield sections.verdicts(frame)
     yield sections.best(frame)
     yield drawn(figures.profile(frame))
@@ -102,7 +103,7 @@ def _sections(name: str, store: Store, frame: Frame, solutions: Frame) -> Iterat
     yield drawn(figures.convergence(frame, solutions))
     yield drawn(figures.feature_agreement(chosen))
     yield drawn(figures.selected_features(chosen))
-    yield from sections.of_points(store.points())
+    yield from sections.of_points(points.kept_points(store.tasks(), store.solutions()))
     yield sections.failures(frame)
     yield sections.all_rows(frame)
     yield sections.environment(store.environments())

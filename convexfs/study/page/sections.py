@@ -4,17 +4,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from convexfs.records import SKIPPED, TIMEOUT
-from convexfs.study import columns, figures
+from convexfs.study import columns, figures, points
 from convexfs.study.figures import Figure
 from convexfs.study.outcomes import FAILED, SOLVED, WRONG, Frame, counts
 from convexfs.study.page import assemble
 from convexfs.study.page.assemble import Section, escape, facts, page_table, table_place
 from convexfs.study.profiles import CONFIDENCE, leaders, ranking, reasons, summary, wrong_claims
 
+#: What the table of whole points says.
+COMPARED = (
+    "Of every point and beta but 1, U1 of a solver against the best of all others: same within "
+    "1e-6, better, or worse and by how much at most; local optima, none of them proven to be the "
+    "best there is. Failed betas have no answer. Programs and CPU seconds are those of a point."
+)
 #: Names listed before the rest is counted.
 LISTED = 12
 
@@ -37,7 +42,7 @@ def _tables(
     return Section(name, title, lead, body, {own: table for own, (_, table) in tables.items()})
 
 
-def overview(name: str, frame: Frame, times: tuple[str, str]) -> Section:
+def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -> Section:
     """Tell what was run, when, and how it ended."""
     words = {SOLVED: "solved", WRONG: "wrong claims", FAILED: "failed", TIMEOUT: "timeouts"}
     words[SKIPPED] = "skipped"
@@ -46,6 +51,7 @@ def overview(name: str, frame: Frame, times: tuple[str, str]) -> Section:
         numbers.append((words[outcome], f"{count:,}", outcome == WRONG and count > 0))
     first, last = times
     told = [
+        ("comparison", comparison),
         ("problem files", _listed(frame["problem"])),
         ("data", _listed(frame["data"].map(lambda name: Path(str(name)).name))),
         ("solvers", _listed(frame["solver"])),
@@ -145,22 +151,28 @@ def downloads(frame: Frame) -> Section:
     return Section("downloads", "Downloads", lead, body)
 
 
-def of_points(kept: list[dict[str, np.ndarray]]) -> Iterator[Section | None]:
-    """Show what the samples of an LLFS fit chose, from the store's points."""
-    if not kept:
+def of_points(kept: Frame) -> Iterator[Section | None]:
+    """Show what the points of a fit chose, and which solver got furthest at what cost."""
+    if kept.empty:
         return
-    numbers = ["point", "radius", "beta", "score", "seconds"]
-    points = pd.DataFrame([{name: own[name].item() for name in numbers} for own in kept])
-    points.insert(1, "features", [tuple(own["features"].tolist()) for own in kept])
-    points = points.sort_values("point", ignore_index=True)
-    tables = [pd.DataFrame(own["table"]).assign(point=own["point"].item()) for own in kept]
-    betas = pd.concat(tables, ignore_index=True)
-    yield drawn(figures.local_features(points))
+    if kept["solver"].nunique() > 1:
+        title = f"Comparison: {points.POINTS}"
+        table = page_table(points.comparison(kept), columns.POINTS)
+        yield _tables("point-comparison", title, COMPARED, {"point-comparison": (title, table)})
+    own = points.last_fit(kept)
+    betas = points.along_beta(own)
+    yield drawn(figures.local_features(own))
     yield drawn(figures.pareto(betas))
     yield drawn(figures.along_beta(betas))
-    names = points["features"].map(lambda own: ", ".join(str(feature + 1) for feature in own))
-    table = page_table(points.assign(features=names.astype("string")))
-    yield _tables("points", "Samples", "", {"points": ("Samples", table)})
+    names = own["features"].map(lambda chosen: ", ".join(str(feature + 1) for feature in chosen))
+    shown = own[["point", "features", "radius", "beta", "score", "seconds"]]
+    table = page_table(shown.assign(features=names.astype("string")))
+    yield _tables("points", "Samples", _fit_of(own), {"points": ("Samples", table)})
+
+
+def _fit_of(own: Frame) -> str:
+    told = (own[name].iloc[-1] for name in ("data", "hyper", "solver"))
+    return escape("Of the last fit: " + ", ".join(str(word) for word in told if pd.notna(word)))
 
 
 def _listed(values: Frame) -> str:

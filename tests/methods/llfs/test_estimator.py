@@ -74,43 +74,6 @@ def test_processes_change_nothing(toy, model):
     np.testing.assert_array_equal(two.radii_, model.radii_)
 
 
-def test_a_fit_goes_on_where_it_was_stopped(toy, model, tmp_path, monkeypatch):
-    from convexfs.methods.llfs import tasks as llfs_tasks
-
-    def stops(work, todo, jobs):
-        for point in todo[:20]:
-            yield work(point)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(llfs_tasks, "_computed", stops)
-        with pytest.raises(KeyboardInterrupt):
-            LLFS(max_features=2, run_dir=tmp_path, random_state=0).fit(toy.X, toy.y)
-    seen = []
-    original = llfs_tasks._computed
-    monkeypatch.setattr(
-        llfs_tasks,
-        "_computed",
-        lambda work, todo, jobs: seen.extend(todo) or original(work, todo, 1),
-    )
-    resumed = LLFS(max_features=2, run_dir=tmp_path, random_state=0).fit(toy.X, toy.y)
-    assert seen == list(range(20, 45))
-    np.testing.assert_array_equal(resumed.local_support_, model.local_support_)
-    for name in ("u1", "rounded_u1", "score", "status"):
-        np.testing.assert_array_equal(resumed.points_[name], model.points_[name])
-    LLFS(max_features=3, run_dir=tmp_path, random_state=0).fit(toy.X, toy.y)
-    assert seen[25:] == list(range(45))
-
-
-def test_a_fit_with_all_defaults_is_not_computed_twice(toy, tmp_path, caplog):
-    with caplog.at_level("INFO", "convexfs.methods.llfs.tasks"):
-        first, second = (LLFS(run_dir=tmp_path).fit(toy.X, toy.y) for _ in range(2))
-    assert [line for line in caplog.messages if "earlier" in line] == [
-        f"{done} of 45 points were finished earlier" for done in (0, 45)
-    ]
-    np.testing.assert_array_equal(second.radii_, first.radii_)
-
-
 def test_pruning_is_visible(toy):
     pruned = LLFS(max_features=2, prune_to=5).fit(toy.X, toy.y)
     assert (~pruned.pruned_).sum() == 5
@@ -202,40 +165,6 @@ def test_verbose_shows_a_bar_on_a_terminal_and_logs(toy, capsys, caplog, monkeyp
     out, err = capsys.readouterr()
     assert not out
     assert "15/15" in err
-
-
-def test_changed_code_or_a_changed_file_begins_anew(toy, tmp_path, monkeypatch):
-    from convexfs.methods.llfs import tasks as llfs_tasks
-
-    def fit(**changes):
-        rows = np.r_[0:4, 15:19, 30:34]
-        done: list[int] = []
-        original = llfs_tasks._computed
-        with monkeypatch.context() as patch:
-            patch.setattr(
-                llfs_tasks, "_computed",
-                lambda work, todo, jobs: done.extend(todo) or original(work, todo, jobs),
-            )  # fmt: skip
-            settings = {"max_features": 2, "betas": [0.5], "form": "linear", **changes}
-            LLFS(**settings, run_dir=tmp_path / "run", random_state=0).fit(
-                toy.X[rows][:, :4], toy.y[rows]
-            )
-        return len(done)
-
-    assert (fit(), fit()) == (12, 0)
-    with monkeypatch.context() as patch:
-        patch.setattr(llfs_tasks, "code_sha256", lambda package: "other code")
-        assert (fit(), fit()) == (12, 0)
-    file = tmp_path / "without.py"
-    text = (
-        '"""LLFS without a feature."""\nimport cvxpy as cp\nMETHOD = "llfs"\nDATA = ["iris"]\n'
-        "OUT = 0\ndef feasible(f, max_features):\n"
-        "    return [f >= 0, f <= 1, cp.sum(f) >= 1, cp.sum(f) <= max_features, f[OUT] == 0]\n"
-    )
-    file.write_text(text)
-    assert (fit(formulation=file), fit(formulation=file)) == (12, 0)
-    file.write_text(text.replace("OUT = 0", "OUT = 1"))
-    assert fit(formulation=file) == 12
 
 
 def test_changed_constraints_hold_for_what_is_selected(toy):

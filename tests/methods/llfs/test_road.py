@@ -20,6 +20,7 @@ from convexfs.solving.backends import BACKENDS
 from convexfs.solving.compiled import Answer, CompiledProblem
 from convexfs.solving.solve import solve
 from tests.methods.llfs.points import BETAS, point_values, sample
+from tests.solvers import installed
 
 ALPHA = 3
 SOLVING = ("tol", "options", "time_limit", "build")
@@ -299,12 +300,19 @@ def test_a_changed_build_is_what_is_solved():
     assert (path.iterations > 0).all()
 
 
-def test_solvers_that_fail_on_curvature_are_given_none():
-    values, steps = point_values(0), []
-    road(values, settings("HIGHS"), steps).path(np.array([0.3, 0.6]))
-    assert {step.kind for step in steps} <= {"linear", "ask"}
-    road(values, settings("ECOS"), steps := []).path(np.array([0.3, 0.6]))
-    assert "curved" in {step.kind for step in steps}
+def test_solvers_that_fail_on_curvature_are_given_none(monkeypatch):
+    given, compiled = set(), llfs_road_programs._compiled
+
+    def noted(kind, solver, *rest):
+        given.add((kind, solver))
+        return compiled(kind, solver, *rest)
+
+    monkeypatch.setattr(llfs_road_programs, "_compiled", noted)
+    for solver in ("HIGHS", "CLARABEL"):
+        road(point_values(0), settings(solver)).path(np.array([0.3, 0.6]))
+    assert ("linear", "HIGHS") in given
+    assert ("curved", "HIGHS") not in given
+    assert ("curved", "CLARABEL") in given
 
 
 def test_large_points_are_solved_over_a_working_set(monkeypatch):
@@ -326,3 +334,21 @@ def _compiled_for(values, monkeypatch):
     monkeypatch.setattr(llfs_road_programs, "_compiled", spy)
     road(values, settings("ECOS")).path(np.array([0.5]))
     return seen
+
+
+@pytest.mark.parametrize("form", ["compactness", "bisection"])
+@pytest.mark.parametrize("solver", installed("ECOS", "SCS", "CLARABEL", "HIGHS"))
+def test_random_roundings_by_any_solver_give_a_model_that_is_proven(solver, form):
+    data = load("subclasses:noise=5,n=4").scaled()
+    settings = {"rounding": "random", "max_features": 2, "betas": 5, "random_state": 0}
+    model = LLFS(solver=solver, form=form, **settings).fit(data.X, data.y)
+    assert model.certificate_.ok is not False
+    native = LLFS(**settings).fit(data.X, data.y)
+    assert model.solution_.objective == pytest.approx(native.solution_.objective, rel=1e-3)
+
+
+def test_what_tangents_alone_leave_is_ended_by_curvature_and_recorded():
+    data = load("subclasses:noise=5,n=4").scaled()
+    model = LLFS(solver="HIGHS", max_features=2, betas=5).fit(data.X, data.y)
+    assert model.points_["failures"].sum() > 0
+    assert model.points_["residual"].max() <= 1e-6

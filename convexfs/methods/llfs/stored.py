@@ -1,0 +1,220 @@
+"""A fitted LLFS from the points that a folder has kept: a cluster's batch is a model."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convexfs.batch.problem_file import canonical, load_problem_file
+from convexfs.batch.store import Store
+from convexfs.batch.tasks import DEFAULT_ACCURACY
+from convexfs.data import Dataset, load
+from convexfs.errors import InputError, RunError
+from convexfs.methods.llfs import METHOD
+from convexfs.methods.llfs.fit import PointResult
+from convexfs.methods.llfs.settings import Settings
+from convexfs.methods.llfs.tasks import (
+    AS_PRINTED,
+    POINT,
+    POINT_LABEL,
+    digest,
+    pruned,
+    stored_points,
+)
+
+#: Choices and points that a message names.
+LISTED = 8
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """A model's parameters, its samples, and a ``map`` that has its points."""
+
+    parameters: dict[str, Any]
+    X: Any
+    y: Any
+    points: Callable[..., list[PointResult]]
+
+
+@dataclass
+class _Kept:
+    """Points that belong to one model, by key, and all that is known of it."""
+
+    chosen: dict[str, Any]
+    data_sha256: str
+    problem_file: str
+    changed: str
+    specs: set[str] = field(default_factory=set)
+    keys: dict[int, str] = field(default_factory=dict)
+
+
+def stored_model(
+    estimator: type[Any],
+    run_dir: str | Path,
+    data: Any,
+    solver: str | None,
+    hyper: Mapping[str, Any],
+) -> StoredModel:
+    """The one model of a folder that is meant; see ``LLFS.from_run``."""
+    models = _models(run_dir)
+    asked = dict(hyper) if solver is None else {**hyper, "solver": solver}
+    models = [model for model in models if _is_meant(model, asked)] or _fail(
+        f"{run_dir}: no model there has {_words(asked)}; it holds {_choices(models)}"
+    )
+    samples = None
+    if data is not None:
+        models, samples = _on(models, data, run_dir)
+    if len(models) > 1:
+        _fail(
+            f"{run_dir}: holds {len(models)} models; say which one by data=, solver= or other "
+            f"parameters: {_choices(models)}"
+        )
+    (model,) = models
+    X, y = _own_data(model, run_dir) if samples is None else samples
+    _check_all_there(model, len(X), run_dir)
+    _check_file(model)
+    further = {row.name for row in fields(estimator)} - set(model.chosen)
+    parameters = {name: value for name, value in model.chosen.items() if name != "data"}
+    parameters |= {name: value for name, value in asked.items() if name in further}
+    parameters |= {"formulation": model.problem_file} if model.changed else {}
+    parameters["run_dir"] = run_dir
+
+    def points(work: object, numbers: object) -> list[PointResult]:
+        with Store.read(run_dir) as store:
+            return list(stored_points(store, model.keys.values()))
+
+    return StoredModel(parameters, X, y, points)
+
+
+def _fail(message: str) -> Any:
+    raise InputError(message)
+
+
+def _models(run_dir: str | Path) -> list[_Kept]:
+    """Every model that a folder has points of."""
+    with Store.read(run_dir) as store:
+        rows = store.solutions(blobs=False)
+        answered = set(rows["key"][rows["label"].str.startswith(POINT_LABEL, na=False)])
+        tasks: Any = store.tasks().sort_values("finished_utc", kind="stable")
+    if not answered:
+        _fail(f"{run_dir}: holds no {POINT}s of {METHOD.name}; give the folder of a run with some")
+    models: dict[str, _Kept] = {}
+    for row in tasks[tasks["key"].isin(answered)].astype(object).to_dict("records"):
+        if not isinstance(row["hyper"], str):
+            _fail(f"{run_dir}: an earlier version kept its {POINT}s without settings; fit again")
+        hyper = json.loads(row["hyper"])
+        if row["repeat"]:  # measured again
+            continue
+        point, changed = hyper.pop(POINT), row["problem_code"] != AS_PRINTED
+        kept = _Kept(
+            _chosen(row, hyper), row["data_sha256"], row["problem_file"] or "",
+            row["problem_code"] if changed else "",
+        )  # fmt: skip
+        known = canonical([kept.chosen, kept.data_sha256, kept.changed])
+        # Of a point done again after a change of code the last counts.
+        model = models.setdefault(known, kept)
+        model.keys[point] = row["key"]
+        model.specs |= {row["data"]} - {""}
+    return list(models.values())
+
+
+def _chosen(row: Mapping[str, Any], hyper: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of an estimator that would keep such points."""
+    settings = dict(vars(Settings()))
+    limit, tol = row["time_limit"], row["tol"]
+    more = {
+        "solver": row["solver"],
+        "solver_tol": DEFAULT_ACCURACY if tol != tol else tol,
+        "solver_options": json.loads(row["options"]) or None,
+        "time_limit": None if limit != limit else limit,
+        "random_state": row["seed"],
+        "prune_to": None,
+    }
+    own = {name: value for name, value in hyper.items() if name in {**settings, **more}}
+    return {**settings, **more, **own}
+
+
+def _is_meant(model: _Kept, asked: Mapping[str, Any]) -> bool:
+    known = model.chosen
+    return all(_same(known[name], value) for name, value in asked.items() if name in known)
+
+
+def _same(kept: Any, asked: Any) -> bool:
+    if isinstance(kept, str) and isinstance(asked, str):
+        return kept.lower() == asked.lower()
+    return bool(np.array_equal(np.asarray(kept), np.asarray(asked)))
+
+
+def _words(asked: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in asked.items())
+
+
+def _choices(models: list[_Kept]) -> str:
+    """What the models differ in, or what the only one is."""
+    told = [{"data": _spec(model), **model.chosen} for model in models]
+    values = {name: list(dict.fromkeys(repr(each[name]) for each in told)) for name in told[0]}
+    shown = {name for name, each in values.items() if len(each) > 1} or {"data", "solver", "form"}
+    listed = []
+    for name in values:
+        if name in shown:
+            more = " ..." if len(values[name]) > LISTED else ""
+            listed.append(f"{name}={', '.join(values[name][:LISTED])}{more}")
+    return "; ".join(listed)
+
+
+def _spec(model: _Kept) -> str:
+    return min(model.specs, default="arrays")
+
+
+def _on(models: list[_Kept], data: Any, run_dir: str | Path) -> tuple[list[_Kept], Any]:
+    """The models of given data, and these as samples and classes."""
+    for X, y, codes in _readings(data):
+        found = [model for model in models if _digest(model, X, codes) == model.data_sha256]
+        if found:
+            return found, (X, y)
+    return _fail(f"{run_dir}: no model there was fitted to these data; it holds {_choices(models)}")
+
+
+def _readings(data: Any) -> list[tuple[Any, Any, np.ndarray]]:
+    """Samples, classes and their codes: as given and, of a data set, as a batch takes it."""
+    if isinstance(data, str | Path):
+        data = load(str(data))
+    if isinstance(data, Dataset):
+        return [(each.X, each.y, each.y) for each in (data.training.scaled(), data)]
+    X, y = data
+    return [(X, y, np.unique(np.asarray(y), return_inverse=True)[1])]
+
+
+def _digest(model: _Kept, X: Any, codes: np.ndarray) -> str:
+    samples = np.asarray(X, dtype=np.float64)
+    return digest(samples[:, pruned(samples, codes, model.chosen["prune_to"])], codes)
+
+
+def _own_data(model: _Kept, run_dir: str | Path) -> tuple[Any, Any]:
+    """The data that a batch names, loaded again."""
+    if not model.specs:
+        _fail(f"{run_dir}: these points were fitted to arrays; give them as data=(X, y)")
+    spec = _spec(model)
+    data = load(spec).training.scaled()
+    if _digest(model, data.X, data.y) != model.data_sha256:
+        raise RunError(f"{spec} is not the data of the run: it has changed; give those as data=")
+    return data.X, data.y
+
+
+def _check_all_there(model: _Kept, n_samples: int, run_dir: str | Path) -> None:
+    missing = sorted(set(range(n_samples)) - set(model.keys))
+    if missing:
+        listed = ", ".join(map(str, missing[:LISTED])) + (", ..." if len(missing) > LISTED else "")
+        _fail(
+            f"{run_dir}: {len(missing)} of {n_samples} {POINT}s are unfinished or failed "
+            f"({listed}): start the same run again, with --retry-failed, to go on"
+        )
+
+
+def _check_file(model: _Kept) -> None:
+    """Raise if what changed the problem is no longer as it was."""
+    if model.changed and load_problem_file(model.problem_file).code_sha256 != model.changed:
+        raise RunError(f"{model.problem_file} has changed since the run: put it back as it was")

@@ -223,14 +223,9 @@ def do(task: Task) -> Result:
     solution = _over_time(solution, task.time_limit)
     log.info(
         "%s on %s %s with %s: %s, certificate %s, %.3g s",
-        task.problem,
-        task.data,
-        task.hyper,
-        solution.solver,
-        solution.status,
-        certificate,
+        task.problem, task.data, task.hyper, solution.solver, solution.status, certificate,
         solution.solve_seconds,
-    )
+    )  # fmt: skip
     result = result_of(solution, certificate, history)
     return replace(result, row={**result.row, **_stated(problem, made)})
 
@@ -312,12 +307,7 @@ def result_of(
 def _solve_first(task: Task, problem: ProblemFile) -> tuple[Solution, Certificate]:
     """The method's first convex problem, the same numbers for every solver."""
     values, hyper = first_numbers(task, problem)
-    return solve_step(
-        problem.formulation,
-        values,
-        hyper,
-        solving_of(task, problem.build),
-    )
+    return solve_step(problem.formulation, values, hyper, solving_of(task, problem.build))
 
 
 def solving_of(task: Task, build: Callable[..., Any] | None) -> Solving:

@@ -85,7 +85,9 @@ def test_unit_prices_with_the_budget_of_the_paper_change_nothing(tmp_path):
         np.testing.assert_allclose(changed, printed, atol=1e-5)
     wine = load("wine").scaled()
     fits = [
-        LLFS(3, betas=[0.4, 0.9], form="linear", formulation=formulation, solver="HIGHS")
+        LLFS(
+            max_features=3, betas=[0.4, 0.9], form="linear", formulation=formulation, solver="HIGHS"
+        )
         .fit(wine.X[::9], wine.y[::9])
         .local_support_
         for formulation in (None, path)
@@ -98,7 +100,7 @@ def test_no_sample_spends_more_than_the_budget(form, tmp_path):
     path = edited(tmp_path, "llfs_costs", BUDGET=5)
     wine = load("wine").scaled()
     rows = np.arange(0, 178, 25)
-    model = LLFS(3, betas=[0.4, 1.0], form=form, formulation=path, solver="HIGHS")
+    model = LLFS(max_features=3, betas=[0.4, 1.0], form=form, formulation=path, solver="HIGHS")
     spent = model.fit(wine.X[rows], wine.y[rows]).local_support_ @ load_costs()
     assert 3 <= spent.max() <= 5
 

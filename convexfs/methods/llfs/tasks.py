@@ -333,6 +333,7 @@ def _asked(model: Any, X: np.ndarray, codes: np.ndarray, settings: PointSettings
         fit=POINTS,
         data="",
         data_dir=None,
+        read_limit=None,
         data_sha256=digest(X, codes),
         hyper=canonical(hyper),
         options=canonical(dict(settings.solving.options or {})),

@@ -94,7 +94,8 @@ def _report(console: Console, folder: Path, keys: frozenset[str]) -> None:
     by_point = points.kept_points(tasks, own)
     if len(by_point):
         rows = points.comparison(by_point)
-        console.print(_table(f"Comparison: {points.POINTS}", rows, columns.POINTS))
+        title = "Whole points, U1 against the best of the other solvers"
+        console.print(_table(title, rows, columns.POINTS))
     console.print(_table("Verdict", profiles.summary(judged), columns.SUMMARY))
     leaders, claims = profiles.leaders(judged), profiles.wrong_claims(judged)
     if len(leaders):

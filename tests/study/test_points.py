@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from convexfs.study.report import gather
 
 import convexfs
 from convexfs.batch.run import solve_files
 from convexfs.batch.store import Store
 from convexfs.cli import main
 from convexfs.study import points
+from convexfs.study.page import gather
 
 FILE = """METHOD = "llfs"
 DATA = ["subclasses:noise=5,n=4"]

@@ -221,7 +221,10 @@ def test_the_same_seed_makes_the_same_case(name):
 
 
 def ran(*words, folder):
-    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    environment = os.environ | {"PYTHON": sys.executable}
+    return subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 def written(folder, content):

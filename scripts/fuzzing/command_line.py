@@ -151,6 +151,7 @@ def reproducer(case: Case) -> dict[str, bytes]:
         parent = os.path.dirname(path)
         script += [f"mkdir -p {shlex.quote(parent)}"] if parent else []
         script.append(f"cp ../file-{number} {shlex.quote(path)}")
-    script.append(shlex.join(["python", "-m", "convexfs", *case.words]))
+    # Of the environment that convexfs is installed in.
+    script.append('"${PYTHON:-python}" ' + shlex.join(["-m", "convexfs", *case.words]))
     files["run.sh"] = "\n".join([*script, ""]).encode(errors="surrogateescape")
     return files

@@ -237,8 +237,8 @@ class Road(SeparationRoad):
                 break
             count, failed = self.programs.count, len(self.programs.failures)
             self._visit(betas[b], answers[b], start, single)
-            if not self.programs.curved and betas[b] < 1.0:
-                self._end_curved(betas[b], answers[b])
+            if betas[b] < 1.0:
+                self._end(betas[b], answers[b])
             programs[b] += self.programs.count - count
             failures[b] += len(self.programs.failures) - failed
         return self._summary(betas, answers, programs, failures)
@@ -286,18 +286,22 @@ class Road(SeparationRoad):
         if better or (proven and end.value <= answer.value * (1.0 + 1e-9)):
             answer.f, answer.value, answer.promise = end.f, end.value, end.promise
 
-    def _end_curved(self, beta: float, answer: Answer) -> None:
-        """Have a solver with curvature end what tangents alone have not.
+    def _end(self, beta: float, answer: Answer) -> None:
+        """Go on where a descent has given up; then have another solver go on.
 
-        It begins where they stopped, and is recorded as the failure that it mends.
+        Its help is recorded as the failure that it mends.
         """
-        if answer.f is None or not answer.promise > KKT_TOL or self.late:
-            return
         own = self.programs
-        self.programs = own.lent(f"beta {beta:g} is left with a promise of {answer.promise:.0e}")
-        self._improve(beta * self.eps_max, answer, answer.f)
-        own.count += self.programs.count
-        self.programs = own
+        for lent in (False, True) if own.curved else (True,):
+            if answer.f is None or not answer.promise > KKT_TOL or self.late:
+                return
+            if lent:
+                left = f"beta {beta:g} is left with a promise of {answer.promise:.0e}"
+                self.programs = own.lent(left)
+            self._improve(beta * self.eps_max, answer, answer.f)
+            if lent:
+                own.count += self.programs.count
+                self.programs = own
 
     def _single(self) -> Answer:
         """The best single feature, the global optimum while U2 allows it.

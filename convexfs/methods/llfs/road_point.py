@@ -106,6 +106,9 @@ class RoadPoint:
     def spends_all(self, f: np.ndarray) -> bool:
         return float(f.sum()) >= self.max_features - EDGE
 
+    def sum_binds(self, f: np.ndarray) -> bool:
+        return self.spends_all(f) or float(f.sum()) <= 1.0 + EDGE
+
     def inside(self, f: np.ndarray) -> np.ndarray:
         """A solver's answer put into the polytope; as it is under changed constraints."""
         f = np.clip(f, 0.0, 1.0)
@@ -228,7 +231,7 @@ class RoadPoint:
         f, g2 = place.f, place.g2
         priced = priced_minimum(slope, g2, float(g2 @ f) - place.u2 + eps, self.max_features)
         gain = max(float(slope @ f) - priced.bound, 0.0)
-        mu, full = priced.mu, self.spends_all(f) or float(f.sum()) <= 1.0 + EDGE
+        mu, full = priced.mu, self.sum_binds(f)
         moving = (f > 1e-7) & (f < 1.0 - 1e-7)
         if moving.sum() >= 1 + full and place.u2 - eps <= 1e-6 * eps:
             # On fractional features a stationary point has slope = mu g2 (+ a constant).
@@ -248,7 +251,7 @@ class RoadPoint:
         """R (rank x M) with R'R the positive part of the Hessian of ``U1 - mu U2``.
 
         On the features that are fractional or cheapest to move; without U1 if not
-        `concave`, else within the directions that keep U2 and a spent budget.
+        `concave`, else within the directions that keep U2 and a sum at its bound.
         """
         f = place.f
         cost = np.where(f <= EDGE, reduced, np.where(place.fractional, -np.inf, -reduced))
@@ -258,7 +261,7 @@ class RoadPoint:
         hessian = mu * (a.T * place.bend2) @ a
         if concave:
             own = self.a_same[:, which]
-            fixed = [place.g2[which]] + ([np.ones(size)] if self.spends_all(f) else [])
+            fixed = [place.g2[which]] + ([np.ones(size)] if self.sum_binds(f) else [])
             q, _ = np.linalg.qr(np.column_stack(fixed))
             hessian -= (own.T * place.bend1) @ own
             hessian -= q @ (q.T @ hessian)

@@ -72,6 +72,15 @@ def test_every_solver_ends_where_native_does(solver, form):
     assert max(gaps) <= 1e-8
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_beta_is_proven_where_descents_give_up(solver):
+    data = load("subclasses:noise=5,n=4").scaled()
+    alpha = checked_max_features(None, data.X.shape[1])
+    values = local_values(data.X, data.y, 3, alpha)
+    wanted = replace(settings(solver, betas=np.linspace(0, 1, 21)), max_features=alpha)
+    assert relaxed_path(values, wanted).residual.max() <= 1e-6
+
+
 def test_pure_bisection_ends_there_too():
     values, betas, steps = point_values(0, m=6), np.array([0.3, 0.7]), []
     path = road(values, settings(form="bisection-only"), steps).path(betas)

@@ -254,7 +254,9 @@ class RoadPoint:
         `concave`, else within the directions that keep U2 and a sum at its bound.
         """
         f = place.f
-        cost = np.where(f <= EDGE, reduced, np.where(place.fractional, -np.inf, -reduced))
+        # What is well inside its bounds comes before the dust of an inaccurate answer.
+        inside = np.minimum(f, 1.0 - f) * np.abs(reduced).max() / DUST
+        cost = np.where(f <= EDGE, reduced, np.where(place.fractional, -inside, -reduced))
         size = min(rank, self.n_features)
         which = np.argpartition(cost, size - 1)[:size]
         a = self.a_other[:, which]

@@ -20,8 +20,8 @@ from convexfs.methods.llfs.road_programs import (
 
 #: Programs (6) may take, and the gap it is solved to: an error in it moves every level.
 MOST_SEPARATIONS, SEPARATION_TOL = 150, 1e-8
-#: Linear programs after which a solver with curvature is asked; a gap that is no answer.
-MOST_LINEAR_SEPARATIONS, UNSOLVED_GAP = 60, 1e-5
+#: Programs after which another solver is asked to end it; a gap that is no answer.
+MOST_OWN_SEPARATIONS, UNSOLVED_GAP = 60, 1e-5
 #: Features of a program: at least so many, and so many times the budget.
 WORKING_SET, PER_FEATURE = 40, 4
 
@@ -188,31 +188,35 @@ class SeparationRoad:
     def separation(self) -> None:
         """Maximiser of (6): U2's own curvature, or tangents alone, until the gap is closed.
 
-        Tangents alone may creep: then the next solver that takes curvature ends it.
+        Tangents alone, and inaccurate answers, may creep: then another solver ends it.
         """
         point = self.point
         few_tangents = self._tangents
         if not self.programs.curved:
             self._tangents = self._new_tangents(MOST_TANGENTS)
-        place, exact, programs = self._first_place(), False, self.programs
+        place, exact, stuck, programs = self._first_place(), False, False, self.programs
         for number in range(MOST_SEPARATIONS):
             self._tangents.add(place.g2, place.u2 - float(place.g2 @ place.f))
             self.gap, top = self._separation_gap(place)
             if self.gap <= SEPARATION_TOL or self.late:
                 break
-            if number == MOST_LINEAR_SEPARATIONS and not self.programs.curved:
+            lent = self.programs is not programs
+            if stuck and lent:
+                break
+            if stuck or (number == MOST_OWN_SEPARATIONS and not lent):
                 self.programs = programs.lent(f"(6) is left with a gap of {self.gap:.0e}")
+                exact = False
             step = self._separation_step(place, exact)
             if step is None:
-                break
+                stuck = True
+                continue
             self._tangents.add(*point.cut(step))
             better = self._highest(place.f, [step, point.snapped(step), top])
-            if point.u2(better) > place.u2 * (1.0 + 1e-15):
+            gained = point.u2(better) > place.u2 * (1.0 + 1e-15)
+            if gained:
                 place = point.at(better)
-            elif exact:
-                break
-            else:
-                exact = self.programs.curved
+            stuck = exact and not gained
+            exact = exact or (self.programs.curved and not gained)
         if self.programs is not programs:
             programs.count += self.programs.count
             self.programs = programs

@@ -14,6 +14,7 @@ from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.path import local_path, local_point
 from convexfs.methods.llfs.problem import llfs_ratio, llfs_tangent_step
 from convexfs.methods.llfs.relaxed import candidates, relaxed_path, road
+from convexfs.methods.llfs.road_point import RoadPoint
 from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.utility import mean_utility_gradient
 from convexfs.solving.backends import BACKENDS
@@ -79,6 +80,14 @@ def test_every_beta_is_proven_where_descents_give_up(solver):
     values = local_values(data.X, data.y, 3, alpha)
     wanted = replace(settings(solver, betas=np.linspace(0, 1, 21)), max_features=alpha)
     assert relaxed_path(values, wanted).residual.max() <= 1e-6
+
+
+def test_curvature_is_spent_on_features_inside_their_bounds_not_on_dust():
+    values = point_values(0, m=6)
+    point = RoadPoint(**values, max_features=ALPHA)
+    place = point.at(np.array([1e-5, 0.5, 2e-5, 0.7, 1 - 1e-5, 1e-5]))
+    R = point.curvature(place, np.full(6, 0.1), 1.0, False, 2)
+    assert np.flatnonzero(np.abs(R).sum(axis=0)).tolist() == [1, 3]
 
 
 def test_pure_bisection_ends_there_too():

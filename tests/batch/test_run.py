@@ -118,14 +118,14 @@ def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
     with Store.read(out) as store:
         tasks = store.tasks()
         rows: dict[str, Any] = {str(row["hyper"]): row for _, row in tasks.iterrows()}
-        attempts = store.attempts().groupby("key").size()
+        attempts = store.attempts()["key"].tolist()
     hang, die, error = (rows[f'{{"how": "{how}"}}'] for how in ("hang", "die", "raise"))
     assert hang.status == "timeout"
     assert hang.failure == "TimeLimit: was ended, over its limit of 3 s"
     assert LIMIT <= hang.wall_seconds < 500
     assert die.status == "error"
     assert "SIGKILL" in die.failure
-    assert attempts[die.key] >= 2
+    assert attempts.count(die.key) >= 2
     assert "ArithmeticError: as asked" in error.failure
     assert "ArithmeticError: as asked" in (out / "log.txt").read_text()
 

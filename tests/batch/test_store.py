@@ -447,7 +447,7 @@ def test_tables_of_older_versions_are_read_and_brought_up_to_date(folder, versio
         store.keep_problem({"sha256": "a"})
     with Store.read(folder) as store:
         assert len(store.tasks()) == 4
-        assert store.tasks()["needs"].notna().sum() == (4 if version == 2 else 1)
+        assert store.tasks()["needs"].notna().tolist().count(True) == (4 if version == 2 else 1)
         assert store.problems()["sha256"].tolist() == ["a"]
 
 
@@ -455,8 +455,8 @@ def test_the_times_of_a_run(folder):
     fill(folder)
     with Store.read(folder) as store:
         first, last = store.times()
-        assert first == store.attempts()["started_utc"].min()[:19].replace("T", " ")
-        assert last == store.tasks()["finished_utc"].max()[:19].replace("T", " ")
+        assert first == min(store.attempts()["started_utc"])[:19].replace("T", " ")
+        assert last == max(store.tasks()["finished_utc"])[:19].replace("T", " ")
     Store(folder / "empty").close()
     with Store.read(folder / "empty") as store:
         assert store.times() == ("", "")

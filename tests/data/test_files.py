@@ -1,5 +1,6 @@
 import gzip
 import os
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -335,7 +336,8 @@ def test_text_that_is_no_unicode_is_refused(tmp_path, code):
 
 @pytest.mark.parametrize("names", ["feature_names", "class_names"])
 def test_a_single_name_instead_of_a_list_is_refused(tmp_path, names):
-    np.savez(tmp_path / "d.npz", X=np.eye(6), y=np.arange(6) % 2, **{names: np.array("a")})
+    arrays: dict[str, Any] = {"X": np.eye(6), "y": np.arange(6) % 2, names: np.array("a")}
+    np.savez(tmp_path / "d.npz", **arrays)
     with pytest.raises(InputError, match=r"6 feature columns but 1 feature names|from 0 to 0"):
         load(tmp_path / "d.npz")
 

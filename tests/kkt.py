@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.constraints import Equality
+
+from tests.typed import known, number
 
 
 @dataclass
@@ -24,10 +27,10 @@ def residuals(problem: cp.Problem) -> Residuals:
     slope = {v: sign * _gradient(problem.objective.expr, v) for v in problem.variables()}
     primal = dual_sign = complementarity = 0.0
     for constraint in problem.constraints:
-        multiplier = np.ravel(constraint.dual_value, order="F")
+        multiplier = np.ravel(np.asarray(known(constraint.dual_value)), order="F")
         value = np.ravel(constraint.expr.value, order="F")
         primal = max(primal, float(np.max(constraint.violation(), initial=0.0)))
-        if not isinstance(constraint, cp.constraints.Equality):
+        if not isinstance(constraint, Equality):
             dual_sign = max(dual_sign, float(np.max(-multiplier, initial=0.0)))
             complementarity = max(complementarity, float(np.max(np.abs(multiplier * value))))
         for variable in slope:
@@ -38,7 +41,7 @@ def residuals(problem: cp.Problem) -> Residuals:
 
 def assert_kkt(problem: cp.Problem, tol: float = 1e-5) -> None:
     found = residuals(problem)
-    scale = 1.0 + abs(float(problem.objective.value))
+    scale = 1.0 + abs(number(problem.objective.value))
     worst = max(found.primal, found.dual_sign, found.complementarity, found.stationarity)
     assert worst <= tol * scale, found
 

@@ -104,7 +104,10 @@ def test_hangs_deaths_and_faults_cost_their_own_case_only(monkeypatch):
             raise ArithmeticError("in the attack itself")
         return Verdict("well")
 
-    attack = Attack(lambda rng: int(rng.bit_generator.seed_seq.entropy[2]), judge, dict, 1)
+    def make(rng):
+        return int(rng.bit_generator.seed_seq.entropy[2])
+
+    attack = Attack(make, judge, dict, 1)
     tickets = (Ticket("odd", 1, number) for number in range(7))
     found = {ticket.number: verdict for ticket, verdict in verdicts({"odd": attack}, tickets)}
     assert {number: found[number].outcome for number in found} == {
@@ -116,7 +119,7 @@ def test_hangs_deaths_and_faults_cost_their_own_case_only(monkeypatch):
     assert "in the attack itself" in found[5].failures[0].cause
 
 
-def says(out="", error="", code=2):
+def says(out="", error="", code: int | None = 2):
     def main(words):
         sys.stdout.write(out)
         sys.stderr.write(error)

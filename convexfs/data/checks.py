@@ -353,6 +353,8 @@ def _discrete(labels: np.ndarray, where: str) -> np.ndarray:
 def _refuse_missing(labels: np.ndarray, where: str) -> None:
     import pandas as pd
 
+    if labels.dtype.kind == "V":
+        return  # records are never missing, and pandas 2 cannot look into them
     missing = np.flatnonzero(pd.isna(labels))
     if missing.size:
         raise InputError(

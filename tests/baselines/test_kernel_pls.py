@@ -26,11 +26,12 @@ def nipals(K, Y, count):
     """Rosipal and Trejo's iteration, power steps and all."""
     T, eye = [], np.eye(len(K))
     for _ in range(count):
-        u = Y[:, 0]
+        t = K @ Y[:, 0]
         for _ in range(5000):
-            t = K @ u / np.linalg.norm(K @ u)
+            t /= np.linalg.norm(t)
             u = Y @ (Y.T @ t)
-            u /= np.linalg.norm(u)
+            t = K @ u
+        t /= np.linalg.norm(t)
         T.append(t)
         away = eye - np.outer(t, t)
         K, Y = away @ K @ away, away @ Y

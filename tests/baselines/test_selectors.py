@@ -1,4 +1,5 @@
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from convexfs.cli.selection import prepared
 from convexfs.data import make_dataset
 from convexfs.errors import InputError
 from tests.baselines.bad_inputs import bad_inputs
+from tests.typed import known
 
 SUPERVISED = sorted(set(SELECTORS) - {"mitra"})
 
@@ -67,7 +69,8 @@ def test_an_unknown_name_gets_the_nearest():
 def test_kolmogorov_smirnov_is_scipys_also_with_ties():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 6, (50, 4)).astype(float), rng.integers(0, 2, 50)
-    expected = [ks_2samp(column[y == 0], column[y == 1]).statistic for column in X.T]
+    tests: list[Any] = [ks_2samp(column[y == 0], column[y == 1]) for column in X.T]
+    expected = [test.statistic for test in tests]
     np.testing.assert_allclose(kolmogorov_smirnov(X, y), expected)
 
 
@@ -156,7 +159,7 @@ def test_a_constant_feature_is_never_selected(name):
     X[:, 2] = 5.0
     data = make_dataset(X, np.arange(40) % 2)
     for top in (None, 4):
-        assert not prepared(name, {}, top)(data).support[2]
+        assert not known(prepared(name, {}, top)(data).support)[2]
 
 
 def test_l1_logistic_agrees_with_another_solver_run_to_the_end():

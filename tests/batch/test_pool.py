@@ -2,65 +2,28 @@
 
 import contextlib
 import ctypes
-import faulthandler
 import itertools
 import math
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from convexfs.batch import pool
-from convexfs.batch.executors import open_executor
 from convexfs.batch.pool import run
 from convexfs.batch.store import Store
 from convexfs.errors import InputError, RunError
+from tests.batch.processes import Leaving, alive, children, crash, square
 from tests.waiting import until
 
-
-def alive(pid):
-    """Whether a process runs; a zombie does not."""
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def children():
-    """The processes the main thread has started and not yet buried."""
-    with open(f"/proc/self/task/{os.getpid()}/children") as listing:
-        pids = listing.read().split()
-    return [int(pid) for pid in pids if "resource_tracker" not in command(pid)]
-
-
-def command(pid):
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as line:
-        return line.read()
-    return ""
-
-
-def square(number):
-    return number * number
-
-
-def crash():
-    faulthandler.disable()  # pytest's own would print the stack of an intended crash
-    os.kill(os.getpid(), signal.SIGSEGV)
-
-
-@pytest.fixture(autouse=True)
-def _no_process_left():
-    yield
-    assert not children(), "a worker runs on, or nobody has buried it"
+pytestmark = pytest.mark.usefixtures("no_process_left")
 
 
 @pytest.mark.parametrize("limit", [None, 30.0])
@@ -92,16 +55,11 @@ def test_leaving_python_in_a_task_is_an_error():
     assert (outcome.status, outcome.failure) == ("error", "SystemExit: 3")
 
 
-class Unloadable(Exception):
-    def __init__(self, one, two):
-        super().__init__(one)
-
-
-class Leaving:
-    """Ends the process that unpickles it, unless that is on its guard."""
+class Unloadable:
+    """Can be pickled, but what comes out of it is an error."""
 
     def __reduce__(self):
-        return sys.exit, (3,)
+        return int, ("no number",)
 
 
 class Rude(BaseException):
@@ -109,21 +67,13 @@ class Rude(BaseException):
 
 
 @pytest.mark.parametrize(
-    "result", [lambda: 0, Unloadable(1, 2), Leaving()], ids=["dumps", "loads", "leaves"]
+    "result", [lambda: 0, Unloadable(), Leaving()], ids=["dumps", "loads", "leaves"]
 )
 def test_a_result_that_cannot_be_sent_is_an_error(result):
     outcomes = list(run(range(4), lambda n: result if n == 2 else n, jobs=2))
     assert sorted(o.task for o in outcomes if o.status == "done") == [0, 1, 3]
     (failed,) = [o for o in outcomes if o.status == "error"]
     assert failed.failure
-
-
-def test_an_executor_whose_result_leaves_python_goes_on():
-    with ThreadPoolExecutor(1) as executor:
-        work = lambda n: Leaving() if n == 1 else n  # noqa: E731
-        outcomes = list(run(range(3), work, executor=executor))
-    assert [o.value for o in outcomes if o.status == "done"] == [0, 2]
-    assert [o.failure for o in outcomes if o.status == "error"] == ["SystemExit: 3"]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -342,125 +292,6 @@ def test_threads():
     assert {o.failure for o in outcomes} == {"", "ValueError: math domain error"}
 
 
-def test_an_executor_is_fed_little_by_little(monkeypatch):
-    monkeypatch.setattr(pool, "IN_FLIGHT", 5)
-    taken = itertools.count()
-    with ThreadPoolExecutor(2) as executor:
-        outcomes = run((next(taken) for _ in range(1000)), square, executor=executor)
-        next(outcomes)
-        outcomes.close()
-    assert next(taken) <= 6
-
-
-def test_an_executor_cannot_send_everything():
-    with ProcessPoolExecutor(1) as executor:
-        (outcome,) = run([lambda: 0], callable, executor=executor)
-    assert outcome.status == "error"
-    assert "pickle" in outcome.failure
-
-
-def test_a_broken_executor_is_a_clear_error():
-    context = pool.get_context("fork")
-    with (
-        ProcessPoolExecutor(1, mp_context=context) as executor,
-        pytest.raises(RunError, match=r"the executor stopped .*BrokenProcessPool"),
-    ):
-        list(run(range(3), os._exit, executor=executor))
-
-
-def test_the_same_on_dask():
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=1, processes=False, dashboard_address=None, protocol="tcp://"
-    ) as cluster:
-        address = cluster.scheduler_address.replace("tcp://", "dask://")
-        with open_executor(address) as executor:
-            outcomes = list(run([4.0, 4.0, -1.0], math.sqrt, executor=executor))
-    assert [o.value for o in outcomes if o.status == "done"] == [2.0, 2.0]
-    assert [o.failure for o in outcomes if o.status == "error"] == ["ValueError: math domain error"]
-
-
-def dies_or_squares(number):
-    if number % 2:
-        crash()
-    return number * number
-
-
-def test_crashing_tasks_on_dask_cost_themselves_only():
-    distributed = pytest.importorskip("distributed")
-    # Without a nanny a worker that has died stays dead.
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=None, worker_class=distributed.Worker,
-        processes=False, protocol="tcp://",
-    ) as cluster:  # fmt: skip
-        address = cluster.scheduler_address.replace("tcp://", "dask://")
-        with open_executor(address) as executor:
-            outcomes = {o.task: o for o in run(range(6), dies_or_squares, executor=executor)}
-    assert {n: o.value for n, o in outcomes.items()} == {
-        0: 0,
-        1: None,
-        2: 4,
-        3: None,
-        4: 16,
-        5: None,
-    }
-    assert {o.failure for n, o in outcomes.items() if n % 2} == {"WorkerDied: SIGSEGV"}
-
-
-def test_no_dask_at_that_address(monkeypatch):
-    pytest.importorskip("distributed")
-    with (
-        pytest.raises(InputError, match=r"dask://127\.0\.0\.1:1: cannot be reached"),
-        open_executor("dask://127.0.0.1:1"),
-    ):
-        pass
-
-
-@pytest.mark.parametrize(("spec", "module"), [("dask://x:1", "distributed"), ("mpi", "mpi4py")])
-def test_an_extra_that_is_not_installed(spec, module, monkeypatch):
-    for name in (module, f"{module}.futures"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(InputError, match=r"pip install 'convexfs\["), open_executor(spec):
-        pass
-
-
-@pytest.mark.parametrize("spec", ["slurm", "dask://host", "dask://host:port"])
-def test_an_unknown_executor(spec):
-    with pytest.raises(InputError, match="is unknown; choose local, dask"), open_executor(spec):
-        pass
-
-
-def test_local_is_no_executor():
-    with open_executor("local") as executor:
-        assert executor is None
-
-
 def test_jobs_are_at_least_one():
     with pytest.raises(InputError, match="jobs is 0"):
         run([], square, jobs=0)
-
-
-MPI = """
-    import math
-    from convexfs.batch.executors import open_executor
-    from convexfs.batch.pool import run
-
-    if __name__ == "__main__":
-        with open_executor("mpi") as executor:
-            print(sorted(o.value for o in run([1.0, 4.0, 9.0], math.sqrt, executor=executor)))
-"""
-
-
-def test_mpi(tmp_path):
-    pytest.importorskip("mpi4py")
-    mpiexec = shutil.which("mpiexec", path=os.path.dirname(sys.executable)) or shutil.which(
-        "mpiexec"
-    )
-    if mpiexec is None:
-        pytest.skip("no mpiexec")
-    script = tmp_path / "squares.py"
-    script.write_text(textwrap.dedent(MPI))
-    flags = ["--allow-run-as-root", "--oversubscribe"]
-    command = [mpiexec, *flags, "-n", "2", sys.executable, "-m", "mpi4py.futures", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.stdout.strip() == "[1.0, 2.0, 3.0]", done.stderr

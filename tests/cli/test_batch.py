@@ -1,38 +1,35 @@
 """``convexfs solve`` as a user meets it: progress without a terminal, and its last words."""
 
-import io
 import re
 from pathlib import Path
 
 import pytest
 from cvxpy.reductions.solvers.conic_solvers.ecos_conif import ECOS
-from rich.console import Console
 
 from convexfs.batch import tasks
 from convexfs.batch.run import Progress, solve_files
 from convexfs.cli import main
 from convexfs.cli.batch import SECONDS_BETWEEN_LINES, progress_shown
+from convexfs.cli.console import Console
 from convexfs.study.outcomes import counts, outcomes
 from convexfs.study.page import gather
 
 
-def test_without_a_terminal_a_line_now_and_then():
-    written = io.StringIO()
+def test_without_a_terminal_a_line_now_and_then(capsys):
     progress = Progress(Path("runs"), frozenset(str(key) for key in range(1000)))
-    with progress_shown(Console(file=written)) as watch:
+    with progress_shown(Console()) as watch:
         for done in range(301):
             progress.done, progress.wall_seconds = done, SECONDS_BETWEEN_LINES * done / 100
             watch(progress)
-    lines = written.getvalue().splitlines()
+    lines = capsys.readouterr().out.splitlines()
     assert [line.partition(" ")[0] for line in lines] == ["100", "200", "300"]
     assert lines[1] == "200 of 1000 tasks, 0 failed, 1.7/s, about 8 min left"
 
 
-def test_a_short_run_says_nothing():
-    written = io.StringIO()
-    with progress_shown(Console(file=written)) as watch:
+def test_a_short_run_says_nothing(capsys):
+    with progress_shown(Console()) as watch:
         watch(Progress(Path("runs"), frozenset("abc"), done=3, wall_seconds=1.0))
-    assert written.getvalue() == ""
+    assert capsys.readouterr().out == ""
 
 
 #: Solvers that are unsure, lie, or are right that there is no answer.

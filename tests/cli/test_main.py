@@ -1,32 +1,15 @@
 """The command as a user meets it: exit codes, tables, files, and every kind of bad input."""
 
-import gc
 import json
 import os
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import convexfs
-from convexfs.cli import main
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*words):
-        try:
-            code = main([str(word) for word in words])
-        except SystemExit as stop:
-            code = stop.code
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_version(run):
@@ -258,166 +241,6 @@ def test_a_picture_that_cannot_be_written_is_one_line(run, tmp_path, monkeypatch
     code, _, err = run("select", "iris", "--plot", tmp_path / "x.png")
     assert code == 2
     assert "cannot be written (No space left on device)" in err
-
-
-def test_ctrl_c_is_exit_code_130(run, monkeypatch):
-    from convexfs.cli import select as select_cli
-
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(select_cli, "load", interrupt)
-    code, _, err = run("select", "iris")
-    assert code == 130
-    assert err == "convexfs: stopped\n"
-
-
-#: A program that is interrupted when it imports a certain module.
-INTERRUPTED = """
-import os, signal, sys
-
-module = sys.argv.pop(1)
-
-class Interrupter:
-    def find_spec(self, name, *_):
-        if name == module:
-            os.kill(os.getpid(), signal.SIGINT)
-
-sys.meta_path.insert(0, Interrupter())
-from convexfs.__main__ import main
-sys.exit(main())
-"""
-
-
-@pytest.mark.parametrize(
-    ("module", "words"),
-    [
-        ("convexfs.cli", ["list"]),
-        ("numpy", ["select", "iris"]),
-        ("convexfs.cli.selection", ["select", "iris"]),
-        ("rich.console", ["list"]),
-        ("convexfs.cli.terminal", ["no-such-command"]),
-    ],
-)
-def test_ctrl_c_while_the_command_is_loaded_is_quiet_too(module, words):
-    line = [sys.executable, "-c", INTERRUPTED, module, *words]
-    ran = subprocess.run(line, capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (130, "convexfs: stopped\n")
-
-
-def test_a_command_that_ignores_ctrl_c_goes_on_ignoring_it():
-    ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + INTERRUPTED
-    line = [sys.executable, "-c", ignoring, "convexfs.cli", "no-such-command"]
-    ran = subprocess.run(line, capture_output=True, text=True, check=False)
-    assert ran.returncode == 2
-    assert "invalid choice: 'no-such-command'" in ran.stderr
-
-
-#: A problem file that says how often garbage is collected, at first and after many objects.
-COLLECTING = """
-import gc
-
-METHOD, DATA = "relief", ["iris"]
-first = gc.get_threshold()[0]
-held = [[] for _ in range(300_000)]
-open("thresholds.txt", "w").write(f"{first} {gc.get_threshold()[0]}")
-"""
-
-
-def test_garbage_is_collected_as_usual_once_everything_is_loaded(tmp_path):
-    (tmp_path / "collecting.py").write_text(COLLECTING)
-    line = [sys.executable, "-m", "convexfs", "show", "collecting.py"]
-    subprocess.run(line, cwd=tmp_path, capture_output=True, check=True)
-    loading, loaded = map(int, (tmp_path / "thresholds.txt").read_text().split())
-    assert loaded == gc.get_threshold()[0] < loading
-
-
-def test_the_installed_command_starts_where_ctrl_c_is_awaited():
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    assert project["project"]["scripts"] == {"convexfs": "convexfs.__main__:main"}
-
-
-@pytest.mark.parametrize("words", ["solvers", "list", "select iris", "select iris --json", "-h"])
-def test_a_closed_pipe_is_no_failure(words):
-    command = f"{sys.executable} -m convexfs {words} | true; exit ${{PIPESTATUS[0]}}"
-    # As with most users, output is written when there is much of it, or at the end.
-    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    ran = subprocess.run(
-        ["bash", "-c", command], env=buffered, capture_output=True, text=True, check=False
-    )
-    assert (ran.returncode, ran.stderr) == (0, "")
-
-
-def lines_of(words, shell="", **variables):
-    """Exit code, output and complaints of a line in a shell of its own."""
-    line = f"{shell} {sys.executable} -m convexfs {words}"
-    ran = subprocess.run(
-        ["bash", "-c", line],
-        env=os.environ | variables,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return ran.returncode, ran.stdout, ran.stderr
-
-
-@pytest.mark.parametrize("words", ["--version", "--help", "list", "select iris", "show relief"])
-@pytest.mark.parametrize(
-    ("end", "message"),
-    [
-        (">/dev/full", "standard output cannot be written (No space left on device)"),
-        (">&-", "standard output is closed; send it somewhere, such as >/dev/null"),
-    ],
-)
-def test_output_that_cannot_be_written(words, end, message):
-    code, out, err = lines_of(f"{words} {end}")
-    assert (code, out, err) == (2, "", f"convexfs: error: {message}\n")
-
-
-def test_complaints_that_cannot_be_written():
-    assert lines_of("select nothing.csv 2>/dev/full")[0] == 2
-    assert lines_of("select nothing.csv 2>&-")[:2] == (2, "")
-
-
-ASCII = {"PYTHONIOENCODING": "ascii", "LANG": "C", "LC_ALL": "C", "HOME": "/nowhere"}
-PLAIN_LINES = ["--help", "list", "solvers", "select iris", "show relief", "show relief --mathml"]
-
-
-@pytest.mark.parametrize("words", PLAIN_LINES)
-def test_everything_can_be_said_in_ascii(words):
-    code, out, err = lines_of(words, **ASCII)
-    assert (code, err) == (0, "")
-    assert out.isascii()
-    assert "\\u" not in out
-    assert "?" not in out
-
-
-def test_few_open_files_are_enough_or_named():
-    code, out, err = lines_of("select iris", shell="ulimit -n 32;")
-    assert (code, err) == (0, "")
-    assert "certificate ok" in out
-    code, out, err = lines_of("select iris", shell="ulimit -S -n 12;")
-    assert (code, err) == (0, "")
-    code, out, err = lines_of("select iris", shell="ulimit -n 12;")
-    assert (code, out) == (2, "")
-    assert err == (
-        "convexfs: error: only 12 files may be open at a time; allow at least 32, as by "
-        "ulimit -n 256\n"
-    )
-
-
-def test_escape_sequences_reach_no_terminal(run, tmp_path):
-    path = tmp_path / "bad\x1b]0;owned\x07\nname.csv"
-    path.write_text(CSV.replace("a,b", '"\x1b[31mred\u202e",b').replace("x\n", "\x1b[2J\n"))
-    for words in (["--target", "kind"], [], ["--target", "kind", "--method", "pca"]):
-        code, out, err = run("select", path, *words)
-        assert code == (0 if words else 2)
-        assert not {"\x1b", "\x07", "\u202e", "\r"} & set(out + err)
-        assert err.count("\n") == (not words)
-    assert "␛[31mre" in run("select", path, "--target", "kind")[1]
-    code, _, err = run("select", tmp_path / "no\nsuch\x1b.csv")
-    assert (code, err.count("\n"), "no␊such␛.csv" in err) == (2, 1, True)
 
 
 def test_json_has_no_words_for_what_is_no_number(run, monkeypatch):

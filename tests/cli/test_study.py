@@ -81,12 +81,13 @@ def test_wrong_claims_of_a_solver_are_one_row_with_the_largest_numbers():
     sizes = [*RESIDUALS, "objective_error"]
     small, large = (row | dict.fromkeys(sizes, size) for size in (1e-3, 2e-3))
     denial = row | {"status": "infeasible"} | dict.fromkeys(sizes, math.inf)
-    console = Console(file=io.StringIO(), width=200)
+    printed = io.StringIO()
+    console = Console(file=printed, width=200)
     claims = pd.DataFrame([small, denial, large | {"instance": "q"}])
     console.print(_table("Wrong claims", claimants(claims), CLAIMANTS))
     cells = [
         [cell.strip() for cell in line.split("│")[1:-1]]
-        for line in console.file.getvalue().splitlines()
+        for line in printed.getvalue().splitlines()
         if "│ A" in line
     ]
     assert cells == [
@@ -135,7 +136,7 @@ def test_more_jobs_are_allowed_with_a_word_of_caution(compare, tmp_path):
     code, _, err = compare(*SMALL, "--jobs", "2")
     assert code == 0
     assert "disturb each other" in err
-    assert (outcomes(tmp_path / "run")["outcome"] != "failed").all()
+    assert "failed" not in set(outcomes(tmp_path / "run")["outcome"])
 
 
 def test_a_class_with_one_solver_left_has_no_second():

@@ -62,9 +62,8 @@ def test_what_no_line_spells_out_differs_too():
         for alpha in (np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.2, 0.5]))
     )
     assert "  - PowConeND(x, 0.1, c_1)\n  + PowConeND(x, 0.1, c_2)" in differences(first, second)
-    first, second = (
-        leaf_problem(lambda x, o=o: cp.reshape(cp.outer(x, x), (1, 9), order=o)[0, 1]) for o in "CF"
-    )
+    first = leaf_problem(lambda x: cp.reshape(cp.outer(x, x), (1, 9), order="C")[0, 1])
+    second = leaf_problem(lambda x: cp.reshape(cp.outer(x, x), (1, 9), order="F")[0, 1])
     assert "order=C" in differences(first, second)
 
 

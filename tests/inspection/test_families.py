@@ -10,6 +10,7 @@ from convexfs import show, to_latex
 from convexfs.inspection.numpy_code import numpy_code
 from tests.inspection.test_numpy_code import assert_same_numbers
 from tests.inspection.zoo import stated
+from tests.typed import constraints
 
 RNG = np.random.default_rng(3)
 
@@ -55,7 +56,7 @@ def test_a_few_are_told_one_by_one():
 def test_short_families_of_numbers_are_listed():
     t, s = cp.Variable(name="t"), cp.Variable(name="s")
     rows = [t >= k * s + 1 for k in (2.0, 3.0, 5.0, 7.0)]
-    text = show(cp.Problem(cp.Minimize(t), rows)).text
+    text = show(cp.Problem(cp.Minimize(t), constraints(*rows))).text
     assert "subject to  a_k s + 1 <= t, k = 1..4\n" in text
     assert "a_k = (2, 3, 5, 7), constants, k = 1..4" in text
 
@@ -63,7 +64,7 @@ def test_short_families_of_numbers_are_listed():
 def test_members_may_differ_in_the_signs_of_their_numbers():
     t, s = cp.Variable(name="t"), cp.Variable(name="s")
     rows = [t >= a * s + b for a, b in ((2, 1), (-3, 2), (5, -1), (-7, -2))]
-    text = show(cp.Problem(cp.Minimize(t), rows)).text
+    text = show(cp.Problem(cp.Minimize(t), constraints(*rows))).text
     assert "subject to  a_k s + b_k <= t, k = 1..4\n" in text
     assert "a_k = (2, -3, 5, -7), constants, k = 1..4" in text
     assert "b_k = (1, 2, -1, -2), constants, k = 1..4" in text
@@ -148,7 +149,7 @@ def test_what_is_told_once_is_true_of_every_member():
         t >= float(b) + RNG.standard_normal(6) @ x - a * x[k] + cp.norm(RNG.random((5, 6)) @ x)
         for k, (a, b) in enumerate(RNG.standard_normal((5, 2)))
     ]
-    seen = show(cp.Problem(cp.Minimize(t), rows))
+    seen = show(cp.Problem(cp.Minimize(t), constraints(*rows)))
     values = {"x": RNG.standard_normal(6), "t": 0.7}
     ((node, run),) = seen.page.folded.clauses
     families = [each for each in seen.page.folded.symbols if each.count]

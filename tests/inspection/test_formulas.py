@@ -1,11 +1,14 @@
 """Exact notation, in text and LaTeX, of what people write."""
 
+from typing import Any
+
 import cvxpy as cp
 import numpy as np
 import pytest
 
 from convexfs import show, to_latex
 from tests.inspection.zoo import ZOO, expression, stated
+from tests.typed import known
 
 EXPECTED = {
     "lam * cp.sum(x) - c @ x": ("lam 1'x - c_1'x", r"\lambda \mathbf{1}^\top x - c_{1}^\top x"),
@@ -176,6 +179,7 @@ def test_what_a_variable_may_be_is_stated():
 def test_the_meanings_given_in_words_are_cvxpys():
     X, Y = cp.Constant(np.diag([1.0, 3.0])), cp.Constant(np.diag([2.0, 5.0]))
     x, A = cp.Constant([1.0, 2.0, 0.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
+    half: Any = 0.5  # typed as a whole number
     given = (
         (cp.condition_number(X), 3),
         (cp.dist_ratio(x, [0, 0, 0], [1, 0, 0]), np.sqrt(5) / 2),
@@ -187,7 +191,7 @@ def test_the_meanings_given_in_words_are_cvxpys():
         (cp.length(x), 2),
         (cp.one_minus_pos(cp.Constant(0.25)), 0.75),
         (cp.pf_eigenvalue(X), 3),
-        (cp.pnorm([4.0, 9.0], 0.5), (2 + 3) ** 2),
+        (cp.pnorm([4.0, 9.0], half), (2 + 3) ** 2),
         # cvxpy's value of this one takes X as a density matrix, of trace 1.
         (
             cp.quantum_rel_entr(cp.symmetric_wrap(X / 4), Y),
@@ -206,7 +210,7 @@ def test_the_meanings_given_in_words_are_cvxpys():
         (cp.upper_tri(cp.Constant(np.arange(9.0).reshape(3, 3))), [1, 2, 5]),
     )
     for atom, value in given:
-        np.testing.assert_allclose(atom.value, value, rtol=1e-6)
+        np.testing.assert_allclose(known(atom.value), value, rtol=1e-6)
 
 
 def test_equal_constants_share_a_name_and_a_transpose_is_one():

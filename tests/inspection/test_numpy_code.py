@@ -1,5 +1,7 @@
 """What is shown is what is solved: the code of a formula gives cvxpy's own numbers."""
 
+from typing import Any
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -60,7 +62,8 @@ def test_the_code_is_readable():
 
 
 def test_a_parameter_inside_an_atom_may_take_another_value():
-    t, lam = cp.Variable(name="t"), cp.Parameter(nonneg=True, name="lam", value=1.0)
+    t = cp.Variable(name="t")
+    lam: Any = cp.Parameter(nonneg=True, name="lam", value=1.0)
     code = show(cp.Problem(cp.Minimize(cp.huber(t, lam)))).numpy
     assert code.objective({"t": 5.0, "lam": 2.0}) == 2 * 2 * 5 - 2**2
 

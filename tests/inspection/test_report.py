@@ -4,6 +4,7 @@ import cvxpy as cp
 import pytest
 from cvxpy.atoms.affine.index import index, special_index
 from cvxpy.atoms.affine.wraps import Wrap
+from cvxpy.atoms.atom import Atom
 from cvxpy.atoms.quad_form import SymbolicQuadForm
 from cvxpy.atoms.suppfunc import SuppFuncAtom
 
@@ -13,6 +14,7 @@ from convexfs.inspection.page import MEANINGS
 from convexfs.inspection.readers import FUNCTIONS, READERS
 from tests.inspection.zoo import ZOO
 from tests.solving import problems
+from tests.typed import constraints
 
 #: Functions that need no words, and wraps, which are not written.
 KNOWN = """abs asinh atanh ceil cos exp floor imag log logistic max maximum min minimum real sign
@@ -96,7 +98,7 @@ def test_multipliers_of_every_kind_have_a_meaning():
 def test_constraints_of_one_label_are_kept_apart():
     x = cp.Variable(name="x")
     rows = [(x >= 0).set_label("bound"), (x <= 1).set_label("bound")]
-    seen = show(cp.Problem(cp.Minimize(x), rows))
+    seen = show(cp.Problem(cp.Minimize(x), constraints(*rows)))
     assert list(seen.duals) == ["bound", "bound 1"]
     assert seen.numpy.residuals({"x": 3.0}) == {"bound": [-3.0], "bound 1": [2.0]}
 
@@ -122,7 +124,7 @@ def test_functions_that_need_words_get_them_in_every_notation():
         assert "entr(x) = -x log x" in written
 
 
-def atoms(kind=cp.atoms.atom.Atom):
+def atoms(kind=Atom):
     for atom in kind.__subclasses__():
         yield from atoms(atom)
         if atom.__module__.startswith("cvxpy.") and not atom.__subclasses__():

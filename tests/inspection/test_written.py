@@ -9,6 +9,8 @@ from xml.etree import ElementTree
 import cvxpy as cp
 import numpy as np
 import pytest
+from cvxpy.atoms.elementwise.abs import abs as absolute_value
+from cvxpy.constraints.constraint import Constraint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -154,10 +156,10 @@ def test_a_deep_formula_is_no_obstacle():
 
 
 def test_an_atom_nobody_knows_falls_back_to_its_name():
-    class Surprise(cp.atoms.elementwise.abs.abs):
+    class Surprise(absolute_value):
         pass
 
-    class Box(cp.constraints.Constraint):
+    class Box(Constraint):
         def __init__(self, expr):
             super().__init__([expr], None)
 
@@ -166,6 +168,7 @@ def test_an_atom_nobody_knows_falls_back_to_its_name():
 
         is_dgp = is_dqcp = is_dcp
 
+        @property
         def residual(self):
             return 0.0
 

@@ -171,7 +171,7 @@ def _names() -> cp.Problem:
         "np",
         "",
     )
-    total = sum(cp.Variable(name=name) for name in names)
+    total: Any = sum(cp.Variable(name=name) for name in names)
     return cp.Problem(cp.Minimize(total), [(total >= np.inf).set_label("λ_1 <&> 50%")])
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import cvxpy as cp
 import numpy as np
 
+from tests.typed import constraints
+
 _RNG = np.random.default_rng(0)
 A, b = _RNG.standard_normal((20, 8)), _RNG.standard_normal(20)
 C, z = _RNG.standard_normal((2, 8)), _RNG.standard_normal(8)
@@ -18,7 +20,7 @@ def linear() -> cp.Problem:
 
 def linear_with_bounds() -> cp.Problem:
     y = cp.Variable(8, name="y", nonneg=True)
-    return cp.Problem(cp.Maximize(z @ y), [cp.sum(y) <= 2, y[0] == 0.3])
+    return cp.Problem(cp.Maximize(z @ y), constraints(cp.sum(y) <= 2, y[0] == 0.3))
 
 
 def quadratic() -> cp.Problem:
@@ -44,12 +46,12 @@ def logistic() -> cp.Problem:
 
 def entropy() -> cp.Problem:
     y = cp.Variable(8, name="y", nonneg=True)
-    return cp.Problem(cp.Maximize(cp.sum(cp.entr(y))), [C[0] @ y == 0.1, cp.sum(y) <= 2])
+    return cp.Problem(cp.Maximize(cp.sum(cp.entr(y))), constraints(C[0] @ y == 0.1, cp.sum(y) <= 2))
 
 
 def semidefinite() -> cp.Problem:
     P = cp.Variable((5, 5), name="P", PSD=True)
-    return cp.Problem(cp.Minimize(cp.trace(P @ S)), [cp.trace(P) == 1])
+    return cp.Problem(cp.Minimize(cp.trace(P @ S)), constraints(cp.trace(P) == 1))
 
 
 def semidefinite_in_a_ball() -> cp.Problem:
@@ -64,7 +66,7 @@ def quadratic_in_a_ball() -> cp.Problem:
 
 def integer() -> cp.Problem:
     f = cp.Variable(8, name="f", boolean=True)
-    return cp.Problem(cp.Maximize(z @ f), [cp.sum(f) <= 2])
+    return cp.Problem(cp.Maximize(z @ f), constraints(cp.sum(f) <= 2))
 
 
 CONVEX: dict[str, Callable[[], cp.Problem]] = {

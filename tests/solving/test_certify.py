@@ -12,6 +12,7 @@ from convexfs.solving.backends import BACKENDS, needs_of, suitable
 from convexfs.solving.cone_program import _exponential, _exponential_dual
 from tests.solvers import installed
 from tests.solving import problems
+from tests.typed import constraints
 
 #: PROXQP calls the program infeasible; SCIP's point violates a cone by 2e-5.
 EXCEPTIONS = {("linear", "PROXQP"), ("many_second_order", "SCIP")}
@@ -96,7 +97,7 @@ def test_the_verdict_does_not_depend_on_the_scale_of_the_objective(scale):
 
 def test_a_problem_without_an_objective_is_certified_feasible():
     x = cp.Variable(3, name="x")
-    problem = cp.Problem(cp.Minimize(0), [cp.sum(x) == 1, x >= 0])
+    problem = cp.Problem(cp.Minimize(0), constraints(cp.sum(x) == 1, x >= 0))
     for solver in ("CLARABEL", "HIGHS", "SCS"):
         assert certify(problem, solve(problem, solver)).ok, solver
 

@@ -8,6 +8,7 @@ from cvxpy.transforms.partial_optimize import partial_optimize
 from convexfs import show
 from convexfs.solving.rules import in_words
 from tests.inspection.zoo import expression
+from tests.typed import constraints
 
 REASONS = {
     "cp.sqrt(t)": "sqrt(t) is concave, but what is minimised must be convex",
@@ -108,7 +109,7 @@ def test_what_is_convex_but_not_parametrised_is_told_why():
     P = cp.Parameter((3, 3), name="P", PSD=True)
     x, t = cp.Variable(3, name="x"), cp.Variable(name="t")
     rows = [t >= 1 / a, cp.quad_form(x, P) <= 1]
-    seen = show(cp.Problem(cp.Minimize(a * b * t), rows))
+    seen = show(cp.Problem(cp.Minimize(a * b * t), constraints(*rows)))
     assert seen.rules == {"DCP": True, "DPP": False, "DQCP": True, "DGP": False}
     assert seen.reasons == [
         "objective: a b is a product of two expressions that both contain variables or "

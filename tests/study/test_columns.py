@@ -23,9 +23,9 @@ STUDY = rows(
 
 
 def printed(table):
-    console = Console(file=io.StringIO(), width=300)
-    console.print(table)
-    return console.file.getvalue()
+    text = io.StringIO()
+    Console(file=text, width=300).print(table)
+    return text.getvalue()
 
 
 def on_page(study):

@@ -148,9 +148,9 @@ def test_profiles_are_what_counting_gives(frame):
     table = performance_profile(frame)
     tried = frame[frame["outcome"] != "skipped"]
     for solver, own in table[table["problem_class"] == "all"].groupby("solver"):
-        assert own["ratio"].is_monotonic_increasing
-        assert own["share"].is_monotonic_increasing
-        assert own["share"].between(0, 1).all()
+        assert (np.diff(own["ratio"]) >= 0).all()
+        assert (np.diff(own["share"]) >= 0).all()
+        assert 0 <= min(own["share"]) <= max(own["share"]) <= 1
         mine = tried[tried["solver"] == solver]
         for ratio, share in zip(own["ratio"], own["share"], strict=True):
             count = 0
@@ -186,7 +186,9 @@ def test_counts_add_up(frame):
 @given(st.lists(st.floats(1e-4, 100), min_size=1, max_size=6), st.floats(0.1, 10))
 def test_the_mean_of_equal_times_is_that_time_and_shifted_times_scale(times, factor):
     def mean(seconds):
-        return summary(rows(*(("A", str(i), 0, t) for i, t in enumerate(seconds))))["seconds"][0]
+        return summary(rows(*(("A", str(i), 0, t) for i, t in enumerate(seconds))))[
+            "seconds"
+        ].item()
 
     assert mean([times[0]] * 3) == pytest.approx(times[0])
     assert min(times) - 1e-9 <= mean(times) <= max(times) + 1e-9
@@ -303,7 +305,7 @@ def test_failing_where_all_fail_is_not_being_best():
         ("A", "hard", 0, "failed"), ("B", "hard", 0, "failed"), ("B", "one", 0, 2.0),
         ("C", "one", 0, 1.0),
     )  # fmt: skip
-    table = by_solver(summary(frame))["times_best"]
+    table = by_solver(summary(frame))["times_best"].to_dict()
     assert math.isnan(table["A"])
     assert table["C"] == 1.0
     assert table["B"] == pytest.approx(2.01 / 1.01)
@@ -382,7 +384,7 @@ def test_agreement_by_hand():
         ("B", "A"): pytest.approx((1 / 3 + 1) / 2),
         ("B", "B"): 1.0,
     }
-    assert (table["instances"] == 2).all()
+    assert set(table["instances"]) == {2}
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from convexfs.study.page import gather
 from convexfs.study.page.assemble import encoded
 from convexfs.study.page.clean import without_places
 from convexfs.study.profiles import leaders, performance_profile, summary
+from tests.typed import known
 
 PLAIN = """'''RELIEF as printed: <b>max</b> w'z.'''
 METHOD = "relief"
@@ -168,7 +169,7 @@ def test_a_file_is_shown_as_it_was_solved_whatever_became_of_it(solved):
 
 
 def problems_in(page):
-    return re.search(r'<section id="problems">.*?</section>', page, re.S)[0]
+    return known(re.search(r'<section id="problems">.*?</section>', page, re.S))[0]
 
 
 def test_nothing_that_a_folder_names_is_run(solved, tmp_path):
@@ -329,7 +330,7 @@ def test_selected_features_are_the_shares_of_answers(run):
     shown = figure.frame[
         (figure.frame["instance"] == instance) & (figure.frame["solver"] == "native")
     ]
-    selected_by_all = {str(feature + 1) for feature in own["features"].iloc[0]}
+    selected_by_all = {str(feature + 1) for feature in next(iter(own["features"]))}
     assert set(shown.loc[shown["share"] == 1, "feature"]) == selected_by_all
 
 
@@ -339,7 +340,9 @@ def test_time_split_adds_up_to_the_wall_time(run):
     assert figure is not None
     drawn = figure.frame[figure.frame["problem"] == "plain"].groupby("solver")["seconds"].sum()
     solved = frame[frame["outcome"] == "solved"]
-    assert np.allclose(drawn, solved.groupby("solver")["wall_seconds"].mean()[drawn.index])
+    for solver, seconds in drawn.items():
+        taken = solved.loc[solved["solver"] == solver, "wall_seconds"]
+        assert seconds == pytest.approx(np.mean(taken), rel=1e-5)
 
 
 def test_iterations_become_a_convergence_plot(tmp_path):

@@ -17,6 +17,8 @@ from tests.study.test_report import assert_same, frame_of, numbers_in, run  # no
 pytest.importorskip("playwright", reason="playwright, of the dev extra, drives the browser")
 from playwright.sync_api import expect, sync_playwright
 
+from tests.typed import known
+
 CHROMIUM = shutil.which("chromium")
 if CHROMIUM is None:
     pytest.skip(
@@ -219,9 +221,10 @@ def test_mathematics_is_laid_out(opened):
 
 def test_many_rows_open_quickly(browser, tmp_path):
     """The processor time of the page's own thread, which other work does not lengthen."""
-    spec = importlib.util.spec_from_file_location("bench_report", SCRIPTS / "bench_report.py")
+    file = SCRIPTS / "bench_report.py"
+    spec = known(importlib.util.spec_from_file_location("bench_report", file))
     bench = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(bench)
+    known(spec.loader).exec_module(bench)
     bench.make_run(tmp_path, 1000)
     file = gather(tmp_path).write()
     assert_same(numbers_in(file.read_text())["tables"]["rows"], outcomes(tmp_path))

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -21,6 +22,7 @@ from convexfs.methods.base.step import (
     solve_step,
 )
 from convexfs.records import Solution
+from tests.typed import known
 
 RELIEF = FORMULATIONS["relief"]
 VALUES, HYPER = {"z": np.array([3.0, -1.0, 4.0])}, {"lam": 0.0}
@@ -84,8 +86,9 @@ def test_solvers_are_checked_before_any_work():
         check_solver(RELIEF, Solving(solver="HIGHS", tol=1e-6))
     with pytest.raises(SolverUnavailable, match="MOSEK is not installed"):
         check_solver(RELIEF, Solving(solver="MOSEK", tol=1e-6))
+    no_name: Any = 3
     with pytest.raises(InputError, match="solver must be a name such as 'CLARABEL', not 3"):
-        check_solver(RELIEF, Solving(solver=3, tol=1e-6))
+        check_solver(RELIEF, Solving(solver=no_name, tol=1e-6))
     with pytest.raises(InputError, match="solver_tol must be a number above 0"):
         check_solver(RELIEF, Solving(solver="auto", tol=0))
 
@@ -100,7 +103,7 @@ def test_an_answer_that_is_not_proven_is_warned_of():
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
 def test_native_certificates_do_not_depend_on_the_scale(scale):
     values = {"z": scale * VALUES["z"]}
-    right = RELIEF.native(**values)
+    right = known(RELIEF.native)(**values)
     wrong = replace(right, primal={"w": 0.99 * right.primal["w"]})
     assert certify_by_formula(RELIEF, values, HYPER, right).ok
     assert certify_by_formula(RELIEF, values, HYPER, wrong).ok is False

@@ -3,6 +3,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from convexfs import IRelief, load
+from tests.typed import known
 
 
 @parametrize_with_checks([IRelief(), IRelief(keep=1, damping=0.0)])
@@ -20,7 +21,7 @@ def test_what_a_fit_leaves_behind():
     assert model.residual_ < 1e-4
     assert model.margin_.shape == (4,)
     assert model.certificate_.ok
-    assert model.get_support().sum() <= 4
+    assert known(model.get_support()).sum() <= 4
 
 
 def test_threads_change_nothing():

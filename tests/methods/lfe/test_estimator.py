@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from convexfs import LFE, load
 from convexfs.errors import ConvexfsWarning
 from convexfs.methods.lfe.estimator import choose_components, knn_mistakes
+from tests.typed import constraints
 
 
 @parametrize_with_checks([LFE(), LFE(n_components=1, form="trace", lam=0.1, solver="SCS")])
@@ -76,7 +77,7 @@ def test_a_changed_problem_can_be_fitted(noisy):
 
     def few_directions(Sigma):
         W = cp.Variable(Sigma.shape, name="W", symmetric=True)
-        return cp.Problem(cp.Maximize(cp.trace(W @ Sigma)), [W >> 0, cp.trace(W) <= 1])
+        return cp.Problem(cp.Maximize(cp.trace(W @ Sigma)), constraints(W >> 0, cp.trace(W) <= 1))
 
     model = LFE(formulation=few_directions, solver="CLARABEL").fit(noisy.X, noisy.y)
     assert model.n_components_ == 1

@@ -58,7 +58,7 @@ def test_the_losses_are_the_papers_and_the_rescaled_one():
     data = load("wdbc").scaled()
     result = lfe(data.X, data.y)
     s = result.eigenvalues
-    power = np.linalg.norm(s)
+    power = float(np.linalg.norm(s))
     assert result.solution.objective == pytest.approx(power)
     for t in (0, 1, 3, len(s)):
         assert result.power_loss[t] == pytest.approx((s[t:] ** 2).sum() / power, abs=1e-9 * power)

@@ -1,3 +1,6 @@
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -48,9 +51,9 @@ def test_every_row_of_the_table_keeps_its_word(classes):
 
 def test_exact_sets_are_never_worse_than_rounded_ones():
     X, y = sample(1, n=20, m=9)
+    plain = Settings(max_features=3, betas=BETAS)
     rounded, swapped, exact = (
-        llfs(X, y, Settings(max_features=3, betas=BETAS, **changes))
-        for changes in ({}, {"swap": True}, {"form": "exact"})
+        llfs(X, y, own) for own in (plain, replace(plain, swap=True), replace(plain, form="exact"))
     )
     for one, two, three in zip(rounded.points, swapped.points, exact.points, strict=True):
         assert (three.table["rounded_u1"] <= two.table["rounded_u1"] + 1e-9).all()
@@ -80,8 +83,8 @@ def test_random_roundings_are_seeded_by_point_and_beta():
     given = {"max_features": 5, "betas": BETAS, "rounding": "random", "n_roundings": 20}
     one, same, other = (llfs(X, y, Settings(**given), seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.support, same.support)
-    values = [[p.table["rounded_u1"] for p in r.points] for r in (one, other)]
-    assert not np.array_equal(*values)
+    first, second = ([p.table["rounded_u1"] for p in r.points] for r in (one, other))
+    assert not np.array_equal(first, second)
 
 
 def test_points_do_not_depend_on_their_order_of_work():
@@ -127,6 +130,7 @@ def test_budget_and_betas_have_defaults_and_bounds():
     assert checked_max_features(None, 160) == 13
     np.testing.assert_allclose(beta_values(5), [0, 0.25, 0.5, 0.75, 1])
     np.testing.assert_allclose(beta_values([0.5, 0.1, 0.5]), [0.1, 0.5])
+    bad: Any
     for bad in (0, 13, 2.5):
         with pytest.raises(InputError, match="max_features must be a whole number"):
             checked_max_features(bad, 12)

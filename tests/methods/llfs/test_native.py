@@ -20,6 +20,7 @@ from convexfs.methods.llfs.numbers import local_values, secant_bound
 from convexfs.methods.llfs.path import local_path, local_point
 from convexfs.methods.llfs.utility import mean_utility, mean_utility_gradient
 from tests.methods.llfs.points import BETAS, point_values, sample
+from tests.typed import known
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -234,7 +235,7 @@ def test_the_native_step_is_the_problem_that_backends_solve(beta, step):
     X, y = sample(3)
     row = FORMULATIONS["llfs-compactness"]
     values, hyper = row.numbers(X, y, point=2, beta=beta, max_features=3, step=step)
-    native = row.native(**values, **hyper)
+    native = known(row.native)(**values, **hyper)
     assert violation(values, hyper, native.primal) <= 1e-12
     assert llfs_compactness_gap(values, hyper, native.primal) <= 1e-12
     backend = solve(row.build(**values, **hyper), "HIGHS", 1e-9)

@@ -15,6 +15,7 @@ from convexfs.methods.llfs.problem import (
 from convexfs.methods.llfs.problem_steps import PROGRAMS, feasible, program
 from convexfs.methods.llfs.utility import SATURATION, mean_utility, utility, utility_slope
 from tests.methods.llfs.points import point_values
+from tests.typed import number
 
 ALPHA = 3
 
@@ -41,7 +42,7 @@ def test_g_is_increasing_concave_and_below_its_tangents():
     g = utility(z, 2.0, 0.01)
     assert (np.diff(g) > 0).all()
     assert (np.diff(g, 2) < 1e-15).all()
-    for at in (0.0, 0.7, 3.0):
+    for at in np.array([0.0, 0.7, 3.0]):
         line = utility(at, 2.0, 0.01) + utility_slope(at, 2.0, 0.01) * (z - at)
         assert (line >= g - 1e-15).all()
 
@@ -82,7 +83,7 @@ def test_a_step_has_both_tangents_at_its_iterate():
     f = np.eye(12)[3]
     problem.var_dict["f"].value = f
     assert level.violation() <= max(0.3 - mean_utility(values["a_other"], f, s, lam), 0)
-    assert problem.objective.value >= mean_utility(values["a_same"], f, s, lam)
+    assert number(problem.objective.value) >= mean_utility(values["a_same"], f, s, lam)
 
 
 @pytest.mark.parametrize("kind", PROGRAMS)
@@ -134,7 +135,7 @@ def test_a_general_solver_of_the_smooth_problem_agrees_with_native(beta):
         path = local_path(local_point(**values, max_features=ALPHA), np.array([0.0, beta, 1.0]))
         problem = smooth_problem(**values, eps=beta * path.eps_max, max_features=ALPHA)
         problem.solve(nlp=True, solver="UNO")
-        assert path.u1[1] <= problem.value * (1 + 1e-6)
+        assert path.u1[1] <= number(problem.value) * (1 + 1e-6)
         # Started at native's answer it finds nothing better nearby.
         problem.var_dict["f"].value = path.f[1]
         problem.solve(nlp=True, solver="UNO")

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from dataclasses import replace
 
 import cvxpy as cp
@@ -14,6 +15,7 @@ from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.path import local_path, local_point
 from convexfs.methods.llfs.problem import llfs_ratio, llfs_tangent_step
 from convexfs.methods.llfs.relaxed import candidates, relaxed_path, road
+from convexfs.methods.llfs.road import RoadPath
 from convexfs.methods.llfs.road_point import RoadPoint
 from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.utility import mean_utility_gradient
@@ -22,6 +24,7 @@ from convexfs.solving.compiled import Answer, CompiledProblem
 from convexfs.solving.solve import solve
 from tests.methods.llfs.points import BETAS, point_values, sample
 from tests.solvers import installed
+from tests.typed import constraints, known, number
 
 ALPHA = 3
 SOLVING = ("tol", "options", "time_limit", "build")
@@ -33,12 +36,21 @@ SOLVERS = [
 ]
 
 
-def settings(solver="ECOS", form="compactness", betas=BETAS, **changes):
+def settings(
+    solver="ECOS", form="compactness", betas: Sequence[float] | np.ndarray = BETAS, **changes
+):
     own = {name: changes.pop(name) for name in SOLVING if name in changes}
     solving = Solving(solver=solver, **own)
     return PointSettings(
         max_features=ALPHA, betas=np.asarray(betas), form=form, solving=solving, **changes
     )
+
+
+def backend_path(values, settings) -> RoadPath:
+    """As relaxed_path, for settings whose solver is a backend."""
+    path = relaxed_path(values, settings)
+    assert isinstance(path, RoadPath)
+    return path
 
 
 def native(values, alpha=ALPHA, betas=BETAS):
@@ -60,7 +72,7 @@ def test_every_solver_ends_where_native_does(solver, form):
     worse, gaps, short = [], [], []
     for values, alpha in some_points():
         known = native(values, alpha)
-        path = relaxed_path(values, replace(settings(solver, form), max_features=alpha))
+        path = backend_path(values, replace(settings(solver, form), max_features=alpha))
         # At beta = 1 U1 is fixed only to the root of the gap of (6).
         worse.extend((path.u1 / known.u1 - 1)[:-1])
         short.extend(path.betas * path.eps_max * (1 - 1e-11) - path.u2)
@@ -110,7 +122,7 @@ def test_a_residual_bounds_what_a_step_could_gain(solver):
         step = llfs_tangent_step(
             g1, values["a_other"], s, lam, BETAS[b] * path.eps_max, ALPHA, path.f
         )
-        gain = float(g1 @ f) - solve(step, "CLARABEL", 1e-9).objective
+        gain = float(g1 @ f) - known(solve(step, "CLARABEL", 1e-9).objective)
         assert gain <= (path.residual[b] + 1e-6) * path.u1[b]
 
 
@@ -168,7 +180,7 @@ def test_a_solver_that_always_fails_is_replaced_and_counted(monkeypatch):
         pytest.skip("PIQP is missing")
     monkeypatch.setattr(CompiledProblem, "solve", solve)
     values = point_values(0, m=6)
-    path = relaxed_path(values, settings("PIQP", betas=[0.3, 0.7]))
+    path = backend_path(values, settings("PIQP", betas=[0.3, 0.7]))
     assert path.u1 == pytest.approx(native(values, betas=np.array([0.3, 0.7])).u1, rel=1e-6)
     # Twice by the solver itself, then once by the next.
     assert path.failures.sum() * 3 == path.iterations.sum() * 2
@@ -231,14 +243,16 @@ def test_the_least_ratio_is_found_and_proven(solver):
         assert path.residual[b] <= 1e-4
         attained = [c1 @ p / point.u2(p) for p in tried if point.u2(p) >= eps]
         assert least <= min(attained, default=np.inf) * (1 + 1e-6)
-    # F changes its sign there: the question a bisection on t would ask.
+    # At the last least ratio F changes its sign: the question a bisection on t would ask.
+    eps = betas[-1] * path.eps_max
+    least = c1 @ path.f[-1] / point.u2(path.f[-1])
     t = cp.Parameter(nonneg=True)
     problem = llfs_ratio(
         **values, eps=eps, max_features=ALPHA, ratio=t, tangents=np.vstack([path.f, *tried[:20]])
     )
     assert problem.is_dpp()
     for t.value, sign in ((0.95 * least, 1), (1.05 * least, -1)):
-        assert sign * solve(problem, "HIGHS").objective > 0
+        assert sign * known(solve(problem, "HIGHS").objective) > 0
 
 
 def test_ratios_between_two_points_are_below_the_larger():
@@ -283,7 +297,7 @@ def test_the_linear_form_reaches_what_changed_constraints_allow():
     values = point_values(0)
     path = relaxed_path(values, settings("HIGHS", "linear", [0.5, 1.0], feasible=cost_limit))
     c2, f = values["a_other"].mean(axis=0), cp.Variable(12)
-    most = cp.Problem(cp.Maximize(c2 @ f), cost_limit(f, ALPHA)).solve("HIGHS")
+    most = number(cp.Problem(cp.Maximize(c2 @ f), cost_limit(f, ALPHA)).solve("HIGHS"))
     assert path.u2[-1] == pytest.approx(most, rel=1e-6)
     assert path.u2[0] >= 0.5 * most * (1 - 1e-6)
     assert (path.f @ np.arange(1.0, 13.0) <= 4 + 1e-6).all()
@@ -309,7 +323,7 @@ def test_a_changed_build_is_what_is_solved():
         f = problem.var_dict["f"]
         u1 = float(np.mean(1 / (1 + np.exp(-s * a_same @ iterate)) - 0.5 + lam * a_same @ iterate))
         objective = cp.Minimize(problem.objective.expr + u1 - offset)
-        return cp.Problem(objective, [*problem.constraints, cp.sum(f[:3]) <= 0.5])
+        return cp.Problem(objective, constraints(*problem.constraints, cp.sum(f[:3]) <= 0.5))
 
     betas = [0.2, 0.4]
     path = relaxed_path(point_values(0), settings("HIGHS", betas=betas, build=without_three))

@@ -34,7 +34,8 @@ def test_every_stage_is_a_problem_that_is_solved_and_certified(model, stage):
 
 def test_steps_at_the_local_optimum_gain_nothing(model, toy):
     row = model.points_[3][3]
-    values = local_values(*toy, 3, 2)
+    X, y = toy
+    values = local_values(X, y, 3, 2)
     last = solve(model.problem(3, beta=0.6), "CLARABEL", 1e-9)
     assert last.objective == pytest.approx(row["u1"], rel=1e-6)
     curved = solve(model.problem(3, beta=0.6, stage="curved"), "CLARABEL", 1e-9)
@@ -51,7 +52,8 @@ def test_a_stage_can_be_stated_at_any_iterate(model, toy):
     iterate = np.full(6, 1 / 3)
     problem = model.problem(3, beta=0.6, iterate=iterate)
     problem.var_dict["f"].value = iterate
-    values = local_values(*toy, 3, 2)
+    X, y = toy
+    values = local_values(X, y, 3, 2)
     u1 = mean_utility(values["a_same"], iterate, values["s"], values["lam"])
     assert problem.objective.value == pytest.approx(u1)
     with pytest.raises(InputError, match="one entry for each of the 6 features"):

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.feature_selection import SequentialFeatureSelector
@@ -27,9 +29,8 @@ def test_the_loss_guides_a_sequential_search():
         data = load(f"sign_bits:seed={seed}").scaled()
         order = np.random.default_rng(seed).permutation(10)
         rows = np.arange(len(data.X))
-        search = SequentialFeatureSelector(
-            LmbaCriterion(), n_features_to_select=2, cv=[(rows, rows)]
-        )
+        options: dict[str, Any] = {"n_features_to_select": 2, "cv": [(rows, rows)]}
+        search = SequentialFeatureSelector(LmbaCriterion(), **options)
         found = search.fit(data.X[:, order], data.y).get_support(indices=True)
         assert set(order[found]) == {0, 1}
 

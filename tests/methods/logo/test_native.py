@@ -16,6 +16,7 @@ from convexfs.methods.logo.native import (
 )
 from convexfs.methods.logo.objective import Constrained, Penalised, pull
 from convexfs.methods.logo.working_set import DenseColumns, solve_by_working_set
+from tests.typed import known
 
 PENALISED, CONSTRAINED = FORMULATIONS["logo-penalised"], FORMULATIONS["logo-constrained"]
 
@@ -78,12 +79,12 @@ def test_the_budgeted_answer_is_the_priced_one_at_its_multiplier(seed, j, beta):
     answer = logo_constrained(Z, beta)
     w, lam = answer.primal["w"], float(answer.dual["total"][0])
     assert w.sum() <= beta * (1 + 1e-12)
-    assert lam * (beta - w.sum()) <= 1e-8 * (1 + answer.objective)
+    assert lam * (beta - w.sum()) <= 1e-8 * (1 + known(answer.objective))
     if lam > 1e-6:
         priced = logo_penalised(Z, lam).primal["w"]
         # Margins themselves are not determined where the loss is flat; its slopes are.
-        slopes = [1 / (1 + np.exp(Z @ own)) for own in (priced, w)]
-        np.testing.assert_allclose(*slopes, atol=1e-5)
+        one, other = (1 / (1 + np.exp(Z @ own)) for own in (priced, w))
+        np.testing.assert_allclose(one, other, atol=1e-5)
         costs = [np.logaddexp(0, -Z @ own).sum() + lam * own.sum() for own in (priced, w)]
         assert costs[1] == pytest.approx(costs[0], rel=1e-9)
 
@@ -162,7 +163,7 @@ def test_without_a_price_the_answer_is_cvxpys_where_there_is_one():
 def test_without_a_price_separable_samples_drive_the_loss_to_zero():
     Z = np.abs(margins_of())
     answer = logo_penalised(Z, 0.0)
-    assert answer.objective < 1e-8
+    assert known(answer.objective) < 1e-8
     assert np.isfinite(answer.primal["w"]).all()
 
 
@@ -190,7 +191,7 @@ def test_any_solver_can_be_driven_by_the_working_set(objective, solver):
     answer = solve_by_working_set(DenseColumns(Z), objective, restricted, tol=1e-5)
     assert max(seen) < 1000
     assert answer.gap <= 1e-4
-    native = row.native(Z, **vars(objective))
+    native = known(row.native)(Z, **vars(objective))
     assert answer.value == pytest.approx(native.objective, rel=1e-4)
     assert objective.gap(Z @ answer.w, answer.w, (Z.T @ pull(Z @ answer.w)).max()) <= 1e-2
 

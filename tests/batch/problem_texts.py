@@ -1,0 +1,48 @@
+"""Problem files, good and troublesome, and the command that solves them."""
+
+import sys
+from pathlib import Path
+
+from convexfs.batch.store import Store
+
+PLAIN = """
+METHOD = "relief"
+DATA = ["iris", "wine"]
+GRID = {"n_neighbors": [1, 2, 3, 4, 5]}
+SOLVERS = ["native", "CLARABEL", "SCS", "HIGHS"]
+"""
+
+#: Solvers that hang, die or raise on some of the tasks, written into `build`.
+TROUBLE = """
+import os, signal, time
+import cvxpy as cp
+
+METHOD = "relief"
+DATA = ["iris"]
+GRID = {"how": ["well", "hang", "die", "raise", "well again"]}
+SOLVERS = ["CLARABEL"]
+
+def build(z, how):
+    print("asked to", how)
+    if how == "hang":
+        time.sleep(1000)
+    if how == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "raise":
+        raise ArithmeticError("as asked")
+    w = cp.Variable(len(z), name="w")
+    return cp.Problem(cp.Maximize(w @ z), [cp.norm(w) <= 1, w >= 0])
+"""
+
+
+def command(*words):
+    return [sys.executable, "-m", "convexfs", "solve", *map(str, words)]
+
+
+def finished(out: Path) -> int:
+    """How many tasks of a run have ended so far."""
+    try:
+        with Store.read(out) as store:
+            return len(store.tasks())
+    except Exception:
+        return 0

@@ -1,0 +1,147 @@
+"""Other executors than the pool: threads, dask and MPI."""
+
+import itertools
+import math
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import pytest
+
+from convexfs.batch import pool
+from convexfs.batch.executors import open_executor
+from convexfs.batch.pool import run
+from convexfs.errors import InputError, RunError
+from tests.batch.processes import Leaving, crash, square
+
+pytestmark = pytest.mark.usefixtures("no_process_left")
+
+
+def test_an_executor_whose_result_leaves_python_goes_on():
+    with ThreadPoolExecutor(1) as executor:
+        work = lambda n: Leaving() if n == 1 else n  # noqa: E731
+        outcomes = list(run(range(3), work, executor=executor))
+    assert [o.value for o in outcomes if o.status == "done"] == [0, 2]
+    assert [o.failure for o in outcomes if o.status == "error"] == ["SystemExit: 3"]
+
+
+def test_an_executor_is_fed_little_by_little(monkeypatch):
+    monkeypatch.setattr(pool, "IN_FLIGHT", 5)
+    taken = itertools.count()
+    with ThreadPoolExecutor(2) as executor:
+        outcomes = run((next(taken) for _ in range(1000)), square, executor=executor)
+        next(outcomes)
+        outcomes.close()
+    assert next(taken) <= 6
+
+
+def test_an_executor_cannot_send_everything():
+    with ProcessPoolExecutor(1) as executor:
+        (outcome,) = run([lambda: 0], callable, executor=executor)
+    assert outcome.status == "error"
+    assert "pickle" in outcome.failure
+
+
+def test_a_broken_executor_is_a_clear_error():
+    context = pool.get_context("fork")
+    with (
+        ProcessPoolExecutor(1, mp_context=context) as executor,
+        pytest.raises(RunError, match=r"the executor stopped .*BrokenProcessPool"),
+    ):
+        list(run(range(3), os._exit, executor=executor))
+
+
+def test_the_same_on_dask():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=1, processes=False, dashboard_address=None, protocol="tcp://"
+    ) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        with open_executor(address) as executor:
+            outcomes = list(run([4.0, 4.0, -1.0], math.sqrt, executor=executor))
+    assert [o.value for o in outcomes if o.status == "done"] == [2.0, 2.0]
+    assert [o.failure for o in outcomes if o.status == "error"] == ["ValueError: math domain error"]
+
+
+def dies_or_squares(number):
+    if number % 2:
+        crash()
+    return number * number
+
+
+def test_crashing_tasks_on_dask_cost_themselves_only():
+    distributed = pytest.importorskip("distributed")
+    # Without a nanny a worker that has died stays dead.
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None, worker_class=distributed.Worker,
+        processes=False, protocol="tcp://",
+    ) as cluster:  # fmt: skip
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        with open_executor(address) as executor:
+            outcomes = {o.task: o for o in run(range(6), dies_or_squares, executor=executor)}
+    assert {n: o.value for n, o in outcomes.items()} == {
+        0: 0,
+        1: None,
+        2: 4,
+        3: None,
+        4: 16,
+        5: None,
+    }
+    assert {o.failure for n, o in outcomes.items() if n % 2} == {"WorkerDied: SIGSEGV"}
+
+
+def test_no_dask_at_that_address(monkeypatch):
+    pytest.importorskip("distributed")
+    with (
+        pytest.raises(InputError, match=r"dask://127\.0\.0\.1:1: cannot be reached"),
+        open_executor("dask://127.0.0.1:1"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(("spec", "module"), [("dask://x:1", "distributed"), ("mpi", "mpi4py")])
+def test_an_extra_that_is_not_installed(spec, module, monkeypatch):
+    for name in (module, f"{module}.futures"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(InputError, match=r"pip install 'convexfs\["), open_executor(spec):
+        pass
+
+
+@pytest.mark.parametrize("spec", ["slurm", "dask://host", "dask://host:port"])
+def test_an_unknown_executor(spec):
+    with pytest.raises(InputError, match="is unknown; choose local, dask"), open_executor(spec):
+        pass
+
+
+def test_local_is_no_executor():
+    with open_executor("local") as executor:
+        assert executor is None
+
+
+MPI = """
+    import math
+    from convexfs.batch.executors import open_executor
+    from convexfs.batch.pool import run
+
+    if __name__ == "__main__":
+        with open_executor("mpi") as executor:
+            print(sorted(o.value for o in run([1.0, 4.0, 9.0], math.sqrt, executor=executor)))
+"""
+
+
+def test_mpi(tmp_path):
+    pytest.importorskip("mpi4py")
+    mpiexec = shutil.which("mpiexec", path=os.path.dirname(sys.executable)) or shutil.which(
+        "mpiexec"
+    )
+    if mpiexec is None:
+        pytest.skip("no mpiexec")
+    script = tmp_path / "squares.py"
+    script.write_text(textwrap.dedent(MPI))
+    flags = ["--allow-run-as-root", "--oversubscribe"]
+    command = [mpiexec, *flags, "-n", "2", sys.executable, "-m", "mpi4py.futures", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.stdout.strip() == "[1.0, 2.0, 3.0]", done.stderr

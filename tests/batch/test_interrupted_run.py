@@ -1,0 +1,123 @@
+"""A batch that is interrupted, killed or robbed of its files goes on to the same end."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from convexfs.batch.run import solve_files
+from convexfs.batch.store import Store, same_results
+from tests.batch.problem_texts import command, finished
+from tests.waiting import PATIENCE, until
+
+
+def test_an_interrupted_run_goes_on_to_the_same_end(plain, tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    solve_files([plain], whole)
+
+    class Stop(Exception):
+        pass
+
+    def stop_soon(progress):
+        if progress.done == 7:
+            raise Stop
+
+    with pytest.raises(Stop):
+        solve_files([plain], broken, jobs=2, watch=stop_soon)
+    assert solve_files([plain], broken, jobs=2).resumed == 7
+    assert same_results(whole, broken) == []
+
+
+def test_killed_while_it_writes_it_goes_on_to_the_same_end(slow, tmp_path):
+    slow.write_text(slow.read_text().replace("range(400)", "range(60)"))
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    solve_files([slow], whole, jobs=2)
+    line = command(slow, "--jobs", 2, "--out", broken)
+    for count in (5, 20, 35):
+        process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(lambda count=count: finished(broken) > count, process)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert count < finished(broken) < 60
+    ended = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert same_results(whole, broken) == []
+
+
+def test_ctrl_c_keeps_what_is_finished_and_prints_the_line_to_go_on(slow, tmp_path):
+    out = tmp_path / "run"
+    process = subprocess.Popen(
+        command(slow, "--jobs", 2, "--out", out),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    until(lambda: finished(out) > 5, process)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "To go on" in err
+    assert f"solve {slow} --jobs 2 --out {out}" in err
+    assert "Traceback" not in err
+    assert 5 < finished(out) < 400
+
+
+def go_on(line, out, happens):
+    """Start a run, let something happen when a few tasks are finished, and see how it ends."""
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until(lambda: finished(out) > 5, process)
+    happens()
+    _, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, err
+
+
+def assert_one_line(err):
+    assert "Traceback" not in err
+    assert err.count("\n") == 1, err
+
+
+@pytest.mark.parametrize("how", ["edited", "deleted"])
+def test_a_problem_file_that_changes_stops_the_run_and_nothing_is_lost(slow, tmp_path, how):
+    slow.write_text(slow.read_text().replace("range(400)", "range(100)"))
+    whole, out, text = tmp_path / "whole", tmp_path / "out", slow.read_text()
+    line = command(slow, "--jobs", 2, "--out", out)
+
+    def change():
+        slow.unlink() if how == "deleted" else slow.write_text("raise ValueError('half saved')")
+
+    code, err = go_on(line, out, change)
+    assert code == 2
+    assert_one_line(err)
+    assert "what was finished is kept: put the file back and start the same command again" in err
+    with Store.read(out) as store:
+        assert set(store.tasks()["status"]) == {"optimal"}
+    slow.write_text(text)
+    assert subprocess.run(line, capture_output=True, check=False).returncode == 0
+    solve_files([slow], whole, jobs=2)
+    assert same_results(whole, out) == []
+
+
+@pytest.mark.parametrize("how", ["moved", "deleted"])
+def test_a_folder_that_goes_away_stops_the_run(slow, tmp_path, how):
+    slow.write_text(slow.read_text().replace("range(400)", "range(100)"))
+    out, line = tmp_path / "out", command(slow, "--jobs", 2, "--out", tmp_path / "out")
+
+    def go_away():
+        out.rename(tmp_path / "moved")
+        if how == "deleted":
+            shutil.rmtree(tmp_path / "moved")
+
+    code, err = go_on(line, out, go_away)
+    assert code == 2
+    assert_one_line(err)
+    assert "was moved, deleted or replaced while the run was going" in err
+    assert not out.exists()
+    if how == "moved":
+        kept = finished(tmp_path / "moved")
+        (tmp_path / "moved").rename(out)
+        code, _ = go_on(line, out, lambda: None)
+        assert 5 < kept < finished(out) == 100
+        assert code == 0

@@ -11,7 +11,6 @@ from scipy.io import savemat
 from sklearn.datasets import dump_svmlight_file
 
 from convexfs.data import files, load, make_dataset
-from convexfs.data.limits import read_limit
 from convexfs.errors import InputError
 
 X = np.array([[1.5, -2.0, 0.25], [3.0, 1e-9, 7.0], [0.0, 4.0, 0.1], [2.0, 2.0, 1.0 / 3]])
@@ -71,17 +70,17 @@ def test_columns_are_left_out_by_name(tmp_path, name):
     assert data.labels.tolist() == LABELS.tolist()
 
 
-@pytest.mark.parametrize("cells", [["p1", "p2", "p3", "p4"], [np.nan] * 4, [np.inf] * 4])
+@pytest.mark.parametrize("cells", [["p1", "p2", "p1", "p2"], [np.nan] * 4, [np.inf] * 4])
 def test_what_a_column_left_out_holds_does_not_matter(tmp_path, cells):
     path = tmp_path / "t.csv"
-    TABLE.assign(id=cells).to_csv(path, index=False)
-    with pytest.raises(InputError, match="column 'id'"):
+    TABLE.assign(odd=cells).to_csv(path, index=False)
+    with pytest.raises(InputError, match="column 'odd'"):
         load(path, target="kind")
-    assert load(path, target="kind", drop="id").digest == make_dataset(X, LABELS, "abc").digest
+    assert load(path, target="kind", drop="odd").digest == make_dataset(X, LABELS, "abc").digest
 
 
 def test_a_text_column_is_told_how_to_leave_it_out(tmp_path):
-    frame = TABLE.assign(**{"patient id": list("wxyz"), "ward": "n"})
+    frame = TABLE.assign(**{"patient id": list("wxxz"), "ward": "n"})
     frame.to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(InputError, match=r"--drop 'patient id,ward', from Python drop=\["):
         load(tmp_path / "t.csv", target="kind")
@@ -180,9 +179,13 @@ def test_booleans_and_integers_are_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("text", "target", "message"),
     [
-        ("a,b,y\n1,2,0\n,3,1\n", None, r"t\.csv contains NaN at data row 2, column 'a'; drop"),
+        (
+            "a,b,y\n1,2,0\n,3,1\n",
+            None,
+            r"t\.csv contains NaN at data row 2, column 'a'; drop.*--impute",
+        ),
         ("a,b,y\n1,2,0\n1,inf,1\n", None, r"contains infinity at data row 2, column 'b'"),
-        ("a,b,c,y\n1,?,u,0\n1,3,v,1\n", None, r"text in columns 'b', 'c', such as '\?'; encode"),
+        ("a,b,c,y\n1,!,u,0\n1,3,v,1\n", None, r"text in columns 'b', 'c', such as '!'; encode"),
         ("a,b,kind\n1,2,0\n1,3,1\n", None, "target=.*--target.*last columns are a, b, kind"),
         ("a,y,label\n1,2,0\n1,3,1\n", None, "2 columns called target, class, label or y"),
         ("a,b,kind\n1,2,0\n1,3,1\n", "kin", "no column 'kin'; did you mean kind"),
@@ -190,19 +193,14 @@ def test_booleans_and_integers_are_numbers(tmp_path):
         ("a,b,y\n1,2,0.5\n1,3,0.7\n", None, "target 'y' of .* looks continuous"),
         ("a,b,y\n1,2,0\n1,3,0\n", None, "only one class, '0'"),
         ("a,b,y\n1,2,\n1,3,0\n", None, "target 'y' of .* missing value .*data row 1"),
-        ("a,b,a,y\n1,2,3,0\n1,3,4,1\n", None, "duplicate column name 'a'; rename or drop"),
-        (",a,y\n0,2,0\n1,3,1\n", None, "no name for column 1; .*row numbers"),
+        (",a,y\n5,2,0\n5,3,1\n", None, "no name for column 1; name it"),
         ("a,y\n7,1,0\n8,2,1\n", None, "more cells than the header"),
-        ("a,y\n0,1,0\n1,2,1\n", None, "more cells than the header"),
         ("a,y\n1,2\n1,2,3,4\n", None, r"cannot be read as \.csv \(.*line 3"),
         ("", None, "empty file"),
         ("\n\n", None, "t.csv has blank lines only"),
         ("a,y\n", None, "has no rows"),
         ("y\n0\n1\n", None, "single column 'y', so no feature columns"),
-        ("a;b;y\n1,5;2;0\n", None, "t.csv is separated by semicolons; save it .* by commas"),
-        ("a\tb\ty\n1\t2\t0\n", None, "t.csv is separated by tabs; save it .* by commas"),
         ("\0\0", None, "t.csv is not text in UTF-8; save it"),
-        ("größe,y\n1,0\n", None, "t.csv is not text in UTF-8; save it"),
     ],
 )
 def test_unusable_tables(tmp_path, text, target, message):
@@ -229,14 +227,17 @@ def test_duplicate_columns_of_a_parquet_file(tmp_path):
     pq.write_table(
         pa.table([[1, 2], [3, 4], [0, 1]], names=["a", "a", "y"]), tmp_path / "t.parquet"
     )
-    with pytest.raises(InputError, match="duplicate column name 'a'"):
-        load(tmp_path / "t.parquet")
+    data = load(tmp_path / "t.parquet")
+    assert data.feature_names == ("a", "a#2")
+    assert data.told == ("column name 'a' repeated: copies are numbered, as 'a#2'",)
 
 
 @pytest.mark.parametrize("suffix", sorted(files._READERS))
 def test_corrupt_files(tmp_path, suffix):
     path = tmp_path / f"d{suffix}"
     path.write_bytes(b"\x80\x81hello\x00" * 40)
+    for beside in (".bim", ".fam"):
+        (tmp_path / f"d{beside}").write_text("")
     with pytest.raises(InputError, match=f"cannot be read as {suffix}|is not text|v7.3"):
         load(path, target="y")
 
@@ -256,9 +257,9 @@ def test_truncated_gzip(tmp_path):
 
 
 def test_unknown_format(tmp_path):
-    (tmp_path / "d.xlsx").write_text("x")
-    with pytest.raises(InputError, match=r"no known format; .*\.arff, \.csv, .*\.parquet"):
-        load(tmp_path / "d.xlsx")
+    (tmp_path / "d.doc").write_text("x")
+    with pytest.raises(InputError, match=r"no known format; .*\.arff, \.bed, \.csv, .*\.parquet"):
+        load(tmp_path / "d.doc")
 
 
 def test_folder_instead_of_file(tmp_path):
@@ -363,53 +364,23 @@ def test_missing_nominal_target_of_an_arff_file(tmp_path):
         load(path)
 
 
-WIDE_TABLES = {
-    "numbers": "a,b,y\n1,2.5,0\n-1e3,nan,1\n",
-    "classes and identifiers": 'a,id,kind\n1,"x,1",ham\n2,"x2",spam\n3,x3,ham\n',
-    "truth": "a,b,y\n1,True,0\n2,False,1\n3,True,1\n",
-    "a missing cell": "a,b,y\n1,2,0\n,4,1\n",
-    "text further down": "a,b,y\n1,2,0\nred,4,1\n",
-    "short rows": "a,b,y\n1,2\n3,4,1\n",
-    "short rows further down": "a,b,y\n1,2,0\n3,4\n",
-    "no rows": "a,b,y\n",
-    "blank lines": "\na,b,y\n\n1,2,0\n\n3,4,1\n",
-    "marks of other programs": "\ufeffa,b,y\r\n1,2,0\r\n3,4,1\r\n",
-    "tabs in a comma file": "a,b,y\n1,\t2,0\n3,4,1\n",
-}
+def test_workbooks(tmp_path):
+    with pd.ExcelWriter(tmp_path / "d.xlsx") as book:
+        TABLE.assign(sample=list("wxyz")).to_excel(book, sheet_name="first", index=False)
+        TABLE.assign(a=X[:, 0] + 1).to_excel(book, sheet_name="second")
+    data = load(tmp_path / "d.xlsx", target="kind")
+    np.testing.assert_array_equal(data.X, X)
+    assert data.ids == ("w", "x", "y", "z")
+    assert data.told[0] == "of 2 sheets 'first' is read, the first"
+    other = load(tmp_path / "d.xlsx", target="kind", sheet="second", drop=["id"])
+    np.testing.assert_array_equal(other.X[:, 0], X[:, 0] + 1)
+    with pytest.raises(InputError, match="no sheet 'secnd'; did you mean second"):
+        load(tmp_path / "d.xlsx", target="kind", sheet="secnd")
 
 
-@pytest.mark.parametrize("name", WIDE_TABLES)
-def test_a_wide_table_is_read_as_any_other(tmp_path, monkeypatch, name):
-    path = tmp_path / "t.csv"
-    path.write_bytes(WIDE_TABLES[name].encode())
-    expected = files._read_separated(path, read_limit())
-    monkeypatch.setattr(files, "_WIDE", 2)
-    read = files._read_separated(path, read_limit())
-    # numbers that are whole may be held as floats
-    pd.testing.assert_frame_equal(read, expected, check_dtype=False)
-
-
-def test_a_wide_table_is_not_taken_apart_by_column(tmp_path, monkeypatch):
-    names = [f"x{j}" for j in range(30_000)]
-    rows = [",".join(str(i + j % 7) for j in range(30_000)) for i in range(4)]
-    lines = [f"{row},{'ab'[i % 2]}" for i, row in enumerate(rows)]
-    (tmp_path / "t.csv").write_text("\n".join([",".join(names) + ",kind", *lines]))
-    whole = pd.read_csv
-
-    def read_csv(*words, usecols, **more):
-        assert usecols == [30_000]
-        return whole(*words, usecols=usecols, **more)
-
-    monkeypatch.setattr(pd, "read_csv", read_csv)
-    data = load(tmp_path / "t.csv", "kind")
-    assert data.X.shape == (4, 30_000)
-    np.testing.assert_array_equal(data.X[3, :8], [3, 4, 5, 6, 7, 8, 9, 3])
-    assert data.class_names == ("a", "b")
-
-
-def test_the_widest_tables_must_be_numbers(tmp_path, monkeypatch):
-    (tmp_path / "t.csv").write_text("a,b,y\n1,2,0\n3,,1\n")
-    monkeypatch.setattr(files, "_WIDE", 2)
-    monkeypatch.setattr(files, "_TOO_WIDE", 2)
-    with pytest.raises(InputError, match=r"t\.csv has 3 columns, and so wide a table .*column 2"):
-        load(tmp_path / "t.csv")
+def test_a_workbook_with_samples_in_columns(tmp_path):
+    turned = TABLE.assign(sample=list("wxyz")).set_index("sample").T
+    turned.to_excel(tmp_path / "d.xlsx")
+    data = load(tmp_path / "d.xlsx", target="kind", transpose=True)
+    np.testing.assert_array_equal(data.X, X)
+    assert data.ids == ("w", "x", "y", "z")

@@ -2,7 +2,7 @@
 # Lint, types and tests, in a private environment. Arguments go to pytest.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
-ensure_environment dev,solvers,dask,mpi,nlp
+ensure_environment dev,solvers,dask,mpi,nlp,tables
 ensure_browser
 cd "$root"
 

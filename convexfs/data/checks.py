@@ -18,7 +18,10 @@ _NAMED_AT_MOST = 5
 
 
 def check_finite(
-    X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
+    X: np.ndarray,
+    where: str = "X",
+    feature_names: Sequence[str] | None = None,
+    cure: str = "drop or impute such cells first",
 ) -> None:
     """Raise if a cell is NaN or infinite, naming the first such cell.
 
@@ -32,6 +35,8 @@ def check_finite(
         What the message calls the data.
     feature_names : sequence of str, optional
         Without it the column is given by its position, counted from 1.
+    cure : str
+        What the message tells to do.
 
     Raises
     ------
@@ -50,7 +55,7 @@ def check_finite(
     more = f" ({count} such cells in all)" if count > 1 else ""
     raise InputError(
         f"{where} contains {what} at data row {damaged[0].start + row + 1}, "
-        f"{column_called(column, feature_names)}{more}; drop or impute such cells first"
+        f"{column_called(column, feature_names)}{more}; {cure}"
     )
 
 

@@ -18,6 +18,7 @@ from convexfs.data.checks import (
     near_column,
     require_two_classes,
 )
+from convexfs.data.holes import filled
 from convexfs.errors import InputError, did_you_mean
 
 
@@ -47,6 +48,10 @@ SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = {
 }
 
 
+_DROP = "drop such cells first"
+_FILL = "drop such cells, or have them filled: --impute median or knn, from Python impute="
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Labelled samples; make one with :func:`make_dataset` or :func:`convexfs.load`.
@@ -70,6 +75,12 @@ class Dataset:
         The features that carry the classes, where a generator knows them.
     groups : array of int, optional
         Subclass of each row, where a generator knows it.
+    ids : tuple of str, optional
+        What each row is called.
+    id_name : str
+        What the ids are called: the column a file has them in.
+    told : tuple of str
+        What was recognised when the data were read, in words.
     """
 
     X: np.ndarray
@@ -82,6 +93,9 @@ class Dataset:
     split: np.ndarray | None = None
     relevant: tuple[int, ...] | None = None
     groups: np.ndarray | None = None
+    ids: tuple[str, ...] | None = None
+    id_name: str = "id"
+    told: tuple[str, ...] = ()
 
     @property
     def n_samples(self) -> int:
@@ -162,6 +176,7 @@ class Dataset:
             y=self.y[positions],
             split=None if self.split is None else self.split[positions],
             groups=None if self.groups is None else self.groups[positions],
+            ids=None if self.ids is None else tuple(self.ids[i] for i in positions),
         )
 
     def select(self, features: Any) -> "Dataset":
@@ -200,13 +215,17 @@ def make_dataset(
     relevant: Sequence[int] | None = None,
     groups: Any = None,
     drop: Iterable[str] = (),
+    ids: Sequence[Any] | None = None,
+    id_name: str = "id",
+    impute: str = "none",
+    told: Iterable[str] = (),
 ) -> Dataset:
     """Check samples and labels and put them together.
 
     Parameters
     ----------
     X : array-like or pandas.DataFrame of shape (n_samples, n_features)
-        Finite numbers; booleans count as 0 and 1.
+        Finite numbers, or NaN that `impute` fills; booleans count as 0 and 1.
     y : array-like of shape (n_samples,)
         Labels; with ``class_names``, positions in it.
     feature_names : sequence of str, optional
@@ -215,10 +234,12 @@ def make_dataset(
         Default: the sorted labels. Names without samples are dropped.
     name : str
         The data's name in messages and reports.
-    target, scale, split, relevant, groups
+    target, scale, split, relevant, groups, ids, id_name, told
         As in :class:`Dataset`.
     drop : iterable of str
         Features to leave out, whatever they hold.
+    impute : {"none", "median", "knn"}
+        What fills missing cells: the feature's median, or the mean of near samples.
 
     Returns
     -------
@@ -241,7 +262,11 @@ def make_dataset(
     codes, classes = _encoded(y, class_names, where)
     _check_length(codes, matrix.shape[0], where)
     require_two_classes(codes, classes, where)
-    check_finite(matrix, name, names)
+    split = None if split is None else _checked_split(split, codes.size, name)
+    matrix = filled(matrix, impute, None if split is None else split == 0, name)
+    check_finite(matrix, name, names, _FILL if impute == "none" else _DROP)
+    if ids is not None:
+        _check_length(np.asarray(ids, dtype=object), codes.size, f"ids of {name}")
     return Dataset(
         X=matrix,
         y=codes,
@@ -250,9 +275,12 @@ def make_dataset(
         name=name,
         target=target,
         scale=scale,
-        split=None if split is None else _checked_split(split, codes.size, name),
+        split=split,
         relevant=None if relevant is None else tuple(relevant),
         groups=None if groups is None else np.asarray(groups),
+        ids=None if ids is None else tuple(str(value) for value in ids),
+        id_name=id_name,
+        told=tuple(told),
     )
 
 

@@ -4,7 +4,6 @@ The formats that pack say in their headers what they hold; text is counted as it
 of its file, and only until it is too much.
 """
 
-import gzip
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 
 from convexfs.data.limits import ReadLimit
+from convexfs.data.packed import opened
 
 #: Measured peaks of the readers, in bytes: what a cell, a column and a byte of text take.
 _CELL, _COLUMN, _TEXT = 32, 1000, 2
@@ -81,6 +81,29 @@ def check_parquet(path: Path, limit: ReadLimit) -> None:
         limit.check(2 * _NUMBER * cells + _COLUMN * known.num_columns + packed, path.name)
 
 
+def check_workbook(path: Path, limit: ReadLimit) -> None:
+    """Check xlsx by what the sheets in its archive unpack to."""
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    limit.check(_TEXT * unpacked, path.name)
+
+
+def check_hdf5(path: Path, limit: ReadLimit) -> None:
+    """Check h5ad by the shapes its arrays declare, as dense numbers."""
+    import h5py
+
+    needed = 0
+
+    def count(_: str, item: Any) -> None:
+        nonlocal needed
+        if isinstance(item, h5py.Dataset):
+            needed += prod(item.shape) * max(item.dtype.itemsize, _NUMBER)
+
+    with h5py.File(path) as file:
+        file.visititems(count)
+    limit.check(needed, path.name)
+
+
 def _check_written(path: Path, limit: ReadLimit, mark: bytes, cell: int) -> None:
     size = cells = 0
     for block in _unpacked(path):
@@ -90,8 +113,7 @@ def _check_written(path: Path, limit: ReadLimit, mark: bytes, cell: int) -> None
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
-    is_packed = path.suffix.lower() == ".gz"
-    with gzip.open(path) if is_packed else path.open("rb") as file:
+    with opened(path) as file:
         while block := file.read(_BLOCK):
             yield block
 

@@ -5,13 +5,14 @@ What reads or makes them is imported when it is needed: the names alone cost not
 
 import inspect
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from convexfs.data import limits
 from convexfs.data.limits import ReadLimit
+from convexfs.data.reading import Reading
 from convexfs.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -42,23 +43,45 @@ def load(
     target: str | None = None,
     data_dir: str | os.PathLike[str] | None = None,
     *,
-    drop: Iterable[str] = (),
+    drop: Sequence[str] = (),
+    id: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    transpose: bool = False,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    layer: str | None = None,
+    impute: str = "none",
     read_limit: str | float | None = None,
 ) -> "Dataset":
     """Load or generate a data set.
 
     Parameters
     ----------
-    spec : str or path
-        The first that fits: an existing file; a generator with parameters, as in
+    spec : str, path, DataFrame (pandas, polars) or AnnData
+        Of a text the first that fits: an existing file; a generator with parameters, as in
         ``spiral:noise=500,seed=3``; a bundled set (iris, wine, wdbc, digits);
         ``data:NAME`` for a file of the data folder.
     target : str, optional
         The column (for npz and mat: the array) that holds the classes of a file.
     data_dir : path, optional
         The data folder; default: the environment variable CONVEXFS_DATA.
-    drop : iterable of str
-        Columns to leave out, such as identifiers.
+    drop : sequence of str
+        Columns to leave out.
+    id : str, optional
+        The column that names the samples. Default: a column of words that differ in every
+        row, or of row numbers; ``told`` of the data set says so.
+    labels : path, optional
+        A table of classes, joined by id: ``FILE`` or ``FILE:COLUMN``.
+    transpose : bool
+        Whether samples are columns, and the first column names the features.
+    sep, decimal, encoding : str, optional
+        Of a file of text; by default recognised.
+    sheet, layer : str, optional
+        Of a workbook, default the first; of annotated data, default X.
+    impute : {"none", "median", "knn"}
+        What fills missing cells of numbers.
     read_limit : str or number, optional
         Memory that reading may take, as in "4GB" or in bytes; what would need more is refused
         before it is read. Default: half of the machine's.
@@ -73,9 +96,25 @@ def load(
     InputError
         If nothing fits or the data cannot be used.
     """
+    reading = Reading(
+        target=target,
+        drop=[drop] if isinstance(drop, str) else list(drop),
+        id=id,
+        labels=None if labels is None else os.fspath(labels),
+        transpose=transpose,
+        sep=sep,
+        decimal=decimal,
+        encoding=encoding,
+        sheet=sheet,
+        layer=layer,
+        impute=impute,
+        limit=limits.read_limit(read_limit),
+    )
+    if not isinstance(spec, str | os.PathLike):
+        return _from_object(spec, reading)
     text = os.fspath(spec)
     try:
-        return _load(text, target, data_dir, drop, limits.read_limit(read_limit))
+        return _load(text, reading, data_dir)
     except MemoryError:
         raise InputError(f"{text} does not fit into memory; ask for less of it") from None
 
@@ -87,31 +126,49 @@ def generator(name: str) -> Callable[..., "Dataset"]:
     return getattr(synthetic, name)
 
 
-def _load(
-    text: str, target: str | None, data_dir: Any, drop: Iterable[str], limit: ReadLimit
-) -> "Dataset":
+def _from_object(table: Any, reading: Reading) -> "Dataset":
+    """Make a data set of a table in memory."""
+    from convexfs.data.annotated import arrays_of
+    from convexfs.data.files import from_arrays
+    from convexfs.data.tables import from_table
+
+    if hasattr(table, "obs") and hasattr(table, "var_names"):
+        return from_arrays(arrays_of(table, reading, "the data"), reading, "the data")
+    if hasattr(table, "to_pandas"):
+        table = table.to_pandas()
+    if not hasattr(table, "columns"):
+        raise InputError(
+            f"data are a path, a name, a DataFrame or AnnData, not {type(table).__name__}; arrays "
+            "go into convexfs.data.make_dataset(X, y)"
+        )
+    return from_table(table, reading, "the table")
+
+
+def _load(text: str, reading: Reading, data_dir: Any) -> "Dataset":
     from convexfs.data.dataset import kept_features
     from convexfs.data.files import read_file
 
     path = os.path.expanduser(text)
     if os.path.exists(path) and not os.path.isdir(path):
-        return read_file(path, target, text, drop, limit)
+        return read_file(path, reading, text)
     name, _, options = text.partition(":")
     if name == "data" and options:
-        return read_file(_in_data_folder(options, data_dir), target, text, drop, limit)
+        return read_file(_in_data_folder(options, data_dir), reading, text)
     if name not in GENERATORS and name not in BUNDLED:
         raise InputError(_unknown(text, path))
-    if target is not None:
-        raise InputError(f"{name} has its own classes; leave the target '{target}' out")
+    if reading.target is not None:
+        raise InputError(f"{name} has its own classes; leave the target '{reading.target}' out")
+    if reading.id or reading.labels or reading.transpose:
+        raise InputError(f"{name} is no file: leave --id, --labels and --transpose out")
     if name in GENERATORS:
-        data = _generated(text, name, options, limit)
+        data = _generated(text, name, options, reading.limit)
     elif options:
         raise InputError(f"{name} takes no parameters; write just {name}")
     else:
         data = _bundled(name)
-    if not drop:
+    if not reading.drop:
         return data
-    return data.select(kept_features(drop, data.feature_names, text, data.target))
+    return data.select(kept_features(reading.drop, data.feature_names, text, data.target))
 
 
 def _generated(text: str, name: str, options: str, limit: ReadLimit) -> "Dataset":

@@ -9,6 +9,9 @@ import numpy as np
 from convexfs.data.dataset import Dataset
 from convexfs.errors import InputError
 
+#: Columns that a sheet of a workbook may have.
+_WIDEST_SHEET = 16_384
+
 
 def write_file(data: Dataset, path: str | Path) -> None:
     """Write samples and classes so that :func:`convexfs.load` reads them back.
@@ -17,7 +20,7 @@ def write_file(data: Dataset, path: str | Path) -> None:
     ----------
     data : Dataset
     path : str or Path
-        Its suffix chooses the format: .csv, .tsv, .parquet or .npz.
+        Its suffix chooses the format: .csv, .tsv, .parquet, .xlsx or .npz.
     """
     path = Path(path)
     suffix = check_target(path, WRITERS)
@@ -49,7 +52,18 @@ def _frame(data: Dataset) -> Any:
     while name in frame.columns:
         name += "_"
     frame[name] = data.labels
+    if data.ids is not None:
+        frame.insert(0, data.id_name if data.id_name not in frame.columns else "id", data.ids)
     return frame
+
+
+def _write_workbook(data: Dataset, path: Path) -> None:
+    if data.n_features >= _WIDEST_SHEET:
+        raise InputError(
+            f"{path} cannot hold {data.n_features} features: a sheet has {_WIDEST_SHEET} columns; "
+            "write .csv or .parquet"
+        )
+    _frame(data).to_excel(path, index=False, engine="openpyxl")
 
 
 def _write_npz(data: Dataset, path: Path) -> None:
@@ -61,6 +75,8 @@ def _write_npz(data: Dataset, path: Path) -> None:
     }
     if data.split is not None:
         arrays["split"] = data.split
+    if data.ids is not None:
+        arrays["ids"] = np.asarray(data.ids)
     np.savez_compressed(path, allow_pickle=False, **arrays)
 
 
@@ -68,5 +84,6 @@ WRITERS: dict[str, Callable[[Dataset, Path], None]] = {
     ".csv": lambda data, path: _frame(data).to_csv(path, index=False),
     ".tsv": lambda data, path: _frame(data).to_csv(path, index=False, sep="\t"),
     ".parquet": lambda data, path: _frame(data).to_parquet(path, index=False),
+    ".xlsx": _write_workbook,
     ".npz": _write_npz,
 }

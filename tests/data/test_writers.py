@@ -19,9 +19,25 @@ def test_what_is_written_is_read_back(tmp_path, suffix):
     written = data(target="kind")
     write_file(written, path)
     read = load(path, target=None if suffix == ".npz" else "kind")
-    np.testing.assert_array_equal(read.X, written.X)
+    # workbooks hold sixteen digits
+    np.testing.assert_allclose(read.X, written.X, rtol=1e-15 if suffix == ".xlsx" else 0)
     np.testing.assert_array_equal(read.labels, written.labels)
     assert read.feature_names == written.feature_names
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_ids_are_written_too(tmp_path, suffix):
+    path = tmp_path / f"some{suffix}"
+    write_file(data(target="kind", ids=[f"p{i}" for i in range(12)], id_name="patient"), path)
+    read = load(path, target=None if suffix == ".npz" else "kind")
+    assert read.ids == tuple(f"p{i}" for i in range(12))
+    assert read.feature_names == ("height, cm", "y")
+
+
+def test_a_sheet_has_only_so_many_columns(tmp_path):
+    wide = make_dataset(np.eye(4, 17_000), [0, 1, 0, 1])
+    with pytest.raises(InputError, match=r"17000 features: a sheet has 16384 columns; write \.csv"):
+        write_file(wide, tmp_path / "some.xlsx")
 
 
 def test_a_feature_may_be_called_like_the_target(tmp_path):
@@ -37,7 +53,7 @@ def test_a_split_survives_in_npz(tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("some.xlsx", r"no known format; name it by one of \.csv, \.tsv, \.parquet, \.npz"),
+        ("some.doc", r"no known format; name it by one of \.csv, \.tsv, \.parquet, \.xlsx"),
         ("nowhere/some.csv", "there is no folder .*nowhere to write some.csv in"),
         ("folder.csv", "is a folder; name a file in it"),
     ],

@@ -1,0 +1,36 @@
+"""Missing cells of a matrix, filled by what the training rows show."""
+
+import numpy as np
+
+from convexfs.errors import InputError, did_you_mean
+
+IMPUTATIONS = ("none", "median", "knn")
+
+
+def filled(X: np.ndarray, how: str, fit_rows: np.ndarray | None, where: str) -> np.ndarray:
+    """Fill NaN by the median of its feature, or by the mean over the five nearest samples.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    how : {"none", "median", "knn"}
+    fit_rows : bool array (n_samples,), optional
+        Rows that medians and neighbours come from; default: all.
+    where : str
+        What a message calls the data.
+    """
+    if how not in IMPUTATIONS:
+        raise InputError(f"no imputation is called '{how}'; {did_you_mean(how, IMPUTATIONS)}")
+    if how == "none" or not np.isnan(X).any():
+        return X
+    seen = X if fit_rows is None else X[fit_rows]
+    empty = np.isnan(seen).all(axis=0)
+    if empty.any():
+        raise InputError(
+            f"{where} has no value at all in {empty.sum()} of its features, the first of them "
+            f"number {int(np.flatnonzero(empty)[0]) + 1}; drop them"
+        )
+    from sklearn.impute import KNNImputer, SimpleImputer
+
+    imputer = KNNImputer() if how == "knn" else SimpleImputer(strategy="median")
+    return np.ascontiguousarray(imputer.fit(seen).transform(X))

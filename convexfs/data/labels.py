@@ -1,0 +1,109 @@
+"""Classes that stand in a file of their own, joined to samples by id."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convexfs.data.checks import last_columns, near_column
+from convexfs.data.names import distinct_names
+from convexfs.data.reading import Reading
+from convexfs.errors import InputError
+
+_TARGET_NAMES = frozenset({"target", "class", "label", "y"})
+#: What columns of ids are often called.
+ID_NAMES = frozenset({"id", "ids", "sample", "sample_id", "sampleid", "sample id", "patient",
+                      "patient_id", "subject", "subject_id", "barcode", "iid"})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Which samples have a label, what the labels are called, and those of these samples."""
+
+    known: np.ndarray
+    target: str
+    labels: np.ndarray
+
+
+def joined(ids: Sequence[Any], own: str, reading: Reading, name: str) -> Joined:
+    """Find the classes of samples by their ids; say which samples and labels are alone.
+
+    Parameters
+    ----------
+    ids : sequence
+        One a sample.
+    own : str
+        What the ids are called.
+    reading : Reading
+        With ``labels``, the file and perhaps its column.
+    name : str
+        What messages call the samples.
+    """
+    classes = _label_column(str(reading.labels), own, reading)
+    texts = np.array([str(value) for value in ids], dtype=object)
+    known = np.isin(texts, classes.index.to_numpy(dtype=object))
+    if not known.any():
+        raise InputError(
+            f"no id of {name} ('{texts[0]}', ...) is in {reading.labels} "
+            f"('{classes.index[0]}', ...); check that both name the samples alike"
+        )
+    left, unused = int((~known).sum()), len(classes) - int(known.sum())
+    if left:
+        reading.tell(f"{left} samples without a label in {reading.labels} are left out")
+    if unused:
+        reading.tell(f"{unused} labels of {reading.labels} have no sample")
+    return Joined(known, str(classes.name), classes.loc[texts[known]].to_numpy())
+
+
+def target_column(columns: list[str], target: str | None, name: str, hint: str = "") -> str:
+    """Return the column with the classes: the one asked for, or one that is usually called so."""
+    if target in columns:
+        return str(target)
+    if target is not None:
+        raise InputError(f"{name} has no column '{target}'; {near_column(target, columns)}{hint}")
+    usual = [column for column in columns if column.lower() in _TARGET_NAMES]
+    if len(usual) != 1:
+        raise InputError(
+            f"{name} has {len(usual) or 'no'} columns called target, class, label or y; say which "
+            "column holds the classes by target= (--target on the command line): "
+            f"{last_columns(columns)}{hint}"
+        )
+    return usual[0]
+
+
+def check_ids(column: Any, called: str, name: str) -> None:
+    """Raise if an id is missing or repeated."""
+    missing, copies = np.flatnonzero(column.isna()), np.flatnonzero(column.duplicated())
+    if missing.size:
+        raise InputError(f"{name} has no id in '{called}' at data row {missing[0] + 1}; fill it in")
+    if copies.size:
+        raise InputError(
+            f"{name} has the id '{column.iloc[copies[0]]}' in '{called}' more than once, again at "
+            f"data row {copies[0] + 1}; make ids unique, or name another column"
+        )
+
+
+def _label_column(spec: str, own: str, reading: Reading) -> Any:
+    """Read FILE or FILE:COLUMN as a Series of classes by id."""
+    from convexfs.data.files import read_content
+
+    path, column = spec, reading.target
+    if not Path(path).exists() and ":" in spec:
+        path, column = spec.rsplit(":", 1)
+    content = read_content(Path(path), Reading(limit=reading.limit), path)
+    if not hasattr(content, "columns"):
+        raise InputError(f"{path} is no table; give labels as a table with ids and classes")
+    table = content.set_axis(distinct_names(content.columns), axis=1)
+    usual = [c for c in table.columns if c == own] + [
+        c for c in table.columns if c.lower() in ID_NAMES
+    ]
+    ids = [*usual, str(table.columns[0])][0]
+    others = [c for c in table.columns if c != ids]
+    if column is None and len(others) == 1:
+        column = others[0]
+    column = target_column(others, column, path)
+    check_ids(table[ids], ids, path)
+    labels = table[[ids, column]].dropna()
+    return labels.set_axis(labels[ids].astype(str), axis=0)[column]

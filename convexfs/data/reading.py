@@ -1,0 +1,54 @@
+"""What a user says of a file that is to be read, and what reading it then tells."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from convexfs.data.limits import ReadLimit, read_limit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How to read a file; whatever is None is recognised, and what was recognised is told.
+
+    Attributes
+    ----------
+    target : str, optional
+        The column with the classes; for npz and mat the array.
+    drop : sequence of str
+        Columns to leave out.
+    id : str, optional
+        The column that names the samples.
+    labels : str, optional
+        ``FILE`` or ``FILE:COLUMN``, the classes of the samples by their ids.
+    transpose : bool
+        Whether samples are columns and features rows.
+    sep, decimal, encoding : str, optional
+        Of text: what separates cells and what stands before decimals.
+    sheet, layer : str, optional
+        Of a workbook; of annotated data.
+    impute : {"median", "knn", "none"}
+        What fills missing cells of numbers.
+    limit : ReadLimit
+        Memory that reading may take.
+    told : list of str
+        What was recognised, one sentence each; readers add to it.
+    """
+
+    target: str | None = None
+    drop: Sequence[str] = ()
+    id: str | None = None
+    labels: str | None = None
+    transpose: bool = False
+    sep: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    layer: str | None = None
+    impute: str = "none"
+    limit: ReadLimit = field(default_factory=read_limit)
+    told: list[str] = field(default_factory=list)
+
+    def tell(self, sentence: str) -> None:
+        """Say what was recognised, once."""
+        if sentence not in self.told:
+            self.told.append(sentence)

@@ -1,0 +1,169 @@
+"""From a table as a lab has it to samples and classes: ids, labels, orientation."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from convexfs.data.checks import near_column
+from convexfs.data.dataset import Dataset, make_dataset
+from convexfs.data.labels import ID_NAMES, check_ids, joined, target_column
+from convexfs.data.names import distinct_names
+from convexfs.data.reading import Reading
+from convexfs.data.separated import ROW_NAMES, is_number
+from convexfs.errors import InputError
+
+#: Rows from which consecutive numbers are no measurements.
+_NUMBERED = 8
+#: Rows and columns that are looked at to see whether samples are columns.
+_LOOKED_AT = 50
+
+
+def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
+    """Make a data set of a DataFrame: one column the classes, perhaps one the ids.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    reading : Reading
+        What the user says of the table; told what was recognised.
+    name : str
+        What the data set and messages call it.
+    """
+    hint = "" if reading.transpose else _transposition_hint(frame)
+    if reading.transpose:
+        frame = _transposed(frame, reading)
+    frame = frame.set_axis(distinct_names(frame.columns, reading.tell), axis=1)
+    if frame.shape[1] == 1:
+        raise InputError(
+            f"{name} has a single column '{frame.columns[0]:.40}', so no feature columns beside a "
+            "target; check what separates its cells (--sep)"
+        )
+    own = _id_column(frame, reading, name)
+    if reading.labels is not None:
+        frame, target = _labelled(frame, own, reading, name)
+    else:
+        target = target_column([c for c in frame.columns if c != own], reading.target, name, hint)
+    ids = None if own is None else [str(value) for value in frame[own]]
+    return make_dataset(
+        frame.drop(columns=[target, *([] if own is None else [own])]),
+        frame[target],
+        name=name,
+        target=target,
+        drop=reading.drop,
+        ids=ids,
+        id_name=own or "id",
+        impute=reading.impute,
+        told=reading.told,
+    )
+
+
+def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
+    """Find the column that names the samples: the one asked for, or one that plainly does."""
+    columns = [c for c in frame.columns if c != reading.target and c not in _listed(reading.drop)]
+    if reading.id is not None:
+        if reading.id not in frame.columns:
+            near = near_column(reading.id, list(frame.columns))
+            raise InputError(f"{name} has no column '{reading.id}' of ids; {near}")
+        check_ids(frame[reading.id], reading.id, name)
+        return reading.id
+    unique = [c for c in columns if _names_rows(frame[c])]
+    for column in unique:
+        if _is_text(frame[column]) or _is_numbered(frame[column]) or column.lower() in ID_NAMES:
+            reading.tell(f"column '{column}' has a value of its own in every row: taken as the id")
+            return column
+    if unique:
+        reading.tell(
+            f"column '{unique[0]}' has a whole number of its own in every row: if it is an id, say "
+            f"--id {unique[0]}"
+        )
+    return None
+
+
+def _names_rows(column: Any) -> bool:
+    """Whether a column has a text or whole number of its own in each of at least three rows."""
+    if len(column) < 3 or (column.dtype.kind not in "iuOT" and not _is_text(column)):
+        return False
+    return bool(column.notna().all() and column.is_unique)
+
+
+def _is_text(column: Any) -> bool:
+    import pandas as pd
+
+    return pd.api.types.is_string_dtype(column) and not pd.api.types.is_numeric_dtype(column)
+
+
+def _is_numbered(column: Any) -> bool:
+    return (
+        len(column) >= _NUMBERED
+        and column.dtype.kind in "iu"
+        and any(np.array_equal(column, np.arange(k, k + len(column))) for k in (0, 1))
+    )
+
+
+def _labelled(frame: Any, own: str | None, reading: Reading, name: str) -> tuple[Any, str]:
+    if own is None:
+        raise InputError(f"{name} has no column of ids to join its labels by; say --id COLUMN")
+    found = joined(frame[own], own, reading, name)
+    frame = frame[found.known].drop(columns=found.target, errors="ignore")
+    return frame.assign(**{found.target: found.labels}), found.target
+
+
+def _transposed(frame: Any, reading: Reading) -> Any:
+    """Turn rows into columns: the first column has the features' names, the header the ids."""
+    import pandas as pd
+
+    cells = frame.iloc[:, 1:].T
+    cells.columns = [str(value) for value in frame.iloc[:, 0]]
+    ids = [str(value) for value in frame.columns[1:]]
+    cells = cells.reset_index(drop=True)
+    number = _number_text(reading)
+    first = cells.iloc[0] if len(cells) else []
+    numeric = np.array([pd.isna(cell) or is_number(number(cell)) for cell in first], dtype=bool)
+    columns: list[Any] = [None] * cells.shape[1]
+    for j in range(cells.shape[1]):
+        column = cells.iloc[:, j]
+        columns[j] = column
+        if numeric[j]:
+            try:
+                columns[j] = column.map(number, na_action="ignore").astype(float)
+            except ValueError:
+                continue
+    turned = pd.concat(columns, axis=1) if columns else cells
+    name = ROW_NAMES
+    while name in turned.columns:
+        name += "_"
+    turned.insert(0, name, ids)
+    return turned
+
+
+def _number_text(reading: Reading) -> Any:
+    """What makes a cell a text that Python reads as a number."""
+    commas = reading.decimal == "," or "numbers have decimal commas" in reading.told
+    return (lambda cell: str(cell).replace(",", ".")) if commas else str
+
+
+def _transposition_hint(frame: Any) -> str:
+    """End an error message with how to turn a table whose samples seem to be columns.
+
+    Kinds run along features: then a row of words stands among rows of numbers, and every
+    column is mixed.
+    """
+    part = frame.iloc[:_LOOKED_AT, 1 : _LOOKED_AT + 1]
+    if min(part.shape) < 2:
+        return ""
+    word = np.array([[_is_word(cell) for cell in row] for row in part.to_numpy()])
+    mixed = word.any(axis=0) & ~word.all(axis=0)
+    rows = word.all(axis=1)
+    if mixed.all() and rows.any() and not word[~rows].any():
+        called = frame.iloc[int(np.flatnonzero(rows)[0]), 0]
+        return f"; its samples seem to be columns (row '{called}' holds words): try --transpose"
+    return ""
+
+
+def _is_word(cell: Any) -> bool:
+    return isinstance(cell, str) and not is_number(cell.replace(",", "."))
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

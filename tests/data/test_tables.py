@@ -1,0 +1,146 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from convexfs.data import load
+from convexfs.errors import InputError
+
+FRAME = pd.DataFrame(
+    {
+        "patient": ["p1", "p2", "p3", "p4"],
+        "a": [1.0, 2.0, 3.5, 0.5],
+        "b": [0.0, 1.0, 1.0, 5.0],
+        "kind": ["ham", "spam", "spam", "ham"],
+    }
+)
+SAID = "column 'patient' has a value of its own in every row: taken as the id"
+
+
+def write(path, frame=FRAME, **options):
+    frame.to_csv(path, index=False, **options)
+    return path
+
+
+def test_a_column_of_names_is_noticed_and_said(tmp_path):
+    data = load(write(tmp_path / "t.csv"), target="kind")
+    assert data.ids == ("p1", "p2", "p3", "p4")
+    assert data.id_name == "patient"
+    assert data.feature_names == ("a", "b")
+    assert data.told == (SAID,)
+    assert data.subset([2, 0]).ids == ("p3", "p1")
+
+
+def test_row_numbers_are_ids_and_other_whole_numbers_are_asked_about(tmp_path):
+    frame = pd.DataFrame({"n": range(10), "a": np.arange(10) / 3, "y": [0, 1] * 5})
+    assert load(write(tmp_path / "t.csv", frame)).id_name == "n"
+    odd = load(write(tmp_path / "t.csv", frame.assign(n=[3, 1, 4, 15, 9, 2, 6, 5, 35, 8])))
+    assert odd.ids is None
+    assert odd.feature_names == ("n", "a")
+    assert odd.told == (
+        "column 'n' has a whole number of its own in every row: if it is an id, say --id n",
+    )
+
+
+def test_ids_may_be_named_and_must_be_unique(tmp_path):
+    path = write(tmp_path / "t.csv")
+    assert load(path, target="kind", id="a", drop=["patient"]).ids == ("1.0", "2.0", "3.5", "0.5")
+    with pytest.raises(
+        InputError, match=r"the id '1\.0' in 'b' more than once, again at data row 3"
+    ):
+        load(path, target="kind", id="b")
+    with pytest.raises(InputError, match="no column 'patent' of ids; did you mean patient"):
+        load(path, target="kind", id="patent")
+
+
+def test_labels_are_joined_by_id(tmp_path):
+    path = write(tmp_path / "t.csv", FRAME.drop(columns="kind"))
+    labels = FRAME[["patient", "kind"]].iloc[[3, 0, 1]]
+    other = pd.concat([labels, pd.DataFrame({"patient": ["p9"], "kind": ["ham"]})])
+    write(tmp_path / "labels.tsv", other, sep="\t")
+    data = load(path, labels=tmp_path / "labels.tsv")
+    assert data.ids == ("p1", "p2", "p4")
+    assert data.labels.tolist() == ["ham", "spam", "ham"]
+    assert data.target == "kind"
+    assert [s.split(" of ")[0][:9] for s in data.told[1:]] == ["1 samples", "1 labels"]
+
+
+def test_the_column_of_labels_may_be_named(tmp_path):
+    path = write(tmp_path / "t.csv", FRAME.drop(columns="kind"))
+    labels = write(tmp_path / "l.csv", FRAME.assign(stage=list("uvuv")))
+    assert load(path, labels=f"{labels}:stage").class_names == ("u", "v")
+    assert load(path, labels=labels, target="kind").class_names == ("ham", "spam")
+    with pytest.raises(InputError, match="no column 'stag'; did you mean stage"):
+        load(path, labels=f"{labels}:stag")
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ("id,kind\nq1,u\nq2,v\n", r"no id of .*t\.csv \('p1', ...\) is in .* \('q1', ...\)"),
+        ("id,kind\np1,u\np1,v\n", "the id 'p1' in 'id' more than once"),
+    ],
+)
+def test_labels_that_do_not_fit(tmp_path, labels, message):
+    path = write(tmp_path / "t.csv", FRAME.drop(columns="kind"))
+    (tmp_path / "l.csv").write_text(labels)
+    with pytest.raises(InputError, match=message):
+        load(path, labels=tmp_path / "l.csv")
+    with pytest.raises(InputError, match="there is no file"):
+        load(path, labels=tmp_path / "nowhere.csv")
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_samples_in_columns_are_turned_when_asked(tmp_path, decimal):
+    turned = FRAME.set_index("patient").T.rename_axis("gene")
+    turned.loc[["a", "b"]] = turned.loc[["a", "b"]].map(lambda x: str(x).replace(".", decimal))
+    path = tmp_path / "t.csv"
+    turned.to_csv(path, sep=";")
+    with pytest.raises(InputError, match=r"samples seem to be columns \(row 'kind'.*--transpose"):
+        load(path, target="kind")
+    data = load(path, target="kind", transpose=True)
+    np.testing.assert_array_equal(data.X, FRAME[["a", "b"]])
+    assert data.ids == ("p1", "p2", "p3", "p4")
+    assert data.feature_names == ("a", "b")
+
+
+def test_genes_in_rows_with_labels_apart(tmp_path):
+    turned = FRAME.drop(columns="kind").set_index("patient").T.rename_axis("gene")
+    turned.to_csv(tmp_path / "t.tsv", sep="\t")
+    labels = write(tmp_path / "l.csv", FRAME[["patient", "kind"]])
+    data = load(tmp_path / "t.tsv", labels=labels, transpose=True)
+    np.testing.assert_array_equal(data.X, FRAME[["a", "b"]])
+
+
+@pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+def test_tables_in_memory(make):
+    data = load(make(FRAME), target="kind")
+    np.testing.assert_array_equal(data.X, FRAME[["a", "b"]])
+    assert data.ids == ("p1", "p2", "p3", "p4")
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(InputError, match=r"not ndarray; arrays go into .*make_dataset"):
+        load(np.eye(3))  # type: ignore[arg-type]
+
+
+def test_repeated_names_are_numbered_and_said(tmp_path):
+    (tmp_path / "t.csv").write_text("g,g,g#2,y\n1,2,3,0\n4,5,6,1\n")
+    data = load(tmp_path / "t.csv")
+    assert data.feature_names == ("g", "g#3", "g#2")
+    assert data.told[0].startswith("column name 'g' repeated")
+
+
+@pytest.mark.parametrize(("how", "expected"), [("median", 2.0), ("knn", 2.0)])
+def test_holes_are_filled(tmp_path, how, expected):
+    frame = FRAME.assign(a=[1.0, np.nan, 3.0, 2.0])
+    data = load(write(tmp_path / "t.csv", frame), target="kind", impute=how)
+    assert data.X[1, 0] == expected
+    with pytest.raises(InputError, match="no imputation is called 'mean'"):
+        load(write(tmp_path / "t.csv", frame), target="kind", impute="mean")
+
+
+def test_an_empty_column_cannot_be_filled(tmp_path):
+    path = write(tmp_path / "t.csv", FRAME.assign(b=np.nan))
+    with pytest.raises(InputError, match=r"no value at all in 1 of its features.* number 2; drop"):
+        load(path, target="kind", impute="median")

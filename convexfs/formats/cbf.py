@@ -134,10 +134,10 @@ class _Reader:
         total, chunks = (self.lines.whole(word, "a number of entries") for word in words)
         for _ in range(chunks):
             name, word = self._words(2, "a cone and its size")
-            size = self.lines.whole(word, "the size of a cone")
-            self._check_cone(name, size)
-            self.cones[keyword].append((name, size))
-        if sum(entries for _, entries in self.cones[keyword]) != total:
+            entries = self.lines.whole(word, "the size of a cone")
+            self._check_cone(name, entries)
+            self.cones[keyword].append((name, entries))
+        if sum(count for _, count in self.cones[keyword]) != total:
             self.lines.fail(f"the cones of {keyword} do not have {total} entries together")
         self.counts[keyword] = total
 

@@ -16,6 +16,7 @@ from scipy import sparse
 from convexfs.errors import InputError
 from convexfs.formats import program as cones
 from convexfs.formats.program import Cone, Program, Variable
+from convexfs.records import symbols
 from convexfs.solving.rules import why_not_convex
 
 
@@ -57,19 +58,32 @@ class _Statement:
 
     def objective(self) -> cp.Expression:
         program = self.program
-        terms = []
-        if program.P is not None and program.P.nnz:
-            x = [cp.vec(variable, order="F") for variable, _ in self.variables]
-            point = self.variables[0][0] if len(x) == 1 else cp.hstack(x)
-            P = cp.Constant(sparse.csc_array(program.P), name="P")
-            terms.append(0.5 * cp.quad_form(point, P))
-        row = sparse.csr_array(program.c[None, :])
-        costs = self._product(row, "c")
-        if costs is not None:
-            terms.append(costs[0])
+        terms = [] if program.P is None else self._squares(sparse.csr_array(program.P))
+        for variable, columns in self.variables:
+            costs = program.c[columns]
+            if costs.any():
+                vector = cp.vec(variable, order="F") if variable.ndim == 2 else variable
+                terms.append(cp.Constant(costs, name=self._named("c", variable)) @ vector)
         if program.d or not terms:
             terms.append(cp.Constant(program.d))
         return sum(terms[1:], start=terms[0])
+
+    def _named(self, letter: str, variable: cp.Variable) -> str:
+        """A letter for what a variable is multiplied by, with its number if there are others."""
+        ids = [own.id for own, _ in self.variables]
+        return letter if len(ids) == 1 else f"{letter}_{ids.index(variable.id) + 1}"
+
+    def _squares(self, P: Any) -> list[cp.Expression]:
+        """``x'Px / 2`` of each variable, or of all together if P has products of two."""
+        blocks = [(own, P[at, at]) for own, at in self.variables]
+        if sum(block.nnz for _, block in blocks) == P.nnz:
+            return [
+                0.5 * cp.quad_form(own, cp.Constant(block.tocsc(), name=self._named("P", own)))
+                for own, block in blocks
+                if block.nnz
+            ]
+        together = cp.hstack([own for own, _ in blocks])
+        return [0.5 * cp.quad_form(together, cp.Constant(P.tocsc(), name="P"))]
 
     def constraints(self) -> Iterator[cp.Constraint]:
         program = self.program
@@ -141,12 +155,11 @@ class _Statement:
     def _product(self, rows: Any, name: str) -> cp.Expression | None:
         """``rows @ x`` over the variables that have an entry there; None if none has."""
         terms = []
-        for position, (variable, columns) in enumerate(self.variables):
+        for variable, columns in self.variables:
             part = sparse.csc_array(rows[:, columns])
             if part.nnz:
-                called = name if len(self.variables) == 1 else f"{name}_{position + 1}"
                 vector = cp.vec(variable, order="F") if variable.ndim == 2 else variable
-                terms.append(cp.Constant(part, name=called) @ vector)
+                terms.append(cp.Constant(part, name=self._named(name, variable)) @ vector)
         return sum(terms[1:], start=terms[0]) if terms else None
 
 
@@ -304,14 +317,14 @@ def _domain(compiled: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _variables(problem: cp.Problem, compiled: Any) -> Iterator[Variable]:
     """Names of the columns in their order; those cvxpy has added are called ``aux_1`` and on."""
-    by_id = {variable.id: variable.name() for variable in problem.variables()}
+    by_id = {variable.id: name for name, variable in symbols(problem).items()}
+    renamed = {variable.name(): by_id[variable.id] for variable in problem.variables()}
     auxiliary = (f"aux_{k}" for k in count(1))
     taken: set[str] = set()
     by_column = sorted(compiled.variables, key=lambda own: compiled.var_id_to_col[own.id])
     for variable in by_column:
         # cvxpy replaces a variable with attributes by another of the same name.
-        own = variable.name() if variable.name() in by_id.values() else next(auxiliary)
-        name = by_id.get(variable.id, own)
+        name = by_id.get(variable.id) or renamed.get(variable.name()) or next(auxiliary)
         free = next(
             each for each in (name, *(f"{name}_{k}" for k in range(2, 9999))) if each not in taken
         )

@@ -157,7 +157,7 @@ class _Reader:
             self.lines.fail(f"{size} entries are not the triangle of a matrix")
 
     def _whole(self, _: str) -> None:
-        for _ in range(self._count("the number of whole variables")):
+        for _each in range(self._count("the number of whole variables")):
             word = self._words(1, "a variable")[0]
             self.integer.append(self.lines.whole(word, "a variable", 0, self.counts["VAR"] - 1))
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from convexfs.errors import InputError
 from convexfs.formats import mps_writer
-from convexfs.formats.program import INFINITE, NONNEGATIVE, ZERO, Cone, Program, grouped
+from convexfs.formats.program import INFINITE, NONNEGATIVE, ZERO, Cone, Program, by_index, grouped
 from convexfs.formats.text import FormatError, read_bytes
 
 #: Files up to this many lines are searched for the line that HiGHS cannot read.
@@ -72,8 +72,8 @@ def _place(text: str) -> str:
 
 
 def _program(model: Any) -> Program:
-    lp, square = model.lp_, model.hessian_
-    size, n_rows = lp.num_col_, lp.num_row_
+    lp, size, n_rows = model.lp_, model.lp_.num_col_, model.lp_.num_row_
+    P = _square(model.hessian_, size)
     held = lp.a_matrix_
     parts = (np.array(held.value_), np.array(held.index_), np.array(held.start_))
     by_column = held.format_ == highspy.MatrixFormat.kColwise
@@ -87,17 +87,20 @@ def _program(model: Any) -> Program:
     other = {highspy.HighsVarType.kSemiContinuous, highspy.HighsVarType.kSemiInteger}
     if other & set(lp.integrality_):
         raise InputError("semi-continuous variables are not read here")
-    names = tuple(lp.col_names_)
+    # The format has no order of its own: a column stands where it was named first.
+    order = by_index(lp.col_names_)
+    names = tuple(lp.col_names_[column] for column in order)
+    rows = sparse.csr_array(sparse.vstack([A[equal], A[at_least], -A[at_most]]))
     return Program(
-        c=np.array(lp.col_cost_),
-        A=sparse.csr_array(sparse.vstack([A[equal], A[at_least], -A[at_most]])),
+        c=np.array(lp.col_cost_)[order],
+        A=sparse.csr_array(rows[:, order]),
         b=np.concatenate([-low[equal], -low[at_least], high[at_most]]),
         cones=tuple(Cone(kind, int(count)) for kind, count in counts if count),
-        lower=_finite(lp.col_lower_),
-        upper=_finite(lp.col_upper_),
-        integer=np.array(whole),
+        lower=_finite(lp.col_lower_)[order],
+        upper=_finite(lp.col_upper_)[order],
+        integer=np.array(whole)[order],
         d=lp.offset_,
-        P=_square(square, size),
+        P=None if P is None else sparse.csc_array(P[order][:, order]),
         maximise=lp.sense_ == highspy.ObjSense.kMaximize,
         variables=grouped(names),
         names=names,

@@ -26,8 +26,10 @@ def read(path: Path) -> Program:
     try:
         # No pickles: an archive holds numbers, and runs nothing.
         with np.load(io.BytesIO(read_bytes(path)), allow_pickle=False) as held:
-            return _program(dict(held))
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, IndexError, EOFError) as error:
+            return _program(dict(held.items()))
+    except KeyError as error:
+        raise FormatError(f"{path} is no archive of a cone program: it has no {error}") from error
+    except (zipfile.BadZipFile, ValueError, TypeError, IndexError, EOFError) as error:
         said = " ".join(str(error).split())
         raise FormatError(f"{path} is no archive of a cone program ({said})") from error
 

@@ -169,12 +169,25 @@ def _distinct(names: list[str]) -> list[str]:
     return [f"{name}__{position}" for position, name in enumerate(names)]
 
 
+def _parsed(name: str) -> tuple[str, int | None]:
+    match = _INDEXED.fullmatch(name)
+    return (match["base"], int(match["index"])) if match else (name, None)
+
+
+def by_index(names: Sequence[str]) -> list[int]:
+    """An order of columns in which those of one variable stand together, by their index."""
+    places: dict[str, int] = {}
+    keys = []
+    for base, index in map(_parsed, names):
+        keys.append((places.setdefault(base, len(places)), -1 if index is None else index))
+    return sorted(range(len(names)), key=keys.__getitem__)
+
+
 def grouped(names: Sequence[str]) -> tuple[Variable, ...]:
     """Variables of columns called ``w_0``, ``w_1``, ...; one vector x if there would be many."""
     found: list[Variable] = []
     for name in names:
-        match = _INDEXED.fullmatch(name)
-        base, index = (match["base"], int(match["index"])) if match else (name, None)
+        base, index = _parsed(name)
         last = found[-1] if found else None
         if last is not None and last.name == base and index == last.size:
             found[-1] = Variable(base, last.size + 1)

@@ -63,6 +63,9 @@ def _leading(lines: Lines, count: int, what: str, *, whole: bool = False) -> lis
             continue
         if not re.match(r"[-+.\d]", words[0]):
             lines.fail(f"{what} must stand here, not {words[0][:40]!r}")
+        if found and len(words) > count - len(found):
+            # Rather than take the first entry of a matrix for one of these.
+            lines.fail(f"{what} must be {count} numbers, and before this line are {len(found)}")
         for word in words[: count - len(found)]:
             if whole:
                 # Some write 3.0, and some +3.

@@ -19,14 +19,18 @@ _HOMES = {
     "Solution": "convexfs.records",
     "certify": "convexfs.solving.certify",
     "load": "convexfs.data.specs",
+    "read_problem": "convexfs.formats",
     "show": "convexfs.inspection",
     "solve": "convexfs.solving.solve",
     "to_latex": "convexfs.inspection",
+    "write_problem": "convexfs.formats",
 }
 
 if TYPE_CHECKING:  # what editors and type checkers see
     from convexfs.data import Dataset as Dataset
     from convexfs.data import load as load
+    from convexfs.formats import read_problem as read_problem
+    from convexfs.formats import write_problem as write_problem
     from convexfs.inspection import show as show
     from convexfs.inspection import to_latex as to_latex
     from convexfs.methods import FORMULATIONS as FORMULATIONS

@@ -11,7 +11,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "convexfs"
 #: Rooms from the ground up; a room may use those before it.
 STAIRS = (
-    "errors", "records", "compiling", "data", "neighbors", "solving", "methods", "batch",
+    "errors", "records", "compiling", "data", "neighbors", "solving", "formats", "methods",
+    "batch",
     "estimators", "baselines", "inspection", "pictures", "study", "cli", "__main__",
 )  # fmt: skip
 #: Files of a method, or of the base of all, that are scikit-learn's side of it.
@@ -22,7 +23,7 @@ ESTIMATOR_FILES = {
 PICTURES = "pictures"
 #: Outside packages that belong to some rooms, or to some files of a method.
 BELONGS_TO = {
-    "cvxpy": {"solving", "inspection", "problem"},
+    "cvxpy": {"solving", "formats", "inspection", "problem"},
     "multiprocessing": {"batch"},
     "sklearn": {"data", "estimators", "baselines", "study"},
     "matplotlib": {"pictures", "study"},

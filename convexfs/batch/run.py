@@ -21,7 +21,7 @@ from typing import Any
 from convexfs.batch import memory, pool
 from convexfs.batch.logs import run_log
 from convexfs.batch.problem_file import load_problem_file
-from convexfs.batch.rehearsal import rehearse
+from convexfs.batch.rehearsal import rehearse, state_own_problems
 from convexfs.batch.statements import Unstated, file_row, state_or, unstated
 from convexfs.batch.store import LOG, Store
 from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind
@@ -107,6 +107,7 @@ def solve_files(
     memory_limit: int | None = None,
     repeats: int = 1,
     seed: int = 0,
+    solvers: Sequence[str] | None = None,
     data_dir: str | None = None,
     read_limit: str | float | None = None,
     retry_failed: bool = False,
@@ -129,6 +130,8 @@ def solve_files(
         Bytes a task may take beyond what its process holds; see :mod:`convexfs.batch.memory`.
     repeats, seed : int
         Runs of each task, and what anything random starts from.
+    solvers : sequence of str, optional
+        Names that take the place of every file's SOLVERS.
     data_dir : str, optional
         Folder behind ``data:NAME``.
     read_limit : str or number, optional
@@ -148,6 +151,8 @@ def solve_files(
     if time_limit is not None:
         check_number("time_limit, in seconds,", time_limit, 0, open_ends=True)
     problems = [load_problem_file(file) for file in files]
+    if solvers is not None:
+        problems = [replace(problem, solvers=tuple(solvers)) for problem in problems]
     reading = {"data_dir": data_dir, "read_limit": read_limit}
     tasks = expand(problems, tol=tol, time_limit=time_limit, repeats=repeats, seed=seed, **reading)
     return run_tasks(
@@ -181,6 +186,7 @@ def run_tasks(
     """
     if memory_limit is not None:
         _check_memory_limit(memory_limit, executor)
+    state_own_problems(tasks)
     with Store(out) as store, run_log(Path(out) / LOG) as setup, forgetting(DATASETS):
         progress, todo = _resume(store, tasks, Path(out), retry_failed)
         log.info("%d tasks, %d of them finished earlier", progress.total, progress.resumed)

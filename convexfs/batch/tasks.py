@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from convexfs.batch.code import code_sha256
+from convexfs.batch.contract import SAMPLES
+from convexfs.batch.own_file import OWN_DATA
 from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
 from convexfs.data import Dataset, load
 from convexfs.errors import (
@@ -118,7 +120,7 @@ def expand(
         for spec in problem.data:
             if spec not in known:
                 known[spec] = _registered(_named_load(problem, spec, **reading))
-        digests = {spec: known[spec] for spec in problem.data}
+        digests = {spec: known[spec] for spec in problem.data} or {OWN_DATA: ""}
         combinations = itertools.product(
             digests.items(), _grid_points(problem.grid), range(repeats), problem.solvers
         )
@@ -166,6 +168,8 @@ def _task(problem: ProblemFile, **chosen: Any) -> Task:
         **solver_fields(chosen["solver"], chosen["tol"], chosen["time_limit"]),
         **chosen,
     }
+    if problem.seed is not None:
+        fields["seed"] = problem.seed
     return keyed(**fields)
 
 
@@ -323,13 +327,20 @@ def solving_of(task: Task, build: Callable[..., Any] | None) -> Solving:
 def first_numbers(task: Task, problem: ProblemFile) -> tuple[dict[str, Any], dict[str, Any]]:
     """Values and hyper-parameters of a task's first convex problem."""
     chosen = json.loads(task.hyper)
+    build = problem.build or problem.formulation.build
+    if problem.is_own:
+        samples = samples_of(dataset_of(task), build) if problem.data else {}
+        return {}, {"seed": task.seed, **samples, **chosen}
     values, hyper = _numbers(
         problem.formulation.name,
         dataset_of(task),
         canonical(named_in(problem.formulation.numbers, chosen)),
         _seed(task, problem.formulation.numbers),
     )
-    return values, hyper | named_in(problem.build or problem.formulation.build, chosen)
+    # What the method offers by these names goes before the samples as they are.
+    samples = samples_of(dataset_of(task), build) if problem.build else {}
+    own = {name: value for name, value in samples.items() if name not in values}
+    return values, own | hyper | named_in(build, chosen)
 
 
 def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
@@ -354,6 +365,15 @@ def named_in(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[s
     """What a function takes of what is offered."""
     takes = inspect.signature(function).parameters
     return {name: value for name, value in offered.items() if name in takes}
+
+
+def samples_of(data: Dataset, build: Callable[..., Any]) -> dict[str, Any]:
+    """What a function asks for of the samples: scaled, in classes, with names and groups."""
+    held = (data.X, data.y, list(data.feature_names), data.groups)
+    asked = named_in(build, dict(zip(SAMPLES, held, strict=True)))
+    if asked.get("groups", 0) is None:
+        raise InputError(f"{data.name} knows no groups of its samples: leave 'groups' out")
+    return asked
 
 
 def dataset_of(task: Task) -> Dataset:

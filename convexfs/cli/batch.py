@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 #: Failed tasks named at the end; the store has them all.
 SHOWN_FAILURES = 20
+FILES_HELP = "problem files, files of a format (.mps, .cbf, ...), or bare names in ./problems"
 MEMORY_HELP = "memory a task may take, such as 2GB; held on Linux [no limit]"
 #: Where no terminal shows a bar, as in the log of a cluster's job.
 SECONDS_BETWEEN_LINES = 60.0
@@ -52,6 +53,7 @@ def solve(arguments: argparse.Namespace) -> int:
                 seed=arguments.seed,
                 data_dir=None if arguments.data is None else str(arguments.data),
                 read_limit=arguments.read_limit,
+                solvers=_named(arguments.solvers),
                 retry_failed=arguments.retry_failed,
                 watch=watch,
             )
@@ -60,6 +62,18 @@ def solve(arguments: argparse.Namespace) -> int:
     judged = _judged(progress)
     _report(Console(width=None if sys.stdout.isatty() else 140), progress, judged)
     return 1 if len(_bad(judged)) else 0
+
+
+def _named(text: str | None) -> list[str] | None:
+    """Solvers of a line's ``--solvers``, as their table spells them."""
+    from convexfs.records import NATIVE
+    from convexfs.solving.backends import backend
+
+    if text is None:
+        return None
+    words = dict.fromkeys(word.strip() for word in text.split(","))
+    plain = {NATIVE, "auto"}
+    return [word.lower() if word.lower() in plain else backend(word).name for word in words]
 
 
 def limit_given(text: str | None) -> int | None:
@@ -95,13 +109,14 @@ def export(arguments: argparse.Namespace) -> int:
 def add_solve_options(parser: argparse.ArgumentParser) -> None:
     """Options of ``convexfs solve``."""
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="problem files, or bare names in ./problems")
+    add("files", nargs="+", metavar="FILE", help=FILES_HELP)
     add(
         "--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
         help="worker processes; 1 runs in this one, which a crashing solver ends [all cores]",
     )  # fmt: skip
     add("--out", type=Path, metavar="DIR", help="folder of the results [runs/NAME of the first]")
     add("--executor", metavar="E", help="local, dask://host:port or mpi [local]")
+    add("--solvers", metavar="A,B", help="instead of the files' SOLVERS")
     add("--tol", type=float, default=1e-6, metavar="T", help="accuracy of every solver [1e-6]")
     add("--time-limit", type=float, metavar="S", help="seconds a task may take [no limit]")
     add("--memory-limit", metavar="SIZE", help=MEMORY_HELP)

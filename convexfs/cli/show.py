@@ -1,7 +1,6 @@
 """The command ``convexfs show``: a problem as mathematics, or what differs between two."""
 
 import argparse
-import inspect
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,11 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from convexfs.batch.contract import printed_aside
 from convexfs.batch.problem_file import FOLDER, ProblemFile, load_problem_file
+from convexfs.batch.tasks import named_in, samples_of
 from convexfs.cli.terminal import write
 from convexfs.data.dataset import Dataset
 from convexfs.data.specs import load
 from convexfs.errors import InputError
+from convexfs.formats import ending
 from convexfs.methods import FORMULATIONS, named_formulation
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.step import stated
@@ -40,7 +42,8 @@ def add_show_options(parser: argparse.ArgumentParser) -> None:
         "sources",
         nargs="+",
         metavar="NAME|FILE",
-        help="a name that `convexfs list` prints, or a problem file; two are compared",
+        help="a name that `convexfs list` prints, a problem file or one of a format (.mps, .cbf, "
+        "...); two are compared",
     )
     add("--on", metavar="DATA", help=f"data to state it on [a file's first, else {DATA}]")
     add("--target", help="name of the class column")
@@ -53,7 +56,7 @@ def add_show_options(parser: argparse.ArgumentParser) -> None:
         "--save",
         type=Path,
         metavar="FILE",
-        help="write the cone program (.npz), or a linear problem (.lp .mps)",
+        help="write the problem: .npz, .cbf, .mps, .qps, .lp or .dat-s, perhaps with .gz",
     )
 
 
@@ -71,18 +74,35 @@ class Source:
         grid = {} if self.file is None else self.file.grid
         return {name: values[0] for name, values in grid.items()}
 
-    def problem(self, data: Dataset, chosen: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    @property
+    def needs_data(self) -> bool:
+        return self.file is None or bool(self.file.data) or not self.file.is_own
+
+    def problem(
+        self, data: Dataset | None, chosen: Mapping[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
         """The first convex problem on `data`, and the values it is made of."""
         from convexfs.inspection import symbolic
 
-        numbers = self.formulation.numbers
-        taken = inspect.signature(numbers).parameters
-        for_numbers = {name: value for name, value in chosen.items() if name in taken}
-        values, hyper = numbers(data.X, data.y, **for_numbers)
         changed = self.file.build if self.file else None
+        values, offered = self._offered(data if self.needs_data else None, chosen)
         state = partial(stated, self.formulation, build=changed)
-        offered = {**values, **hyper, **chosen}
-        return symbolic(state, changed or self.formulation.build, offered), values
+        with printed_aside():
+            return symbolic(state, changed or self.formulation.build, offered), values
+
+    def _offered(
+        self, data: Dataset | None, chosen: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What is computed of the data, and all that the problem may be made of."""
+        file = self.file
+        samples = samples_of(data, file.build) if data and file and file.build else {}
+        if file is not None and file.is_own:
+            return {}, {"seed": file.seed or 0, **samples, **chosen}
+        assert data is not None
+        numbers = self.formulation.numbers
+        values, hyper = numbers(data.X, data.y, **named_in(numbers, chosen))
+        own = {name: value for name, value in samples.items() if name not in values}
+        return values, {**values, **own, **hyper, **chosen}
 
 
 def _source(name: str) -> Source:
@@ -90,6 +110,7 @@ def _source(name: str) -> Source:
         row = FORMULATIONS[name]
         return Source(name, row.equation, row)
     is_path = Path(name).suffix == ".py" or len(Path(name).parts) > 1
+    is_path = is_path or ending(name) is not None or ":" in name
     if is_path or os.path.isfile(FOLDER / f"{name}.py"):
         file = load_problem_file(name)
         return Source(str(file.path.name), file.equation, file.formulation, file)
@@ -97,16 +118,20 @@ def _source(name: str) -> Source:
     return Source(name, row.equation, row)
 
 
-def _data(sources: list[Source], arguments: argparse.Namespace) -> Dataset:
+def _data(sources: list[Source], arguments: argparse.Namespace) -> Dataset | None:
     """The training rows of the data asked for, or of the first file's first data set."""
-    declared = [source.file.data[0] for source in sources if source.file is not None]
+    if not any(source.needs_data for source in sources):
+        if arguments.on:
+            raise InputError(f"{sources[0].name} has data of its own: leave --on out")
+        return None
+    declared = [source.file.data[0] for source in sources if source.file and source.file.data]
     spec = arguments.on or (declared[0] if declared else DATA)
     limit = arguments.read_limit
     return load(spec, arguments.target, arguments.data, read_limit=limit).training.scaled()
 
 
 def _shown(sources: list[Source], arguments: argparse.Namespace) -> str:
-    from convexfs.inspection import save
+    from convexfs.formats import write_problem
     from convexfs.inspection import show as inspected
 
     (source,) = sources
@@ -114,7 +139,7 @@ def _shown(sources: list[Source], arguments: argparse.Namespace) -> str:
     problem, values = source.problem(data, source.grid_point)
     seen = inspected(problem, values)
     if arguments.save is not None:
-        save(problem, arguments.save)
+        write_problem(problem, arguments.save)
     if arguments.notation:
         written = str(getattr(seen, arguments.notation)).rstrip("\n")
         if (
@@ -123,15 +148,18 @@ def _shown(sources: list[Source], arguments: argparse.Namespace) -> str:
             return written.encode("ascii", "xmlcharrefreplace").decode()
         return written
     chosen = "".join(f", {name}={value}" for name, value in source.grid_point.items())
-    lines = [
-        f"{source.name}: {source.equation}",
-        source.formulation.reference,
-        f"\nOn {data.name} ({data.n_samples} x {data.n_features}){chosen}:\n",
-        str(seen),
-    ]
+    reference = [source.formulation.reference] * bool(source.formulation.reference)
+    title = f"{source.name}: {source.equation}" if source.equation else source.name
+    lines = [title, *reference, f"\n{_place(data)}{chosen}:\n", str(seen)]
     if arguments.save is not None:
         lines.append(f"\nwritten: {arguments.save}")
     return "\n".join(lines)
+
+
+def _place(data: Dataset | None) -> str:
+    if data is None:
+        return "On data of its own"
+    return f"On {data.name} ({data.n_samples} x {data.n_features})"
 
 
 def _compared(sources: list[Source], arguments: argparse.Namespace) -> str:
@@ -148,7 +176,7 @@ def _compared(sources: list[Source], arguments: argparse.Namespace) -> str:
     lines = [
         f"- {first.name}: {first.equation}",
         f"+ {second.name}: {second.equation}",
-        f"\nOn {data.name} ({data.n_samples} x {data.n_features}):\n",
+        f"\n{_place(data)}:\n",
         differences(one, other, its_values, other_values),
     ]
     return "\n".join(lines)

@@ -5,9 +5,8 @@ A cvxpy expression is read into one tree (:mod:`reading`, :mod:`tree`), which
 :mod:`numpy_code` as code that evaluates to cvxpy's own numbers.
 """
 
-from convexfs.inspection.canonical import save
 from convexfs.inspection.difference import differences
 from convexfs.inspection.report import Inspection, show, to_latex
 from convexfs.inspection.symbolic import symbolic
 
-__all__ = ["Inspection", "differences", "save", "show", "symbolic", "to_latex"]
+__all__ = ["Inspection", "differences", "show", "symbolic", "to_latex"]

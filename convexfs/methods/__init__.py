@@ -12,6 +12,7 @@ from typing import Any
 
 from convexfs.errors import InputError, did_you_mean
 from convexfs.methods.base.formulation import Formulation, Method
+from convexfs.methods.base.own import OWN
 
 _OWN = ("relief", "irelief", "simba", "lmba", "logo", "llfs", "lfe", "lmnn", "mmc")
 _GROUP = "convexfs.methods"
@@ -74,4 +75,4 @@ def stored_names() -> set[str]:
 @cache
 def _stored() -> dict[str, Formulation]:
     former = {row.formerly: row for row in _formulations().values() if row.formerly}
-    return former | _formulations()
+    return former | {OWN.name: OWN} | _formulations()

@@ -205,7 +205,7 @@ def test_saving(run, tmp_path):
     code, out, err = run("relief", "--save", "form.lp")
     assert (code, out) == (2, "")
     assert not (tmp_path / "form.lp").exists()
-    assert ".lp files hold linear problems and this one needs SOC: save it as .npz" in err
+    assert ".lp files hold linear constraints and this problem has another (second-order" in err
 
 
 @pytest.mark.parametrize("suffix", ["npz", "lp", "mps"])

@@ -129,12 +129,23 @@ def stated(
         # Where the formula went wrong, not where a library noticed.
         origin = [frame for frame in frames if "site-packages" not in frame.filename][-1]
         said = " ".join(str(error).split())
+        which = "changed problem" if formulation.symbol else "problem"
         raise InputError(
-            f"the changed problem cannot be built: {type(error).__name__}: {said} "
+            f"the {which} cannot be built: {type(error).__name__}: {said} "
             f"({origin.filename}, line {origin.lineno})"
         ) from error
-    require_variable(problem, formulation.symbol, next(iter(offered.values())).shape[-1])
+    if formulation.symbol:
+        require_variable(problem, formulation.symbol, next(iter(offered.values())).shape[-1])
+    else:
+        require_problem(problem, "problem")
     return problem
+
+
+def require_problem(problem: Any, called: str) -> None:
+    """Raise unless what a function of a problem file made is a problem."""
+    if not hasattr(problem, "variables"):
+        kind = type(problem).__name__
+        raise InputError(f"{called} must return a cvxpy.Problem, not {kind}: is a return missing?")
 
 
 def require_variable(problem: Any, symbol: str, n_features: int) -> None:
@@ -142,9 +153,7 @@ def require_variable(problem: Any, symbol: str, n_features: int) -> None:
 
     A capital letter is a matrix over pairs of features.
     """
-    if not hasattr(problem, "variables"):
-        kind = type(problem).__name__
-        raise InputError(f"build must return a cvxpy.Problem, not {kind}: is a return missing?")
+    require_problem(problem, "build")
     shapes = {variable.name(): variable.shape for variable in problem.variables()}
     if symbol not in shapes:
         raise InputError(

@@ -1,0 +1,212 @@
+"""What a problem file may say, whatever it states, and what is made of it."""
+
+import ast
+import inspect
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NoReturn
+
+from convexfs.errors import ProblemFileError, did_you_mean
+from convexfs.methods.base.formulation import Formulation
+from convexfs.methods.base.own import OWN
+
+KINDS = {
+    "METHOD": (str, "the name of a method, such as 'relief'"),
+    "DATA": (list, "a list of data sets, such as ['wdbc', 'spiral:noise=50']"),
+    "GRID": (dict, "a dict of lists, such as {'lam': [0.5, 1.0]}"),
+    "SOLVERS": (list, "a list of solver names, such as ['CLARABEL', 'SCS']"),
+    "FIT": (bool | str, "True for the whole method or False for its first convex problem"),
+}
+#: What a function may ask for by name beside its GRID, wherever there are data.
+SAMPLES = ("X", "y", "names", "groups")
+
+
+@dataclass(frozen=True)
+class ProblemFile:
+    """A problem file that keeps its contract.
+
+    Attributes
+    ----------
+    path, sha256, equation : Path, str, str
+        Where it is, the hash of its text, and the first line of its docstring.
+    code_sha256 : str
+        Hash of what is left without comments, docstring and the five names: an
+        edited formula changes it, one more solver or grid value does not.
+    formulation : Formulation
+        Whose method and numeric half it uses; :data:`~convexfs.methods.base.own.OWN` of a
+        file that states a problem of its own.
+    data, grid, solvers, fit
+        What the file says, or the defaults; `fit` may be what the method calls its parts.
+        A problem of its own on data of its own has no `data`.
+    text : str
+        All of it.
+    build : callable or None
+        The changed problem, or the file's own; None for the formulation as printed.
+    feasible : callable or None
+        The changed constraints, if it is only these; `build` has them already.
+    seed : int or None
+        What anything random starts from; None for the run's.
+    called : str
+        Its name, if that is not the file's.
+    """
+
+    path: Path
+    sha256: str
+    code_sha256: str
+    equation: str
+    formulation: Formulation
+    data: tuple[str, ...]
+    grid: Mapping[str, list[Any]]
+    solvers: tuple[str, ...]
+    fit: bool | str
+    text: str
+    build: Callable[..., Any] | None
+    feasible: Callable[..., Any] | None = None
+    seed: int | None = None
+    called: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.called or self.path.stem
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it states a problem of its own, no method's."""
+        return self.formulation is OWN
+
+
+class Reader:
+    """Runs a file's text and checks what it defined, remembering the lines."""
+
+    def __init__(self, path: Path, text: bytes):
+        self.path, self.text = path, text
+        try:
+            tree = ast.parse(text, str(path))
+        except (SyntaxError, ValueError) as error:
+            self.fail(str(error), getattr(error, "lineno", None) or 1)
+        self.lines = dict(_definitions(tree))
+        self.code = _code(tree)
+        self.names = self._run(compile(tree, str(path), "exec"))
+
+    def _run(self, code: Any) -> dict[str, Any]:
+        names: dict[str, Any] = {"__name__": self.path.stem, "__file__": str(self.path)}
+        try:
+            with printed_aside():
+                exec(code, names)
+        except (Exception, SystemExit) as error:
+            inside = [
+                frame.lineno
+                for frame in inspect.getinnerframes(error.__traceback__)  # type: ignore[arg-type]
+                if frame.filename == str(self.path)
+            ]
+            self.fail(f"{type(error).__name__}: {error}", inside[-1] if inside else 1)
+        return names
+
+    def _check_names(self) -> None:
+        for name in self.lines:
+            if name != "build" and name.lower() == "build":
+                self.fail(f"{name} is not called: write the function's name as build", name)
+            if name in KINDS or not name.isupper():
+                continue
+            # Other constants are the file's own, unless one looks like a slip.
+            if get_close_matches(name, KINDS, n=1, cutoff=0.75):
+                self.fail(f"{name} means nothing here: {did_you_mean(name, KINDS)}", name)
+
+    def said(self) -> dict[str, Any]:
+        """What the names of the contract stand for, of the kind they must be."""
+        self._check_names()
+        return {name: self._checked(name) for name in KINDS if name in self.names}
+
+    @property
+    def equation(self) -> str:
+        return (self.names.get("__doc__") or "").strip().partition("\n")[0]
+
+    def _checked(self, name: str) -> Any:
+        kind, expected = KINDS[name]
+        value = self.names[name]
+        if not isinstance(value, kind) or (kind is list and not self._is_list_of_names(value)):
+            self.fail(f"{name} must be {expected}, not {value!r}", name)
+        return value
+
+    @staticmethod
+    def _is_list_of_names(value: list[Any]) -> bool:
+        return bool(value) and all(isinstance(entry, str) for entry in value)
+
+    def check_grid(self, grid: Mapping[Any, Any], takes: set[str], whose: str) -> None:
+        """Raise unless every name of GRID is taken, and has a list of values that JSON can say."""
+        for name, values in grid.items():
+            if name not in takes:
+                options = did_you_mean(str(name), takes)
+                self.fail(f"GRID names {name!r}, which {whose}: {options}", "GRID")
+            if not isinstance(values, list) or not values:
+                self.fail(f"GRID[{name!r}] must be a list of values, not {values!r}", "GRID")
+            try:
+                canonical(values)
+            except TypeError:
+                self.fail(
+                    f"GRID[{name!r}] may hold numbers, words and lists of them, not {values!r}",
+                    "GRID",
+                )
+
+    def data_specs(self, specs: list[str]) -> list[str]:
+        """Specs with relative paths made absolute: they start at this file."""
+        here = self.path.parent
+        return [str(here / spec) if (here / spec).is_file() else spec for spec in specs]
+
+    def check_solvers(self, names: list[str]) -> None:
+        """Raise unless all of SOLVERS are known."""
+        from convexfs.solving.backends import BACKENDS
+
+        known = {"native", "auto", *BACKENDS}
+        for name in names:
+            if name not in known:
+                self.fail(f"unknown solver {name!r}: {did_you_mean(name, known)}", "SOLVERS")
+
+    def fail(self, message: str, place: str | int) -> NoReturn:
+        """Raise an error that names the file and the line."""
+        line = place if isinstance(place, int) else self.lines.get(place, 1)
+        raise ProblemFileError(f"{self.path}, line {line}: {message}")
+
+
+@contextmanager
+def printed_aside() -> Iterator[None]:
+    """Send what a file prints to standard error: the command's own output stays whole.
+
+    A worker's prints go to the log as they are.
+    """
+    is_file = isinstance(sys.stdout, io.TextIOWrapper)
+    with redirect_stdout(sys.stderr if is_file else sys.stdout):
+        yield
+
+
+def canonical(value: Any) -> str:
+    """JSON text that equal values share; TypeError for what JSON cannot say."""
+    return json.dumps(value, sort_keys=True)
+
+
+def _code(tree: ast.Module) -> str:
+    """The statements of a file without its docstring and the names of the contract."""
+    kept = [node for node in tree.body if not {name for name, _ in _bound(node)} & set(KINDS)]
+    if ast.get_docstring(tree) is not None:
+        kept = kept[1:]
+    return ast.unparse(ast.Module(kept, type_ignores=[]))
+
+
+def _definitions(tree: ast.Module) -> list[tuple[str, int]]:
+    """Names a module binds at its top level, with their lines."""
+    return [name for node in tree.body for name in _bound(node)]
+
+
+def _bound(node: ast.stmt) -> list[tuple[str, int]]:
+    if isinstance(node, ast.FunctionDef):
+        return [(node.name, node.lineno)]
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [(target.id, node.lineno) for target in targets if isinstance(target, ast.Name)]
+    return []

@@ -1,0 +1,119 @@
+"""Problems in files: read into an explicit ``cvxpy.Problem``, written from any.
+
+=============== ========================================== =====================
+ending          holds                                      module
+=============== ========================================== =====================
+``.mps .qps``   linear, quadratic objective, integers      :mod:`mps`
+``.lp``         the same, by HiGHS                         :mod:`lp`
+``.cbf``        second-order, exponential, power,          :mod:`cbf`
+                semidefinite cones, integers
+``.dat-s``      linear and semidefinite, integers          :mod:`sdpa`
+``.npz``        all of these                               :mod:`npz`
+=============== ========================================== =====================
+
+Any of them may be compressed, with ``.gz`` behind its ending.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from convexfs.errors import InputError
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file: its modules, and whether it holds a quadratic objective."""
+
+    reader: str
+    writer: str
+    quadratic: bool
+
+    @property
+    def read(self) -> Callable[[Path], Any]:
+        return import_module(f"{__name__}.{self.reader}").read
+
+    @property
+    def written(self) -> Callable[[Any], str | bytes]:
+        return import_module(f"{__name__}.{self.writer}").written
+
+
+FORMATS = {
+    ".mps": Format("mps", "mps_writer", quadratic=True),
+    ".qps": Format("mps", "mps_writer", quadratic=True),
+    ".lp": Format("lp", "lp", quadratic=True),
+    ".cbf": Format("cbf", "cbf_writer", quadratic=False),
+    ".dat-s": Format("sdpa", "sdpa", quadratic=False),
+    ".npz": Format("npz", "npz", quadratic=True),
+}
+
+
+def ending(path: str | Path) -> str | None:
+    """The ending of a file by which its format goes; None if it has none of these."""
+    name = Path(path).name.lower().removesuffix(".gz")
+    return next((known for known in FORMATS if name.endswith(known) and name != known), None)
+
+
+def read_problem(path: str | Path) -> "cp.Problem":
+    """Read a problem from a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        Its ending tells the format: .mps, .qps, .lp, .cbf, .dat-s or .npz, perhaps with .gz.
+
+    Returns
+    -------
+    cvxpy.Problem
+        With one vector ``x``, or the variables that the names of the columns tell (``w_0``,
+        ``w_1``, ...); semidefinite matrices of .cbf are ``X_1``, ``X_2``, ... Its attribute
+        ``columns`` has the names of the columns.
+
+    Raises
+    ------
+    InputError
+        For files that cannot be read or break the rules of their format, with the line.
+    """
+    from convexfs.formats.stating import stated
+
+    path = Path(path)
+    return stated(_format(path).read(path))
+
+
+def write_problem(problem: "cp.Problem", path: str | Path) -> None:
+    """Write a convex problem to a file, as the cone program it is.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        Convex by cvxpy's rules; what its atoms stand for becomes variables ``aux_1``, ...
+    path : str or Path
+        Its ending tells the format, as in :func:`read_problem`.
+
+    Raises
+    ------
+    InputError
+        For problems that are not convex or that the format has no place for, and files that
+        cannot be written.
+    """
+    from convexfs.formats.stating import program_of
+    from convexfs.formats.text import write_bytes
+
+    path = Path(path)
+    form = _format(path)
+    if not path.parent.is_dir():
+        raise InputError(f"there is no folder {path.parent}")
+    content = form.written(program_of(problem, quadratic=form.quadratic))
+    write_bytes(path, content.encode() if isinstance(content, str) else content)
+
+
+def _format(path: Path) -> Format:
+    known = ending(path)
+    if known is None:
+        raise InputError(f"{path}: the ending must be {', '.join(FORMATS)}, perhaps with .gz")
+    return FORMATS[known]

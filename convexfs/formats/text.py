@@ -1,0 +1,88 @@
+"""Text files read line by line, plain or compressed, with an error that names the line."""
+
+import gzip
+import math
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+from convexfs.errors import InputError, shortened
+
+
+class FormatError(InputError):
+    """A file that breaks the rules of its format."""
+
+
+def read_bytes(path: Path) -> bytes:
+    """All of a file, uncompressed."""
+    try:
+        held = path.read_bytes()
+        return gzip.decompress(held) if path.suffix.lower() == ".gz" else held
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} cannot be read ({reason})") from error
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file, compressed if its name ends so; the same content makes the same bytes."""
+    if path.suffix.lower() == ".gz":
+        content = gzip.compress(content, mtime=0)
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+class Lines:
+    """The lines of a text file that say something, one after the other.
+
+    Lines that begin with one of the `marks` are kept apart as comments; `number` is that of
+    the line read last.
+    """
+
+    def __init__(self, path: Path, *marks: str):
+        self.path, self.number = path, 0
+        text = read_bytes(path).decode("utf-8", errors="replace")
+        if "\0" in text:
+            self.fail("this is no text file", 1)
+        numbered = [(number, line) for number, line in enumerate(text.splitlines(), 1)
+                    if line.strip()]  # fmt: skip
+        self.comments = [at for at in numbered if at[1].lstrip().startswith(marks)]
+        self._left = iter([at for at in numbered if not at[1].lstrip().startswith(marks)])
+
+    def __iter__(self) -> Iterator[str]:
+        for number, line in self._left:
+            self.number = number
+            yield line
+
+    def next(self, expected: str) -> str:
+        """The next line; its absence is an error that says what was expected."""
+        for line in self:
+            return line
+        self.fail(f"the file ends where {expected} should stand")
+
+    def whole(self, word: str, what: str, low: int = 0, high: float = math.inf) -> int:
+        """A whole number in [low, high]."""
+        try:
+            value = int(word)
+        except ValueError:
+            self.fail(f"{what} must be a whole number, not {shortened(word)}")
+        if not low <= value <= high:
+            at_most = f" and at most {high:g}" if high < math.inf else ""
+            self.fail(f"{what} must be at least {low}{at_most}, not {value}")
+        return value
+
+    def real(self, word: str, what: str, *, infinite: bool = False) -> float:
+        """A number, written as C or Fortran do; `infinite` ones only where they mean something."""
+        try:
+            value = float(word.replace("D", "e").replace("d", "e")) if "_" not in word else None
+        except ValueError:
+            value = None
+        if value is None or math.isnan(value) or (math.isinf(value) and not infinite):
+            self.fail(f"{what} must be a number, not {shortened(word)}")
+        return value
+
+    def fail(self, message: str, line: int | None = None) -> NoReturn:
+        """Raise an error that names the file and the line."""
+        raise FormatError(f"{self.path}, line {self.number if line is None else line}: {message}")

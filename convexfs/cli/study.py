@@ -17,7 +17,7 @@ from convexfs.errors import InputError
 
 if TYPE_CHECKING:
     from convexfs.study.columns import Column
-    from convexfs.study.outcomes import Frame
+    from convexfs.study.judging import Frame
 
 #: Reasons of failures named at the end.
 SHOWN_FAILURES = 10

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convexfs.study.outcomes import SOLVED, WRONG, Frame
+from convexfs.study.judging import SOLVED, WRONG, Frame
 from convexfs.study.profiles import accuracy_time, agreement, performance_profile
 
 #: More points than these are thinned: those that would cover each other are left out.

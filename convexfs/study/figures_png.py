@@ -7,7 +7,7 @@ from typing import Any
 from convexfs.errors import InputError
 from convexfs.pictures import save
 from convexfs.study.figures import COLOURS, SHADES, Figure
-from convexfs.study.outcomes import Frame
+from convexfs.study.judging import Frame
 
 MARKERS = "osD^vp*h"
 LINES = ["-", "--", ":", "-."]

@@ -36,7 +36,7 @@ from scipy.stats import t as student
 from convexfs.records import NATIVE, OPTIMAL, SKIPPED, TIMEOUT
 from convexfs.study import columns
 from convexfs.study.columns import names
-from convexfs.study.outcomes import FAILED, OUTCOMES, RESIDUALS, SOLVED, WRONG, Frame, allowed
+from convexfs.study.judging import FAILED, OUTCOMES, RESIDUALS, SOLVED, WRONG, Frame, allowed
 
 #: Seconds added before the logarithm.
 SHIFT = 0.01

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from convexfs.study.outcomes import OUTCOMES
+from convexfs.study.judging import OUTCOMES
 from convexfs.study.profiles import (
     COUNTS,
     SHIFT,

@@ -27,6 +27,7 @@ from convexfs.study.page import gather
 from convexfs.study.page.assemble import encoded
 from convexfs.study.page.clean import without_places
 from convexfs.study.profiles import leaders, performance_profile, summary
+from tests.batch.older_store import make_older
 
 PLAIN = """'''RELIEF as printed: <b>max</b> w'z.'''
 METHOD = "relief"
@@ -189,13 +190,13 @@ def test_nothing_that_a_folder_names_is_run(solved, tmp_path):
 
 def test_what_older_versions_did_not_keep_is_said(solved):
     folder, _ = solved
-    changed_store(folder, ("DROP TABLE problems",), ("PRAGMA user_version = 2",))
+    make_older(folder, 2)
     assert "The statement was not kept by the version that solved it" in gather(folder).html
 
 
 def test_solving_again_keeps_what_an_older_version_did_not(solved):
     folder, file = solved
-    changed_store(folder, ("DROP TABLE problems",), ("PRAGMA user_version = 2",))
+    make_older(folder, 2)
     assert solve_files([file], folder).done == 0
     assert "was not kept" not in gather(folder).html
     with Store.read(folder) as store:

@@ -11,7 +11,8 @@ from convexfs.errors import InputError
 from convexfs.records import NATIVE
 from convexfs.study import figures, points
 from convexfs.study.figures import Figure
-from convexfs.study.outcomes import Frame, judge, selected
+from convexfs.study.judging import Frame
+from convexfs.study.outcomes import judge, selected
 from convexfs.study.page import problems, sections
 from convexfs.study.page.assemble import Section, page_html
 from convexfs.study.page.clean import without_places

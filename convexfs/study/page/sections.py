@@ -9,7 +9,8 @@ import pandas as pd
 from convexfs.records import SKIPPED, TIMEOUT
 from convexfs.study import columns, figures, points
 from convexfs.study.figures import Figure
-from convexfs.study.outcomes import FAILED, SOLVED, WRONG, Frame, counts
+from convexfs.study.judging import FAILED, SOLVED, WRONG, Frame
+from convexfs.study.outcomes import counts
 from convexfs.study.page import assemble
 from convexfs.study.page.assemble import Section, escape, facts, page_table, table_place
 from convexfs.study.profiles import CONFIDENCE, leaders, ranking, reasons, summary, wrong_claims

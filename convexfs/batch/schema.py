@@ -91,6 +91,10 @@ CREATE TABLE IF NOT EXISTS problems ( -- problem files as they were solved
   mathml TEXT,
   failure TEXT                 -- why it could not be stated, or empty
 );
+CREATE TABLE IF NOT EXISTS studies ( -- what it takes to do each comparison again
+  id INTEGER PRIMARY KEY,
+  record TEXT UNIQUE           -- JSON
+);
 CREATE TABLE IF NOT EXISTS environment ( -- the machines and versions rows were computed with
   id INTEGER PRIMARY KEY,
   record TEXT UNIQUE           -- JSON
@@ -108,7 +112,7 @@ UPGRADES = {
           ALTER TABLE tasks ADD COLUMN peak_bytes INTEGER;""",
 }
 #: Tables that SCHEMA makes where they are missing, by the version they came with.
-NEW_TABLES = {"problems": 3}
+NEW_TABLES = {"problems": 3, "studies": 4}
 #: Columns in which two equal runs may differ; so may all of attempts and environment.
 VOLATILE = {"n_attempts", "environment", "finished_utc", "peak_bytes"} | {
     f"{stage}_seconds" for stage in ("build", "compile", "setup", "solve", "wall", "cpu")

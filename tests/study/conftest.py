@@ -21,3 +21,15 @@ def folder(tmp_path):
         return tmp_path / "run"
 
     return folder
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A function that writes a problem file and returns where."""
+
+    def file(text, name="own.py"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return file

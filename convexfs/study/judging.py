@@ -151,9 +151,13 @@ def _of_anyone(frame: Frame, known: Frame) -> Frame:
     return known.groupby([frame["instance"], frame["repeat"]]).transform("any")
 
 
+def price(frame: Frame) -> Frame:
+    """Return the seconds a task is charged that is not solved: its limit, or the longest of all."""
+    longest = frame[["solve_seconds", "wall_seconds"]].max(axis=None)
+    return frame["time_limit"].fillna(longest)
+
+
 def charged(frame: Frame) -> Frame:
     """Return the seconds each task is charged: the solver's own, or the price of not solving."""
-    longest = frame[["solve_seconds", "wall_seconds"]].max(axis=None)
-    price = frame["time_limit"].fillna(longest)
-    seconds = frame["solve_seconds"].where(frame["outcome"] == SOLVED, price)
+    seconds = frame["solve_seconds"].where(frame["outcome"] == SOLVED, price(frame))
     return seconds.mask(frame["outcome"] == SKIPPED)

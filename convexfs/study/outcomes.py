@@ -82,6 +82,17 @@ def disturbed(tasks: Frame) -> Frame:
     return (slow & (lost > MOMENT)).astype("boolean").mask(tasks["cpu_seconds"].isna())
 
 
+def busy_words(frame: Frame) -> str:
+    """Say how many tasks were disturbed by other work; nothing if none was."""
+    timed, busy = int(frame["busy"].notna().sum()), int(frame["busy"].sum())
+    if not busy:
+        return ""
+    return (
+        f"busy: {busy:,} of {timed:,} tasks got less than {UNDISTURBED:.0%} of a core, so that "
+        "their times are too long"
+    )
+
+
 def counts(found: Frame) -> dict[str, int]:
     """Return how many tasks had each outcome, of :func:`outcomes` or some of its rows."""
     found = found["outcome"].value_counts()

@@ -102,9 +102,9 @@ SUMMARY = (
     Column("shift", "seconds", "added before the mean is taken", on=On.DEMAND),
     Column("par10", "seconds", "mean, ten times the limit if not solved", "PAR10"),
     Column("compile_seconds", "seconds", "median of the tried", on=On.DEMAND),
-    Column("setup_share", "share", "of the solver's seconds, median where it tells", "setup"),
-    Column("iterations", "number", "median of the solved, where they are told"),
-    Column("peak_megabytes", "number", "most memory a solver took", "peak MB"),
+    Column("setup_share", "share", "median share of the solver's seconds", "setup", On.PAGE),
+    Column("iterations", "number", "median of the solved, where they are told", on=On.PAGE),
+    Column("peak_megabytes", "number", "most memory a solver took", "peak MB", On.PAGE),
     Column("busy", "count", "tasks that waited for a core", on=On.PAGE),
     replace(ERROR, meaning="median of the solved"),
 )
@@ -187,6 +187,16 @@ POINTS = (
     Column("failed", "bad", "without an answer"),
     Column("programs", "number", label="programs a point"),
     Column("cpu_seconds", "seconds", label="CPU s a point"),
+)
+#: Of every solver in a comparison that was done again.
+REPEATED = (
+    SETTINGS, SOLVER, Column("tasks", "count", "then"),
+    Column("again", "count", "of them tried again"),
+    Column("other_outcome", "bad", "judged otherwise"),
+    Column("other_objective", "bad", "farther apart than the accuracy allows"),
+    Column("other_iterations", "count", "of those solved both times"),
+    Column("times", "number", "seconds now by seconds then, median", "× then"),
+    Column("example", "code", "the first that was judged otherwise"),
 )
 #: Of figures.
 DRAWN = (Column("jaccard", "share", label="Jaccard"), Column("share", "share"))

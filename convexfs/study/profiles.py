@@ -91,12 +91,18 @@ def _speed(own: Frame, shift: float) -> dict[str, Any]:
         "shift": shift,
         "par10": tried["charged_seconds"].where(solved, PENALTY * tried["charged_seconds"]).mean(),
         "compile_seconds": tried["compile_seconds"].median(),
-        "setup_share": (right["setup_seconds"] / right["solve_seconds"]).median(),
-        "iterations": right["iterations"].median(),
+        "setup_share": _median(right["setup_seconds"] / right["solve_seconds"]),
+        "iterations": _median(right["iterations"]),
         "peak_megabytes": tried["peak_bytes"].max() / 1e6,
         "busy": int(tried["busy"].sum()),
         "error": right["error"].median(),
     }
+
+
+def _median(values: Frame) -> float:
+    """Return the median of what is known; NaN if nothing is."""
+    known = values.dropna()
+    return float(known.median()) if len(known) else np.nan
 
 
 def told(outcomes: Frame) -> pd.DataFrame:

@@ -49,7 +49,7 @@ def chosen_shift(outcomes: Frame, shift: float | None) -> float:
 
 def logs(own: Frame, shift: float, column: str = "charged_seconds") -> Frame:
     """Return logarithms of shifted seconds of one solver, instances by repeats."""
-    shifted = np.log(own[column].clip(lower=TICK) + shift)
+    shifted = np.log((own[column] + shift).clip(lower=TICK))
     return shifted.groupby([own["instance"], own["repeat"]]).mean().unstack()
 
 

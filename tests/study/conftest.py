@@ -4,7 +4,10 @@ import time
 
 import pytest
 
+from convexfs.batch.run import solve_files
 from convexfs.batch.store import Store
+from convexfs.study.page import gather
+from tests.study.pages import HOSTILE, PLAIN
 from tests.study.stored import TASK
 
 
@@ -33,3 +36,22 @@ def file(tmp_path):
         return path
 
     return file
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "plain.py").write_text(PLAIN)
+    (folder / "<i>hostile.py").write_text(HOSTILE)
+    solve_files([folder / "plain.py", folder / "<i>hostile.py"], folder / "out")
+    return folder / "out"
+
+
+@pytest.fixture(scope="session")
+def report(run):
+    return gather(run)
+
+
+@pytest.fixture(scope="session")
+def page(report):
+    return report.html

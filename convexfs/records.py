@@ -17,6 +17,9 @@ NATIVE = "native"
 RELEVANT_SHARE = 0.01
 #: Accuracy expected of a solver that is asked for none, at its own default settings.
 DEFAULT_ACCURACY = 1e-5
+#: How an accuracy is put to a solver: in such words that answers of all solvers are about as
+#: accurate; the same number for every tolerance the solver has; or not at all.
+TRANSLATED, RAW, OWN = "translated", "raw", "own"
 
 
 def symbols(problem: Any) -> dict[str, Any]:
@@ -65,6 +68,8 @@ class Solution:
         The vectors :func:`convexfs.certify` needs; None for native answers.
     build_seconds, compile_seconds, solve_seconds : float
         Stating the problem, canonicalising it, and the solver's own work.
+    setup_seconds : float or None
+        Of the solver's work, what it says its setup took; None where it does not tell.
     tol : float
         The accuracy that was asked for.
     failure : str
@@ -81,6 +86,7 @@ class Solution:
     build_seconds: float = 0.0
     compile_seconds: float = 0.0
     solve_seconds: float = 0.0
+    setup_seconds: float | None = None
     iterations: int | None = None
     tol: float = 1e-6
     failure: str = ""

@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 from convexfs.study.compare import compare_files
-from convexfs.study.outcomes import Frame, outcomes
+from convexfs.study.judging import Frame
+from convexfs.study.outcomes import outcomes
 from convexfs.study.profiles import SCOPE, ranking
 
 PROBLEMS = Path(__file__).parents[1] / "problems"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 
-VERSION = 3
+VERSION = 4
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS tasks ( -- one row for every task that has come to its end
   key TEXT PRIMARY KEY,        -- sha256 of all that determines the result
@@ -23,8 +23,11 @@ CREATE TABLE IF NOT EXISTS tasks ( -- one row for every task that has come to it
   hyper TEXT,                  -- hyper-parameters, JSON
   solver TEXT,
   solver_version TEXT,
-  options TEXT,                -- tol and time_limit in the solver's own words, JSON
+  options TEXT,                -- all that the solver is told, JSON
+  own_options TEXT,            -- what of it was asked for by name, JSON
   tol REAL,                    -- accuracy asked for; NULL: the solver's own default
+  asked TEXT,                  -- how it was: translated for the solver, or raw
+  warm_from TEXT,              -- hyper-parameters of the problem it started from; empty: cold
   time_limit REAL,             -- seconds allowed; NULL: no limit
   repeat INTEGER,              -- number of the repetition
   seed INTEGER,
@@ -36,6 +39,8 @@ CREATE TABLE IF NOT EXISTS tasks ( -- one row for every task that has come to it
   build_seconds REAL,          -- stating the problem
   compile_seconds REAL,        -- cvxpy's canonicalisation
   solve_seconds REAL,          -- the solver's own work
+  setup_seconds REAL,          -- of it, what the solver says its setup took
+  peak_bytes INTEGER,          -- memory the solver took at most; NULL: not measured
   wall_seconds REAL,           -- the whole last attempt
   cpu_seconds REAL,            -- its processor time
   environment INTEGER,         -- id in environment
@@ -86,6 +91,10 @@ CREATE TABLE IF NOT EXISTS problems ( -- problem files as they were solved
   mathml TEXT,
   failure TEXT                 -- why it could not be stated, or empty
 );
+CREATE TABLE IF NOT EXISTS studies ( -- what it takes to do each comparison again
+  id INTEGER PRIMARY KEY,
+  record TEXT UNIQUE           -- JSON
+);
 CREATE TABLE IF NOT EXISTS environment ( -- the machines and versions rows were computed with
   id INTEGER PRIMARY KEY,
   record TEXT UNIQUE           -- JSON
@@ -97,15 +106,19 @@ UPGRADES = {
           ALTER TABLE tasks ADD COLUMN needs TEXT; ALTER TABLE tasks ADD COLUMN sense TEXT;
           ALTER TABLE solutions ADD COLUMN change REAL;""",
     2: "",
+    3: """ALTER TABLE tasks ADD COLUMN own_options TEXT; ALTER TABLE tasks ADD COLUMN asked TEXT;
+          ALTER TABLE tasks ADD COLUMN warm_from TEXT;
+          ALTER TABLE tasks ADD COLUMN setup_seconds REAL;
+          ALTER TABLE tasks ADD COLUMN peak_bytes INTEGER;""",
 }
 #: Tables that SCHEMA makes where they are missing, by the version they came with.
-NEW_TABLES = {"problems": 3}
+NEW_TABLES = {"problems": 3, "studies": 4}
 #: Columns in which two equal runs may differ; so may all of attempts and environment.
-VOLATILE = {"n_attempts", "environment", "finished_utc", "wall_seconds", "cpu_seconds"} | {
-    f"{stage}_seconds" for stage in ("build", "compile", "solve")
+VOLATILE = {"n_attempts", "environment", "finished_utc", "peak_bytes"} | {
+    f"{stage}_seconds" for stage in ("build", "compile", "setup", "solve", "wall", "cpu")
 }
 #: Columns of texts that are read as JSON objects.
-JSON_OBJECTS = {"hyper", "record"}
+JSON_OBJECTS = {"hyper", "options", "own_options", "record"}
 #: Tasks are read in this order, whatever the order of arrival was.
 ORDER = "problem, data, method, formulation, hyper, solver, options, repeat, key"
 

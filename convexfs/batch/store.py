@@ -131,10 +131,17 @@ class Store(AbstractContextManager["Store"]):
 
     def environment(self, record: Mapping[str, Any]) -> int:
         """Return the id of this environment, noting it if it is new."""
+        return self._noted("environment", record)
+
+    def keep_study(self, record: Mapping[str, Any]) -> None:
+        """Note what it takes to do a comparison again, once."""
+        self._noted("studies", record)
+
+    def _noted(self, table: str, record: Mapping[str, Any]) -> int:
         text = _cell("record", record)
         with self._transaction():
-            self._db.execute("INSERT OR IGNORE INTO environment (record) VALUES (?)", (text,))
-            found = self._db.execute("SELECT id FROM environment WHERE record = ?", (text,))
+            self._db.execute(f"INSERT OR IGNORE INTO {table} (record) VALUES (?)", (text,))
+            found = self._db.execute(f"SELECT id FROM {table} WHERE record = ?", (text,))
             return found.fetchone()[0]
 
     def tasks(self) -> pd.DataFrame:
@@ -151,7 +158,14 @@ class Store(AbstractContextManager["Store"]):
 
     def environments(self) -> list[dict[str, Any]]:
         """Return what was noted of every machine."""
-        return [json.loads(record) for record in self._frame("environment")["record"].dropna()]
+        return self._records("environment")
+
+    def studies(self) -> list[dict[str, Any]]:
+        """Return what it takes to do each comparison of the folder again."""
+        return self._records("studies")
+
+    def _records(self, table: str) -> list[dict[str, Any]]:
+        return [json.loads(record) for record in self._frame(table)["record"].dropna()]
 
     def problems(self) -> pd.DataFrame:
         """Return the table of problem files, as they were solved."""

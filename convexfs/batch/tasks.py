@@ -13,7 +13,6 @@ import itertools
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache, wraps
 from importlib import metadata
@@ -24,6 +23,7 @@ from convexfs.batch.code import code_sha256
 from convexfs.batch.contract import SAMPLES
 from convexfs.batch.own_file import OWN_DATA
 from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
+from convexfs.batch.telling import asking_for, solver_fields
 from convexfs.data import Dataset, load
 from convexfs.errors import (
     InputError,
@@ -41,6 +41,7 @@ from convexfs.records import (
     OPTIMAL,
     SKIPPED,
     TIMEOUT,
+    TRANSLATED,
     Certificate,
     Solution,
 )
@@ -61,8 +62,10 @@ _WHEREABOUTS = {"problem", "problem_file", "problem_sha256", "data", "data_dir",
 class Task:
     """All that determines a result, and its hash ``key``.
 
-    ``hyper`` and ``options``, the solver's own words for tol and time limit, are
-    JSON text. Without a ``tol`` the solver works at its own default accuracy.
+    ``hyper``, ``options`` (all that the solver is told) and ``own_options`` (what of it was
+    asked for by name) are JSON text. Without a ``tol`` the solver works at its own default
+    accuracy; else ``asked`` is how it is put to the solver. ``warm_from`` are the
+    hyper-parameters of the problem whose solution a warm start begins with; empty: cold.
     """
 
     key: str
@@ -85,6 +88,9 @@ class Task:
     time_limit: float | None
     repeat: int
     seed: int
+    asked: str = TRANSLATED
+    own_options: str = "{}"
+    warm_from: str = ""
 
     def row(self) -> dict[str, Any]:
         """Columns of the store's table of tasks that are known beforehand."""
@@ -188,29 +194,6 @@ def _versions() -> dict[str, str]:
     return {name: metadata.version(name) for name in ("convexfs", "cvxpy", "numpy", "scipy")}
 
 
-def solver_fields(solver: str, tol: float | None, time_limit: float | None) -> dict[str, str]:
-    """Version of a solver and what it is told, as a task keeps them."""
-    from convexfs.solving.backends import BACKENDS
-
-    if solver == "auto":
-        # Which one it will be is known when the problem is built: any change counts.
-        installed = {name: row.version for name, row in BACKENDS.items() if row.installed}
-        return {"solver_version": canonical(installed), "options": "{}"}
-    row = BACKENDS.get(solver)
-    if row is None:
-        return {"solver_version": "", "options": "{}"}
-    version = row.version if row.installed else ""
-    with _asking(tol):
-        options = row.options(tol or DEFAULT_ACCURACY, time_limit)
-    return {"solver_version": version, "options": canonical(options)}
-
-
-def _asking(tol: float | None) -> AbstractContextManager[None]:
-    from convexfs.solving.backends import own_accuracy
-
-    return own_accuracy() if tol is None else nullcontext()
-
-
 def do(task: Task) -> Result:
     """Solve one task and certify the answer; what cannot be tried is skipped with its reason."""
     problem = load_problem_file(task.problem_file, task.problem_sha256)
@@ -218,7 +201,7 @@ def do(task: Task) -> Result:
     if problem.build is not None:
         problem = replace(problem, build=_keeping(problem.build, made))
     try:
-        with _asking(task.tol):
+        with asking_for(task.tol, task.asked):
             if isinstance(task.fit, str):
                 return problem.formulation.tasks.do(task, problem)
             solution, certificate, *history = (_fit if task.fit else _solve_first)(task, problem)
@@ -289,6 +272,7 @@ def result_of(
         "build_seconds": solution.build_seconds,
         "compile_seconds": solution.compile_seconds,
         "solve_seconds": solution.solve_seconds,
+        "setup_seconds": solution.setup_seconds,
     }
     judged = certificate.as_dict()
     answer = {
@@ -320,6 +304,7 @@ def solving_of(task: Task, build: Callable[..., Any] | None) -> Solving:
         solver=task.solver,
         tol=task.tol or DEFAULT_ACCURACY,
         time_limit=task.time_limit,
+        options=json.loads(task.own_options) or None,
         build=build,
     )
 

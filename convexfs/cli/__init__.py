@@ -32,6 +32,7 @@ COMMANDS = {
     "export": "convexfs.cli.batch:export",
     "compare": "convexfs.cli.study:compare",
     "report": "convexfs.cli.report:report",
+    "archive": "convexfs.cli.archive:archive",
 }
 
 #: What the system says of output that has no place.

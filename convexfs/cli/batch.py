@@ -23,7 +23,7 @@ from convexfs.cli.terminal import write
 
 if TYPE_CHECKING:
     from convexfs.batch.run import Progress
-    from convexfs.study.outcomes import Frame
+    from convexfs.study.judging import Frame
 
 #: Failed tasks named at the end; the store has them all.
 SHOWN_FAILURES = 20
@@ -92,7 +92,7 @@ def _judged(progress: "Progress") -> "Frame":
 
 
 def _bad(judged: "Frame") -> "Frame":
-    from convexfs.study.outcomes import FAILED, TIMEOUT, WRONG
+    from convexfs.study.judging import FAILED, TIMEOUT, WRONG
 
     return judged[judged["outcome"].isin([WRONG, FAILED, TIMEOUT])]
 
@@ -197,7 +197,8 @@ def stopped(console: Console, out: Path) -> int:
 
 def _report(console: Console, progress: "Progress", judged: "Frame") -> None:
     from convexfs.batch.store import LOG, RESULTS
-    from convexfs.study.outcomes import SKIPPED, SOLVED, counts
+    from convexfs.study.judging import SKIPPED, SOLVED
+    from convexfs.study.outcomes import counts
 
     counted, bad = counts(judged), _bad(judged)
     kinds = [_kind(row) for row in bad.to_dict("records")]
@@ -231,7 +232,7 @@ def _report(console: Console, progress: "Progress", judged: "Frame") -> None:
 def _kind(row: dict[Any, Any]) -> str:
     """The outcome of a task that is not solved, and what its solver said."""
     from convexfs.records import OPTIMAL, TIMEOUT
-    from convexfs.study.outcomes import FAILED
+    from convexfs.study.judging import FAILED
 
     if row["outcome"] == FAILED:
         return f"failed: {'unproven' if row['status'] == OPTIMAL else row['status']}"

@@ -119,6 +119,15 @@ def load(
         raise InputError(f"{text} does not fit into memory; ask for less of it") from None
 
 
+def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
+    """The file that a spec names; None of a generator or a bundled set."""
+    path = Path(os.path.expanduser(spec))
+    if path.is_file():
+        return path.resolve()
+    name, _, rest = spec.partition(":")
+    return _in_data_folder(rest, data_dir).resolve() if name == "data" and rest else None
+
+
 def generator(name: str) -> Callable[..., "Dataset"]:
     """The generator of this name."""
     from convexfs.data import synthetic

@@ -9,144 +9,19 @@ Each measured fault is stated for the version named in its row; ``tested`` rows 
 exercised by the test-suite, the others are carried as documented by cvxpy.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
-from functools import cache
-from importlib import metadata
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import cvxpy as cp
 from cvxpy.constraints import PSD, SOC, ExpCone, PowCone3D, PowConeND
 from cvxpy.problems.problem_form import ProblemForm
 
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable, did_you_mean
+from convexfs.solving.solver_row import PLAN, POINT, Backend, hundredth, paced, same
 
 LP, QP, SECOND_ORDER, EXPONENTIAL, POWER, SEMIDEFINITE = "LP", "QP", "SOC", "EXP", "POW", "SDP"
 _CONE_NAMES = {SOC: SECOND_ORDER, ExpCone: EXPONENTIAL, PSD: SEMIDEFINITE}
 _CONE_NAMES |= dict.fromkeys((PowCone3D, PowConeND), POWER)
-Options = dict[str, Any]
-
-
-def _same(*names: str) -> Callable[[float], Options]:
-    """Return a function that gives all these options the one value."""
-    return lambda value: dict.fromkeys(names, value)
-
-
-def _interior(*names: str, least: float = 1e-9) -> Callable[[float], Options]:
-    """Ask an interior-point solver for a hundredth of the tolerance, within what it can reach.
-
-    It costs an iteration or two, and an answer errs by the square root of its
-    gap wherever the optimum is curved, as RELIEF's weights do.
-    """
-    return lambda tol: dict.fromkeys(names, min(tol, max(0.01 * tol, least)))
-
-
-def _paced(least: float, **options: int) -> Callable[[float], Options]:
-    """Ask for a hundredth of what can be gained, between `least` and 1e-4."""
-    return lambda gain: _same("eps_abs", "eps_rel")(min(max(0.01 * gain, least), 1e-4)) | options
-
-
-def _nothing(_: float) -> Options:
-    return {}
-
-
-@dataclass(frozen=True)
-class Backend:
-    """One row of the table.
-
-    Attributes
-    ----------
-    cones, integer_cones : frozenset of str
-        Problem parts it takes, without and with integer variables.
-    accuracy : callable
-        tol -> options.
-    limit : callable or None
-        Seconds -> options; None: the solver has no time limit of its own.
-    always : dict
-        Options every call needs: one thread, or a cure for a known fault.
-    duals : bool
-        Whether it returns multipliers that can be trusted to be complete.
-    pace : callable or None
-        In a sequence of small programs, what an outer loop can still gain -> options: a
-        first-order solver is asked for no more accuracy than that, nor for more than it
-        reaches, and gains by a warm start. None: full accuracy costs little, cold.
-    weak : frozenset of str
-        Problem parts it takes but often fails on.
-    package, extra : str
-        What to install, and the convexfs extra that does ("" where it is a
-        dependency of convexfs, None where no extra installs it).
-    faults : tuple of str
-        What was measured to go wrong.
-    """
-
-    name: str
-    package: str
-    licence: str
-    cones: frozenset[str]
-    integer_cones: frozenset[str] = frozenset()
-    accuracy: Callable[[float], Options] = _nothing
-    limit: Callable[[float], Options] | None = None
-    always: Options = field(default_factory=dict)
-    duals: bool = True
-    pace: Callable[[float], Options] | None = None
-    weak: frozenset[str] = frozenset()
-    extra: str | None = None
-    tested: bool = False
-    faults: tuple[str, ...] = ()
-
-    @property
-    def installed(self) -> bool:
-        return self.name in _installed(cp.installed_solvers)
-
-    @property
-    def version(self) -> str:
-        return _version(self.package)
-
-    @property
-    def how_to_install(self) -> str:
-        if self.extra:
-            return f"pip install 'convexfs[{self.extra}]'"
-        return f"pip install {self.package}"
-
-    def takes(self, needs: "Needs") -> bool:
-        return needs.cones <= (self.integer_cones if needs.integer else self.cones)
-
-    def options(self, tol: float, time_limit: float | None = None) -> Options:
-        """Translate one accuracy and one time limit into this solver's own words."""
-        translated = self.always | ({} if _own_accuracy.get() else self.accuracy(tol))
-        if time_limit is not None and self.limit is not None:
-            translated |= self.limit(time_limit)
-        return translated
-
-
-_own_accuracy: ContextVar[bool] = ContextVar("own_accuracy", default=False)
-
-
-@contextmanager
-def own_accuracy() -> Iterator[None]:
-    """Let solvers work at their own default accuracy meanwhile."""
-    token = _own_accuracy.set(True)
-    try:
-        yield
-    finally:
-        _own_accuracy.reset(token)
-
-
-@cache
-def _installed(ask: Callable[[], list[str]]) -> frozenset[str]:
-    """Cache what cvxpy finds: it tries to import every missing solver, milliseconds a call."""
-    return frozenset(ask())
-
-
-@cache
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""
-
 
 _LINEAR = frozenset({LP})
 _QUADRATIC = frozenset({LP, QP})
@@ -156,21 +31,21 @@ _ALL = frozenset({LP, QP, SECOND_ORDER, EXPONENTIAL, POWER, SEMIDEFINITE})
 _ROWS = (
     Backend(
         "CLARABEL", "clarabel", "Apache-2.0", _ALL,
-        accuracy=_interior("tol_gap_abs", "tol_gap_rel", "tol_feas"), limit=_same("time_limit"),
-        extra="", tested=True,
+        tolerances=("tol_gap_abs", "tol_gap_rel", "tol_feas"), translate=hundredth(),
+        limit=same("time_limit"), warm=PLAN, extra="", tested=True,
         faults=("4 to 5 times slower than ECOS on logistic problems",),
     ),
     Backend(
         "ECOS", "ecos", "GPL-3.0", _CONIC | {EXPONENTIAL},
-        accuracy=_interior("abstol", "reltol", "feastol"), always={"max_iters": 500},
-        extra="", tested=True,
+        tolerances=("abstol", "reltol", "feastol"), translate=hundredth(),
+        always={"max_iters": 500}, extra="", tested=True,
         faults=("no time limit of its own", "no wheels for Python 3.13 and later"),
     ),
     Backend(
         "SCS", "scs", "MIT", _ALL,
-        accuracy=lambda tol: {"eps_abs": 0.1 * tol, "eps_rel": 0.1 * tol},
-        limit=_same("time_limit_secs"), always={"max_iters": 200_000}, extra="", tested=True,
-        pace=_paced(2e-7, max_iters=10_000),
+        tolerances=("eps_abs", "eps_rel"), translate=lambda tol: 0.1 * tol,
+        limit=same("time_limit_secs"), always={"max_iters": 200_000}, warm=POINT, extra="",
+        tested=True, pace=paced(2e-7, max_iters=10_000),
         faults=(
             "stops at its tolerance exactly, so it is asked for a tenth of it",
             "at an iteration or time limit it says optimal_inaccurate, whatever the point",
@@ -178,9 +53,9 @@ _ROWS = (
     ),
     Backend(
         "HIGHS", "highspy", "MIT", _QUADRATIC, _LINEAR,
-        accuracy=lambda tol: _same(
-            "primal_feasibility_tolerance", "dual_feasibility_tolerance")(max(tol, 1e-10)),
-        limit=_same("time_limit"), always={"threads": 1}, extra="", tested=True,
+        tolerances=("primal_feasibility_tolerance", "dual_feasibility_tolerance"),
+        translate=lambda tol: max(tol, 1e-10), limit=same("time_limit"), always={"threads": 1},
+        warm=POINT, extra="", tested=True,
         weak=frozenset({QP}),
         faults=("at a time limit the value is 0 and the point is not feasible",
                 "ended a fifth of LLFS's small quadratic programs with solver_error"),
@@ -192,26 +67,27 @@ _ROWS = (
     ),
     Backend(
         "OSQP", "osqp", "Apache-2.0", _QUADRATIC,
-        accuracy=_same("eps_abs", "eps_rel"), limit=_same("time_limit"),
-        always={"max_iter": 200_000}, extra="solvers", tested=True,
-        pace=_paced(1e-6, max_iter=4000),
+        tolerances=("eps_abs", "eps_rel"), limit=same("time_limit"),
+        always={"max_iter": 200_000}, warm=POINT, extra="solvers", tested=True,
+        pace=paced(1e-6, max_iter=4000),
         faults=("may not converge on linear programs: 200,000 iterations did not solve one",),
     ),
     Backend(
         "PIQP", "piqp", "BSD-2-Clause", _QUADRATIC,
-        accuracy=_interior("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
-        extra="solvers", tested=True,
+        tolerances=("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
+        translate=hundredth(), warm=PLAN, extra="solvers", tested=True,
         faults=("says user_limit for infeasible and unbounded linear programs",
                 "no time limit of its own", "holds the GIL"),
     ),
     Backend(
         "QOCO", "qoco", "BSD-3-Clause", _CONIC,
-        accuracy=_interior("abstol", "reltol"), extra="solvers", tested=True,
+        tolerances=("abstol", "reltol"), translate=hundredth(), warm=PLAN, extra="solvers",
+        tested=True,
         faults=("says optimal for an unbounded linear program", "no time limit of its own"),
     ),
     Backend(
         "CVXOPT", "cvxopt", "GPL-3.0", _CONIC | {SEMIDEFINITE},
-        accuracy=_interior("abstol", "reltol", "feastol", least=1e-8), extra="solvers",
+        tolerances=("abstol", "reltol", "feastol"), translate=hundredth(1e-8), extra="solvers",
         tested=True,
         faults=("an iteration limit is an exception, not a status", "no time limit of its own",
                 "its redundant rows are sought by ARPACK, which may not converge"),
@@ -229,20 +105,21 @@ _ROWS = (
     ),
     Backend(
         "PROXQP", "proxsuite", "BSD-2-Clause", _QUADRATIC,
-        accuracy=_same("eps_abs", "eps_rel"), always={"max_iter": 100_000},
+        tolerances=("eps_abs", "eps_rel"), always={"max_iter": 100_000}, warm=PLAN,
         extra="solvers", tested=True,
-        faults=("its dense default calls a feasible linear program infeasible",
+        faults=("a warm start saves it no iteration",
+                "its dense default calls a feasible linear program infeasible",
                 "backend='sparse' is a TypeError with cvxpy 1.9.3 and proxsuite 0.8.0",
                 "calls an unbounded problem infeasible", "no time limit of its own"),
     ),
     Backend(
         "QPALM", "qpalm", "LGPL-3.0", _QUADRATIC,
-        accuracy=_same("eps_abs", "eps_rel"), limit=_same("time_limit"), extra="solvers",
-        tested=True,
+        tolerances=("eps_abs", "eps_rel"), limit=same("time_limit"), warm=POINT,
+        extra="solvers", tested=True,
     ),
     Backend(
         "DAQP", "daqp", "MIT", _QUADRATIC,
-        accuracy=_same("primal_tol", "dual_tol"), extra="solvers", tested=True,
+        tolerances=("primal_tol", "dual_tol"), extra="solvers", tested=True,
         faults=("drops options it does not know without a word", "no time limit of its own",
                 "says user_limit for an unbounded problem"),
     ),
@@ -256,24 +133,24 @@ _ROWS = (
     ),
     Backend(
         "SDPA", "sdpa-python", "GPL-2.0", frozenset({LP, SEMIDEFINITE}),
-        accuracy=_same("epsilonStar", "epsilonDash"), extra="solvers", tested=True,
+        tolerances=("epsilonStar", "epsilonDash"), extra="solvers", tested=True,
         faults=("fails on quadratic objectives", "3 % off on second-order cones"),
     ),
     Backend(
         "ECOS_BB", "ecos", "GPL-3.0", _CONIC | {EXPONENTIAL}, _CONIC | {EXPONENTIAL},
-        accuracy=_interior("abstol", "reltol", "feastol"), extra="", tested=True,
+        tolerances=("abstol", "reltol", "feastol"), translate=hundredth(), extra="", tested=True,
         faults=("no time limit of its own",),
     ),
-    Backend("CBC", "cylp", "EPL-2.0", _LINEAR, _LINEAR, limit=_same("maximumSeconds"), duals=False,
+    Backend("CBC", "cylp", "EPL-2.0", _LINEAR, _LINEAR, limit=same("maximumSeconds"), duals=False,
             faults=("returns no duals", "ignores its time limit on linear programs")),
     Backend("GUROBI", "gurobipy", "commercial", _CONIC, _CONIC,
-            accuracy=_same("FeasibilityTol", "OptimalityTol", "BarConvTol"),
-            limit=_same("TimeLimit"), always={"Threads": 1},
+            tolerances=("FeasibilityTol", "OptimalityTol", "BarConvTol"),
+            limit=same("TimeLimit"), always={"Threads": 1},
             faults=("says infeasible_inaccurate at a time limit",)),
     Backend("COPT", "coptpy", "commercial", _CONIC | {EXPONENTIAL, SEMIDEFINITE}, _CONIC,
-            accuracy=_same("FeasTol", "DualTol", "RelGap"), limit=_same("TimeLimit"),
+            tolerances=("FeasTol", "DualTol", "RelGap"), limit=same("TimeLimit"),
             always={"Threads": 1}, faults=("says infeasible_inaccurate at a time limit",)),
-    Backend("XPRESS", "xpress", "commercial", _CONIC, _CONIC, limit=_same("timelimit"),
+    Backend("XPRESS", "xpress", "commercial", _CONIC, _CONIC, limit=same("timelimit"),
             faults=("a time limit is an exception, not a status",)),
     Backend("CPLEX", "cplex", "commercial", _CONIC, _CONIC,
             limit=lambda seconds: {"cplex_params": {"timelimit": seconds}},
@@ -282,15 +159,29 @@ _ROWS = (
             limit=lambda seconds: {
                 "mosek_params": {"MSK_DPAR_OPTIMIZER_MAX_TIME": float(seconds)}},
             faults=("without a licence every solve raises mosek.Error",)),
-    Backend("MOREAU", "moreau", "commercial", _ALL, limit=_same("time_limit")),
+    Backend("MOREAU", "moreau", "Apache-2.0", _ALL,
+            tolerances=("tol_gap_abs", "tol_gap_rel", "tol_feas"), translate=hundredth(),
+            inside="ipm_settings", limit=same("time_limit"), always={"device": "cpu"}, warm=POINT),
     Backend("KNITRO", "knitro", "commercial", _CONIC, _CONIC,
             faults=("without a licence every solve raises SolverError",)),
     Backend("MPAX", "mpax", "Apache-2.0", _QUADRATIC,
             faults=("6 to 8 s for a tiny linear program", "hung on an infeasible one")),
-    Backend("GLOP", "ortools", "Apache-2.0", _LINEAR, limit=_same("time_limit_sec"),
+    Backend("GLOP", "ortools", "Apache-2.0", _LINEAR, limit=same("time_limit_sec"),
             faults=("cannot be imported once highspy is loaded",)),
-    Backend("PDLP", "ortools", "Apache-2.0", _LINEAR, limit=_same("time_limit_sec"),
+    Backend("PDLP", "ortools", "Apache-2.0", _LINEAR, limit=same("time_limit_sec"),
             faults=("cannot be imported once highspy is loaded",)),
+    Backend("CUOPT", "cuopt", "Apache-2.0", _CONIC, _LINEAR, tolerances=("optimality",),
+            limit=same("time_limit"), faults=("needs an NVIDIA card",)),
+    Backend("CUCLARABEL", "cupy", "Apache-2.0", _ALL - {SEMIDEFINITE},
+            faults=("needs an NVIDIA card and Julia", "takes no options through cvxpy")),
+    Backend("COSMO", "cosmopy", "Apache-2.0", _ALL, tolerances=("eps_abs", "eps_rel"),
+            limit=same("time_limit"), faults=("needs Julia",)),
+    Backend("PDCS", "cupy", "MIT", _CONIC | {EXPONENTIAL}, tolerances=("abs_tol", "rel_tol"),
+            limit=same("time_limit_secs"), faults=("needs an NVIDIA card and Julia",)),
+    Backend("NAG", "naginterfaces", "commercial", _CONIC,
+            faults=("takes options inside nag_params only",)),
+    Backend("DIFFCP", "diffcp", "Apache-2.0", _ALL - {POWER}, tolerances=("eps_abs", "eps_rel"),
+            translate=lambda tol: 0.1 * tol, faults=("is SCS with derivatives",)),
 )  # fmt: skip
 BACKENDS: dict[str, Backend] = {row.name: row for row in _ROWS}
 

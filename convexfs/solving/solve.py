@@ -2,7 +2,9 @@
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Any
 
 import cvxpy as cp
@@ -11,12 +13,31 @@ from cvxpy import settings as cvxpy_settings
 from cvxpy.constraints import SOC, ExpCone, PowCone3D
 from scipy.sparse import issparse
 
-from convexfs.errors import InputError, check_number, warn
+from convexfs.errors import InputError, SolverUnsuitable, check_number, warn
 from convexfs.records import ERROR, ConePoint, Solution, symbols
 from convexfs.solving.backends import BACKENDS, choose
 from convexfs.solving.rules import why_not_convex
 
 log = logging.getLogger(__name__)
+
+#: Entered around every call of a solver, by whoever measures it.
+AROUND: ContextVar[Callable[[], AbstractContextManager[Any]]] = ContextVar(
+    "around", default=nullcontext
+)
+_kept: ContextVar[dict[str, Any] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def warm_starts() -> Iterator[None]:
+    """Let each solve meanwhile start from what the solver keeps of the one before.
+
+    Both must be of one structure and with one solver; see ``warm`` in the solver table.
+    """
+    token = _kept.set({})
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 def solve(
@@ -66,9 +87,14 @@ def solve(
         data, chain, inverse = problem.get_problem_data(row.name, solver_opts=dict(options))
         compiled = time.perf_counter()
         assert chain is not None
-        raw = chain.solve_via_data(problem, data, False, verbose, dict(options))
-        solve_seconds = time.perf_counter() - compiled
+        with AROUND.get()():
+            start_from = _earlier(problem, row.name, data)
+            began = time.perf_counter()
+            raw = chain.solve_via_data(problem, data, start_from, verbose, dict(options))
+            solve_seconds = time.perf_counter() - began
         answer = _answer(problem, data, chain, inverse, raw)
+    except SolverUnsuitable:
+        raise
     # Solvers raise TypeError, ValueError, SolverError and classes of their own.
     except Exception as failure:
         clear(problem)
@@ -83,6 +109,25 @@ def solve(
         tol=tol,
         **answer,
     )
+
+
+def _earlier(problem: cp.Problem, solver: str, data: Mapping[str, Any]) -> bool:
+    """Give `problem` what the solver kept of an earlier solve; return whether there is any."""
+    kept = _kept.get()
+    if kept is None:
+        return False
+    # cvxpy compares the number of entries only: with others in their places it would solve
+    # a mixture of both programs.
+    structure = [solver, *(_places(part) for part in data.values() if issparse(part))]
+    if kept.setdefault("structure", structure) != structure:
+        raise SolverUnsuitable("the program to start from has another structure")
+    problem._solver_cache = kept.setdefault("cache", {})
+    return bool(kept["cache"])
+
+
+def _places(matrix: Any) -> tuple[Any, ...]:
+    sparse = matrix.tocsc()
+    return (sparse.shape, sparse.indices.tobytes(), sparse.indptr.tobytes())
 
 
 def merged(translated: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,10 +182,7 @@ def _refuse_twins(what: str, names: list[str]) -> None:
 def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any) -> dict[str, Any]:
     """Return status, point and multipliers, with `problem` filled as cvxpy would."""
     answer = chain.invert(raw, inverse)
-    found: dict[str, Any] = {
-        "status": answer.status,
-        "iterations": answer.attr.get(cvxpy_settings.NUM_ITERS),
-    }
+    found: dict[str, Any] = {"status": answer.status, **_effort(answer.attr, raw)}
     if answer.status in cvxpy_settings.SOLUTION_PRESENT + cvxpy_settings.INF_OR_UNB:
         problem.unpack(answer)
     if answer.status in cvxpy_settings.SOLUTION_PRESENT:
@@ -151,6 +193,17 @@ def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any)
             "cone": _cone_point(data, chain, inverse, raw),
         }
     return found
+
+
+def _effort(attributes: Mapping[str, Any], raw: Any) -> dict[str, Any]:
+    """Return iterations and seconds of the setup, where cvxpy or the solver tells them."""
+    info = getattr(raw, "info", None)
+    setup = attributes.get(cvxpy_settings.SETUP_TIME) or getattr(info, "setup_time", None)
+    return {
+        "iterations": attributes.get(cvxpy_settings.NUM_ITERS, getattr(info, "iter", None)),
+        # Solvers that were built without a clock say 0.
+        "setup_seconds": setup or None,
+    }
 
 
 def _primal(problem: cp.Problem) -> dict[str, np.ndarray]:

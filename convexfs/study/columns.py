@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from convexfs.records import DEFAULT_ACCURACY
-from convexfs.study.outcomes import SLACK
+from convexfs.study.judging import SLACK
 
 #: How numbers of each kind are printed.
 _PRINTED = {"share": ".1%", "seconds": ".3g", "number": ".3g", "residual": ".0e"}
@@ -65,13 +65,14 @@ EXAMPLE = Column("example", "code")
 OUTCOME = Column("outcome", "outcome", "judged alike for all solvers, whatever they say")
 SUCCESS = Column("success_rate", "share", "solved of tried", "success")
 SOLVED = Column("solved", "count", on=On.DEMAND)
-SECONDS = Column("seconds", "seconds", "charged, geometric mean shifted by 10 ms, 99 % interval")
+SECONDS = Column("seconds", "seconds", "charged, shifted geometric mean, 99 % interval")
 LOW = Column("seconds_low", "seconds", "low end of the interval of seconds", "low")
 HIGH = Column("seconds_high", "seconds", "high end of the interval of seconds", "high")
 LEAD = (
     Column("lead", "number", "how many times as long the next takes, 99 % interval"),
     Column("lead_low", "number", "low end of the interval of the lead"),
     Column("lead_high", "number", "high end of the interval of the lead"),
+    Column("lead_unshifted", "number", "the lead without the shift", "unshifted"),
     Column("clear", "flag", "the whole interval is above 1"),
 )
 ERROR = Column("error", "residual", "", "largest residual")
@@ -97,9 +98,33 @@ SUMMARY = (
     Column("tried", "count", on=On.TERMINAL),
     SOLVED, SECONDS, LOW, HIGH,
     Column("times_best", "number", "times the fastest of the same problem", "× best"),
-    Column("par10", "seconds", "mean, ten times the limit if not solved", "PAR10", On.TERMINAL),
-    Column("compile_seconds", "seconds", "median of the tried", on=On.TERMINAL),
+    Column("times_best_unshifted", "number", "the same without the shift", "unshifted"),
+    Column("shift", "seconds", "added before the mean is taken", on=On.DEMAND),
+    Column("par10", "seconds", "mean, ten times the limit if not solved", "PAR10"),
+    Column("compile_seconds", "seconds", "median of the tried", on=On.DEMAND),
+    Column("setup_share", "share", "median share of the solver's seconds", "setup", On.PAGE),
+    Column("iterations", "number", "median of the solved, where they are told", on=On.PAGE),
+    Column("peak_megabytes", "number", "most memory a solver took", "peak MB", On.PAGE),
+    Column("busy", "count", "tasks that waited for a core", on=On.PAGE),
     replace(ERROR, meaning="median of the solved"),
+)
+#: Of every solver at every settings: all that it was told.
+TOLD = (
+    SETTINGS, SOLVER, Column("solver_version", label="version"),
+    Column("told", "long", "options, in the solver's own words; nothing: as it comes"),
+    Column("tasks", "count"),
+)
+#: Of every solver and accuracy, whatever was asked for to get there.
+ACHIEVED = (
+    Column("target", "residual", "largest verified residual", "accuracy"), CLASS, SOLVER,
+    Column("instances", "count", "problems it can take"),
+    Column("reached", "share", "of its problems and repeats, in time"),
+    replace(SECONDS, meaning="of its quickest run that got there, else the limit; shifted "
+            "geometric mean, 99 % interval"),
+    LOW, HIGH,
+    Column("times_best", "number", "times the quickest that got there", "× best"),
+    Column("times_best_unshifted", "number", "the same without the shift", "unshifted"),
+    Column("at", "text", "settings that got there most often", "by asking for"),
 )
 #: The instances that solvers are compared on.
 SCOPE = (
@@ -140,8 +165,12 @@ ROWS = (
     Column("repeat", "count"), OUTCOME, Column("objective", "number"),
     replace(ERROR, meaning="of the worst step"),
     Column("solve_seconds", "seconds"), Column("wall_seconds", "seconds"),
+    Column("busy", "flag", "the task waited for a core that other work had"),
     Column("failure", "long", label="message"),
     *(replace(column, on=On.DEMAND) for column in (INSTANCE, *RESIDUALS, OBJECTIVE_ERROR)),
+    Column("told", "code", "options, in the solver's own words", on=On.DEMAND),
+    Column("setup_seconds", "seconds", "of the solver's, as it says itself", on=On.DEMAND),
+    Column("peak_bytes", "count", "memory the solver took at most", on=On.DEMAND),
     Column("tol", "residual", "", "tolerance", On.DEMAND),
     Column("ok", "flag", "empty: feasible, but not proven optimal", "proven", On.DEMAND),
     Column("charged_seconds", "seconds", "the solver's own; if the task is not solved, the time "
@@ -159,12 +188,22 @@ POINTS = (
     Column("programs", "number", label="programs a point"),
     Column("cpu_seconds", "seconds", label="CPU s a point"),
 )
+#: Of every solver in a comparison that was done again.
+REPEATED = (
+    SETTINGS, SOLVER, Column("tasks", "count", "then"),
+    Column("again", "count", "of them tried again"),
+    Column("other_outcome", "bad", "judged otherwise"),
+    Column("other_objective", "bad", "farther apart than the accuracy allows"),
+    Column("other_iterations", "count", "of those solved both times"),
+    Column("times", "number", "seconds now by seconds then, median", "× then"),
+    Column("example", "code", "the first that was judged otherwise"),
+)
 #: Of figures.
 DRAWN = (Column("jaccard", "share", label="Jaccard"), Column("share", "share"))
 # fmt: on
 _KNOWN = {
     column.name: replace(column, meaning="")
-    for table in (DRAWN, ROWS, REASONS, CLAIMS, RANKING, LEADERS, SUMMARY)
+    for table in (DRAWN, ROWS, REASONS, CLAIMS, ACHIEVED, RANKING, LEADERS, SUMMARY)
     for column in table
 }
 

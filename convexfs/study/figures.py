@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convexfs.study.outcomes import SOLVED, WRONG, Frame
+from convexfs.study.achieved import CURVE, TARGETS, reached_within, time_to_accuracy
+from convexfs.study.judging import SOLVED, WRONG, Frame
 from convexfs.study.profiles import accuracy_time, agreement, performance_profile
 
 #: More points than these are thinned: those that would cover each other are left out.
@@ -128,6 +129,40 @@ def accuracy(outcomes: Frame) -> Figure | None:
         mark_label="wrong claim",
         note="Lower left is better: one point for a problem and a solver, median of repeats."
         + (left_out if len(drawn) < len(frame) else ""),
+    )  # fmt: skip
+
+
+def time_to(outcomes: Frame) -> Figure | None:
+    """Draw which share of problems has a verified accuracy after some seconds."""
+    frame: Frame = reached_within(outcomes)
+    if frame["solver"].nunique() < 2:
+        return None
+    accuracy = frame["target"].map("{:.0e}".format)
+    frame = frame.assign(target=accuracy, seconds=frame["seconds"].clip(lower=1e-7))
+    frame = frame.assign(panel=_panels(frame, "target", "problem_class"))
+    groups = frame.groupby(["panel", "solver"], sort=False, group_keys=False)
+    thinned = pd.concat([_thinned(group, MOST_STEPS) for _, group in groups], ignore_index=True)
+    return Figure(
+        "time-to-accuracy", "Time to a verified accuracy", "steps", thinned, "seconds", "share",
+        "solver's own seconds", "share of its problems there",
+        series="solver", panel="panel", log_x=True,
+        note="Higher and further left is better: the quickest run of a solver whose answer was "
+        f"verified to {', '.join(f'{target:.0e}' for target in TARGETS)}, whatever it was told.",
+    )  # fmt: skip
+
+
+def cost_of_accuracy(outcomes: Frame, shift: float | None = None) -> Figure | None:
+    """Draw the mean seconds to each verified accuracy, what is not reached being charged."""
+    frame: Frame = time_to_accuracy(outcomes, shift, CURVE)
+    if frame["solver"].nunique() < 2 or outcomes["settings"].nunique() < 2:
+        return None
+    drawn = frame[frame["reached"] > 0]
+    return Figure(
+        "cost-of-accuracy", "What accuracy costs", "lines", drawn.sort_values("target"),
+        "target", "seconds", "verified accuracy", "seconds, shifted geometric mean",
+        series="solver", panel="problem_class", log_x=True, log_y=True,
+        note="Lower is better. Where some of its problems did not get there, the time limit is "
+        "charged for them; a line ends where none did.",
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from convexfs.batch.store import unpack
-from convexfs.study.outcomes import Frame
+from convexfs.study.judging import Frame
 
 POINT, ITERATION, LOCAL = "point ", "iteration", "local"
 #: U1 may be so much above the best of all solvers, relatively, and be as good.

@@ -14,14 +14,7 @@ mean. A mean over different problems would then flatter those that take only eas
   native twin;
 - a :func:`performance_profile` counts the share of the instances a solver can take.
 
-**Means.** The shifted geometric mean of seconds t with shift s = 10 ms,
-
-    exp(mean log(t + s)) - s,
-
-is not ruled by the longest problem, nor by the shortest, whose times are noise. One mean
-is taken per repeat, and the interval over repeats is Student's at CONFIDENCE: what slowed
-the machine during one repeat counts once, not once for every problem. Leads are paired by
-repeat for the same reason. Fewer than three repeats give no interval, and no clear lead.
+Means and their intervals are those of :mod:`convexfs.study.means`.
 """
 
 import math
@@ -31,18 +24,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
 
 from convexfs.records import NATIVE, OPTIMAL, SKIPPED, TIMEOUT
 from convexfs.study import columns
 from convexfs.study.columns import names
-from convexfs.study.outcomes import FAILED, OUTCOMES, RESIDUALS, SOLVED, WRONG, Frame, allowed
+from convexfs.study.judging import FAILED, OUTCOMES, RESIDUALS, SOLVED, WRONG, Frame, allowed
+from convexfs.study.means import (
+    chosen_shift,
+    interval,
+    logs,
+    seconds,
+    times_best,
+    with_best,
+)
 
-#: Seconds added before the logarithm.
-SHIFT = 0.01
-CONFIDENCE = 0.99
-#: Of two repeats an interval is so wide that it says nothing.
-FEWEST_REPEATS = 3
 #: Times the limit that a task not solved is charged in ``par10``.
 PENALTY = 10.0
 ALL = "all"
@@ -53,14 +48,16 @@ COUNTS = ("solved", "wrong_claims", "failed", "timeouts", "skipped")
 SCOPE = names(columns.SCOPE)
 
 
-def summary(outcomes: Frame) -> pd.DataFrame:
+def summary(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
     """Return the :data:`~convexfs.study.columns.SUMMARY` of every solver.
 
     In each settings the best ``success_rate`` comes first, then the least ``times_best``.
+    Without a `shift` it is that of the data.
     """
+    shift = chosen_shift(outcomes, shift)
     rows = [
-        {"settings": settings, "solver": solver, **_counts(own), **_speed(own)}
-        for settings, group in _with_best(outcomes).groupby("settings")
+        {"settings": settings, "solver": solver, **_counts(own), **_speed(own, shift)}
+        for settings, group in with_best(outcomes).groupby("settings")
         for solver, own in group.groupby("solver")
     ]
     table = pd.DataFrame(rows, columns=names(columns.SUMMARY))
@@ -84,16 +81,36 @@ def _counts(own: Frame) -> dict[str, Any]:
     }
 
 
-def _speed(own: Frame) -> dict[str, Any]:
+def _speed(own: Frame, shift: float) -> dict[str, Any]:
     tried, solved = own[own["outcome"] != SKIPPED], own["outcome"] == SOLVED
-    logs = _logs(tried)
+    right: Frame = own[solved]
     return {
-        **_seconds(logs),
-        "times_best": np.exp(_interval(logs - _logs(tried, "best"))[1]),
+        **seconds(tried, shift),
+        "times_best": times_best(tried, shift),
+        "times_best_unshifted": times_best(tried, 0.0),
+        "shift": shift,
         "par10": tried["charged_seconds"].where(solved, PENALTY * tried["charged_seconds"]).mean(),
         "compile_seconds": tried["compile_seconds"].median(),
-        "error": own.loc[solved, "error"].median(),
+        "setup_share": _median(right["setup_seconds"] / right["solve_seconds"]),
+        "iterations": _median(right["iterations"]),
+        "peak_megabytes": tried["peak_bytes"].max() / 1e6,
+        "busy": int(tried["busy"].sum()),
+        "error": right["error"].median(),
     }
+
+
+def _median(values: Frame) -> float:
+    """Return the median of what is known; NaN if nothing is."""
+    known = values.dropna()
+    return float(known.median()) if len(known) else np.nan
+
+
+def told(outcomes: Frame) -> pd.DataFrame:
+    """Return the :data:`~convexfs.study.columns.TOLD`: what each solver was asked for, in words."""
+    tried: Frame = outcomes[outcomes["outcome"] != SKIPPED]
+    by = ["settings", "solver", "solver_version", "told"]
+    counted = tried.assign(told=tried["told"].replace("", "nothing")).groupby(by, dropna=False)
+    return counted.size().rename("tasks").reset_index()[names(columns.TOLD)]
 
 
 def performance_profile(outcomes: Frame) -> pd.DataFrame:
@@ -111,7 +128,7 @@ def performance_profile(outcomes: Frame) -> pd.DataFrame:
     """
     parts = [
         _profile(group).assign(settings=settings, problem_class=name)
-        for settings, of_settings in _with_best(outcomes).groupby("settings")
+        for settings, of_settings in with_best(outcomes).groupby("settings")
         for name, group in [(ALL, of_settings), *of_settings.groupby("problem_class")]
     ]
     columns = ["settings", "problem_class", "solver", "ratio", "share"]
@@ -241,26 +258,27 @@ def _jaccard(one: set, other: set) -> float:
     return len(one & other) / len(one | other) if one | other else 1.0
 
 
-def ranking(outcomes: Frame) -> pd.DataFrame:
+def ranking(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
     """Return the :data:`~convexfs.study.columns.RANKING` of solvers by seconds charged.
 
     Within each problem class, all on the same instances. ``scope`` is ``all``, or ``native``:
     only the instances that have a native twin, where these are not all. The lead is over the
-    next in rank.
+    next in rank. Without a `shift` it is that of the data.
     """
-    rows = [row for scope, group in _scopes(outcomes) for row in _ranked(scope, group)]
+    shift = chosen_shift(outcomes, shift)
+    rows = [row for scope, group in _scopes(outcomes) for row in _ranked(scope, group, shift)]
     table = pd.DataFrame(rows, columns=names(columns.RANKING))
     return table.sort_values(SCOPE, kind="stable", ignore_index=True)
 
 
-def _ranked(scope: dict[str, Any], group: Frame) -> Iterator[dict[str, Any]]:
-    seconds = {solver: _seconds(_logs(own)) for solver, own in group.groupby("solver")}
-    names = sorted(seconds, key=lambda solver: seconds[solver]["seconds"])
+def _ranked(scope: dict[str, Any], group: Frame, shift: float) -> Iterator[dict[str, Any]]:
+    means = {solver: seconds(own, shift) for solver, own in group.groupby("solver")}
+    names = sorted(means, key=lambda solver: means[solver]["seconds"])
     for place, solver in enumerate(names):
         behind = names[place + 1] if place + 1 < len(names) else None
-        told = {**scope, "rank": place + 1, "solver": solver, **seconds[solver]}
+        known = {**scope, "rank": place + 1, "solver": solver, **means[solver]}
         own = group[group["solver"] == solver]
-        yield {**told, **_success(own), **_lead(group, solver, behind)}
+        yield {**known, **_success(own), **_lead(group, shift, solver, behind)}
 
 
 def _success(own: Frame) -> dict[str, float]:
@@ -269,13 +287,14 @@ def _success(own: Frame) -> dict[str, float]:
     return {"solved": len(solved), "success_rate": len(solved) / len(own), "error": error}
 
 
-def leaders(outcomes: Frame, ranked: Frame = None) -> pd.DataFrame:
+def leaders(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
     """Return the :data:`~convexfs.study.columns.LEADERS` of each problem class.
 
-    The fastest and the most accurate are sought among those that solved the most. `ranked`
-    is the :func:`ranking`, if it is known already.
+    The fastest and the most accurate are sought among those that solved the most. Without a
+    `shift` it is that of the data.
     """
-    table_of_ranks: Frame = ranking(outcomes) if ranked is None else ranked
+    shift = chosen_shift(outcomes, shift)
+    table_of_ranks: Frame = ranking(outcomes, shift)
     groups = {tuple(scope.values()): group for scope, group in _scopes(outcomes)}
     rows = []
     for where, table in table_of_ranks[table_of_ranks["solved"] > 0].groupby(SCOPE, sort=False):
@@ -286,7 +305,7 @@ def leaders(outcomes: Frame, ranked: Frame = None) -> pd.DataFrame:
                 **dict(zip(SCOPE, where, strict=True)),
                 "fastest": most["solver"].iloc[0],
                 "seconds": most["seconds"].iloc[0],
-                **_lead(groups[where], *most["solver"].iloc[:2]),
+                **_lead(groups[where], shift, *most["solver"].iloc[:2]),
                 "most_accurate": best["solver"],
                 "error": best["error"],
             }
@@ -294,17 +313,20 @@ def leaders(outcomes: Frame, ranked: Frame = None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names(columns.LEADERS))
 
 
-def _lead(group: Frame, first: str, second: str | None = None) -> dict[str, Any]:
+def _lead(group: Frame, shift: float, first: str, second: str | None = None) -> dict[str, Any]:
     """Return how many times as long the second takes, paired by instance and repeat."""
     if second is None:
         return {"second": None, "clear": False}
-    ahead, behind = (_logs(group[group["solver"] == solver]) for solver in (first, second))
-    low, lead, high = (float(np.exp(end)) for end in _interval(behind - ahead))
+    ahead, behind = (group[group["solver"] == solver] for solver in (first, second))
+    low, lead, high = (
+        float(np.exp(end)) for end in interval(logs(behind, shift) - logs(ahead, shift))
+    )
     return {
         "second": second,
         "lead": lead,
         "lead_low": low,
         "lead_high": high,
+        "lead_unshifted": float(np.exp(interval(logs(behind, 0.0) - logs(ahead, 0.0))[1])),
         "clear": bool(low > 1),
     }
 
@@ -322,31 +344,3 @@ def _scopes(outcomes: Frame) -> Iterator[tuple[dict[str, Any], Frame]]:
             kept = group["solver"].isin(takers) & group["instance"].isin(instances)
             values = (settings, name, scope, len(instances))
             yield dict(zip(SCOPE, values, strict=True)), group[kept]
-
-
-def _with_best(outcomes: Frame) -> Frame:
-    """Add the least seconds of those who solved the same problem; NaN if nobody did."""
-    problem = [outcomes[name] for name in ("settings", "instance", "repeat")]
-    solved = outcomes["charged_seconds"].where(outcomes["outcome"] == SOLVED)
-    return outcomes.assign(best=solved.groupby(problem).transform("min"))
-
-
-def _logs(own: Frame, column: str = "charged_seconds") -> Frame:
-    """Return logarithms of shifted seconds of one solver, instances by repeats."""
-    logs = np.log(own[column] + SHIFT)
-    return logs.groupby([own["instance"], own["repeat"]]).mean().unstack()
-
-
-def _interval(logs: Frame) -> tuple[float, float, float]:
-    """Return low end, mean and high end over repeats; an incomplete repeat has no say."""
-    mean, repeats = logs.mean(axis=1).mean(), logs.dropna(axis=1).mean()
-    if len(repeats) < FEWEST_REPEATS:
-        return np.nan, mean, np.nan
-    width = student.ppf((1 + CONFIDENCE) / 2, len(repeats) - 1)
-    half = width * repeats.std(ddof=1) / np.sqrt(len(repeats))
-    return mean - half, mean, mean + half
-
-
-def _seconds(logs: Frame) -> dict[str, float]:
-    low, middle, high = (np.exp(end) - SHIFT for end in _interval(logs))
-    return {"seconds": middle, "seconds_low": np.maximum(low, 0.0), "seconds_high": high}

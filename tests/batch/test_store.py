@@ -23,7 +23,8 @@ from convexfs.batch.store import (
     unpack,
 )
 from convexfs.errors import RunError
-from tests.batch.rows import ATTEMPT, fill, solution, task, with_file
+from tests.batch.older_store import make_older
+from tests.batch.rows import ATTEMPT, fill, solution, task
 
 
 def test_round_trip(folder):
@@ -237,31 +238,21 @@ def test_a_problem_is_kept_once_and_can_be_stated_again(folder):
         assert store.problems()["source"].tolist() == ["new"]
 
 
-#: What later versions added.
-YOUNGER = [
-    ["DROP TABLE problems"],
-    [
-        *(f"ALTER TABLE tasks DROP COLUMN {name}" for name in ("problem_code", "needs", "sense")),
-        "ALTER TABLE solutions DROP COLUMN change",
-    ],
-]
-
-
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_tables_of_older_versions_are_read_and_brought_up_to_date(folder, version):
     fill(folder, needs="LP")
-    for statements in YOUNGER[: 3 - version]:
-        with_file(folder, *statements)
-    with_file(folder, f"PRAGMA user_version = {version}")
+    make_older(folder, version)
     with Store.read(folder) as store:
-        assert store.tasks()["needs"].notna().tolist() == [version == 2] * 3
+        assert store.tasks()["needs"].notna().tolist() == [version > 1] * 3
+        assert store.tasks()["own_options"].isna().all()
         assert store.problems().empty
     with Store(folder) as store:
-        store.record(task("d", needs="QP"), [], [])
+        store.record(task("d", needs="QP", own_options="{}"), [], [])
         store.keep_problem({"sha256": "a"})
     with Store.read(folder) as store:
         assert len(store.tasks()) == 4
-        assert store.tasks()["needs"].notna().tolist().count(True) == (4 if version == 2 else 1)
+        assert store.tasks()["needs"].notna().sum() == (4 if version > 1 else 1)
+        assert store.tasks()["own_options"].notna().sum() == 1
         assert store.problems()["sha256"].tolist() == ["a"]
 
 

@@ -69,7 +69,7 @@ def test_the_same_line_again_has_nothing_to_do(compare, tmp_path):
 
 
 def test_wrong_claims_are_named_and_are_no_reason_to_fail(compare, monkeypatch):
-    monkeypatch.setattr("convexfs.study.outcomes.SLACK", 1e-9)
+    monkeypatch.setattr("convexfs.study.judging.SLACK", 1e-9)
     code, out, _ = compare(*SMALL)
     assert code == 0
     assert "Wrong claims" in out

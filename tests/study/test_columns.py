@@ -7,6 +7,7 @@ from rich.console import Console
 
 from convexfs.cli.study import _table
 from convexfs.study import columns, profiles
+from convexfs.study.achieved import time_to_accuracy
 from convexfs.study.columns import Column, On, names
 from convexfs.study.page import sections
 from tests.study.test_profiles import rows
@@ -29,7 +30,7 @@ def printed(table):
 
 
 def on_page(study):
-    return sections.verdicts(study).tables["summary"]["columns"]
+    return sections.verdicts(study, 0.01).tables["summary"].told()["columns"]
 
 
 @pytest.mark.parametrize(
@@ -41,12 +42,15 @@ def on_page(study):
         (columns.CLAIMS, profiles.wrong_claims),
         (columns.CLAIMANTS, lambda study: profiles.claimants(profiles.wrong_claims(study))),
         (columns.REASONS, profiles.reasons),
+        (columns.TOLD, profiles.told),
+        (columns.ACHIEVED, time_to_accuracy),
     ],
 )
 def test_what_is_declared_is_computed(declared, compute):
     table = compute(STUDY)
     assert list(table) == names(declared)
-    unknown = {"dual_residual", "complementarity"}  # no answer of this study has them
+    # No answer of this study has them.
+    unknown = {"dual_residual", "complementarity", "setup_share"}
     assert not set(table.columns[table.isna().all()]) - unknown
 
 
@@ -57,7 +61,7 @@ def test_a_new_column_is_a_declaration_and_a_computation(monkeypatch):
     monkeypatch.setattr(
         profiles,
         "_speed",
-        lambda own: speed(own) | {"slowest_seconds": own["charged_seconds"].max()},
+        lambda own, shift: speed(own, shift) | {"slowest_seconds": own["charged_seconds"].max()},
     )
     shown = printed(_table("Verdict", profiles.summary(STUDY), columns.SUMMARY))
     assert "slowest: the longest of all" in shown

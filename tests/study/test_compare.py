@@ -9,7 +9,6 @@ import sys
 import time
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
 from cvxpy.reductions.solvers.conic_solvers.highs_conif import HIGHS
@@ -18,16 +17,8 @@ from cvxpy.reductions.solvers.conic_solvers.scs_conif import SCS
 from convexfs.batch.problem_file import load_problem_file
 from convexfs.batch.store import Store, same_results
 from convexfs.batch.tasks import do, expand
-from convexfs.errors import InputError, SolverUnavailable
 from convexfs.solving.backends import BACKENDS
-from convexfs.study.compare import (
-    _warm_up,
-    compare_files,
-    in_random_order,
-    measure,
-    named_solvers,
-    without_twins,
-)
+from convexfs.study.compare import _warm_up, compare_files, measure
 from convexfs.study.outcomes import outcomes
 from convexfs.study.profiles import leaders, summary
 from tests.batch.test_run import _finished
@@ -47,16 +38,6 @@ def build(z):
     w = cp.Variable(len(z), name="w")
     return cp.Problem(cp.Minimize(cp.sum(w)), [w >= 1])
 """
-
-
-@pytest.fixture
-def file(tmp_path):
-    def file(text, name="own.py"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return file
 
 
 def lying(original):
@@ -208,62 +189,6 @@ def test_each_process_warms_a_solver_up_before_it_measures(file, monkeypatch):
     assert len(calls) == 3
 
 
-def order(problem, seed, repeats=3):
-    tasks = expand([problem], tol=1e-6, repeats=repeats)
-    return in_random_order(tasks, seed)
-
-
-def test_the_order_is_random_by_the_seed_and_takes_a_problem_at_a_time(file):
-    problem = replace(load_problem_file(file(CONIC)), solvers=("native", "CLARABEL", "SCS", "ECOS"))
-    first, again, other = order(problem, 0), order(problem, 0), order(problem, 1)
-    assert first == again
-    assert {task.key for task in first} == {task.key for task in other}
-    assert first != other
-    assert [task.repeat for task in first] == sorted(task.repeat for task in first)
-    solvers = np.array([task.solver for task in first]).reshape(3, 4, 4)
-    assert all(len(set(block)) == 4 for repeat in solvers for block in repeat)
-    assert len({tuple(block) for repeat in solvers for block in repeat}) > 3
-    instances = [(task.data, task.hyper) for task in first]
-    for start in range(0, len(instances), 4):
-        assert len(set(instances[start : start + 4])) == 1
-
-
-def test_solvers_are_named_as_in_the_table():
-    assert named_solvers("native,clarabel, SCS") == ("native", "CLARABEL", "SCS")
-    assert named_solvers(["SCS", "scs"]) == ("SCS",)
-    everyone = named_solvers("all")
-    assert everyone[0] == "native"
-    assert set(everyone[1:]) == {name for name, row in BACKENDS.items() if row.installed}
-    with pytest.raises(SolverUnavailable, match="did you mean CLARABEL"):
-        named_solvers("CLARABLE")
-
-
-def test_branching_twins_are_left_out_where_there_are_no_integers(file):
-    pytest.importorskip("ecos")
-    names = named_solvers(["ECOS", "ECOS_BB", "HIGHS", "SCIPY", "native"])
-    plain, changed = load_problem_file(file(CONIC)), load_problem_file(file(TINY, "tiny.py"))
-    assert without_twins(names, plain) == ("ECOS", "HIGHS", "SCIPY", "native")
-    assert without_twins(names, changed) == names
-    integer = file('METHOD = "llfs-exact"\nDATA = ["iris"]\n', "integer.py")
-    assert without_twins(names, load_problem_file(integer)) == names
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"repeats": 0}, "repeats must be a whole number"),
-        ({"tols": [2.0]}, "tol must be a number"),
-        ({"tols": [], "default": False}, "nothing to compare at"),
-        ({"time_limit": 0}, "time_limit"),
-        ({"jobs": 1 + (os.cpu_count() or 1)}, "jobs must be"),
-        ({"seed": -1}, "seed"),
-    ],
-)
-def test_bad_settings_are_refused(file, tmp_path, options, message):
-    with pytest.raises(InputError, match=message):
-        compare_files([file(CONIC)], tmp_path / "run", solvers="native", **options)
-
-
 def test_killed_it_goes_on_to_the_same_end(file, tmp_path):
     path = file(CONIC)
     study = {"solvers": ["native", "CLARABEL", "SCS"], "repeats": 2, "time_limit": 30.0}
@@ -298,3 +223,69 @@ def test_two_studies_agree_on_every_clear_lead(file, tmp_path):
         found.append(table.set_index(["settings", "problem_class", "scope"]))
     both = found[0]["clear"] & found[1]["clear"]
     assert (found[0]["fastest"] == found[1]["fastest"])[both].all()
+
+
+#: The same quadratic program but for one number.
+GRID = """
+import cvxpy as cp
+import numpy as np
+
+METHOD = "relief"
+DATA = ["wine"]
+GRID = {"lam": [0.5, 0.51]}
+
+def build(z, lam):
+    rows = np.random.default_rng(0).normal(size=(40, len(z)))
+    w = cp.Variable(len(z), name="w")
+    return cp.Problem(cp.Minimize(cp.sum_squares(rows @ w - 1) + lam * cp.sum(w)), [w >= 0])
+"""
+
+
+def test_a_warm_start_saves_iterations_where_a_point_is_kept(file, tmp_path):
+    solvers = ["QPALM", "OSQP", "CLARABEL", "PIQP", "ECOS"]
+    compare_files(
+        [file(GRID)], tmp_path / "run", solvers=solvers, time_limit=20.0, warm=True, **QUICK
+    )
+    frame = outcomes(tmp_path / "run")
+    assert set(frame["settings"]) == {"1e-06", "1e-06 warm"}
+    table = frame.pivot_table("iterations", "solver", "settings", aggfunc="sum")
+    for name in ("QPALM", "OSQP"):
+        assert table.loc[name, "1e-06 warm"] < table.loc[name, "1e-06"]
+    for name in ("CLARABEL", "PIQP"):  # these keep the plan of a factorisation only
+        assert table.loc[name, "1e-06 warm"] == table.loc[name, "1e-06"]
+    cold = frame[(frame["solver"] == "ECOS") & (frame["settings"] == "1e-06 warm")]
+    assert set(cold["outcome"]) == {"skipped"}
+    assert "keeps nothing of one solve" in cold["failure"].iloc[0]
+    assert (frame["outcome"].drop(cold.index) == "solved").all()
+
+
+def test_a_neighbour_of_another_structure_is_none_to_start_from(file, tmp_path):
+    sparse = GRID.replace("rows @ w", "(rows * (rows > lam)) @ w")
+    compare_files(
+        [file(sparse)], tmp_path / "run", solvers=["OSQP"], time_limit=20.0, warm=True, **QUICK
+    )
+    frame = outcomes(tmp_path / "run").set_index("settings")
+    assert set(frame.loc["1e-06", "outcome"]) == {"solved"}
+    assert set(frame.loc["1e-06 warm", "failure"]) == {
+        "the program to start from has another structure"
+    }
+
+
+def test_options_in_a_solvers_own_words_make_it_one_more_to_compare(file, tmp_path):
+    sweep = {"SCS": [{"max_iters": 5}, {"max_iters": 5000}]}
+    compare_files(
+        [file(GRID)], tmp_path / "run", solvers=["SCS"], own_options=sweep, time_limit=20.0, **QUICK
+    )
+    frame = outcomes(tmp_path / "run")
+    told = frame.groupby("solver")["outcome"].unique().map(list).to_dict()
+    assert told == {"SCS max_iters=5": ["failed"], "SCS max_iters=5000": ["solved"]}
+    assert frame["told"].str.contains("eps_abs=1e-07").all()
+
+
+def test_setup_and_memory_are_measured_where_they_can_be(file, tmp_path):
+    compare_files([file(GRID)], tmp_path / "run", solvers=["SCS", "HIGHS"], **QUICK)
+    frame = outcomes(tmp_path / "run").set_index("solver")
+    assert (frame.loc["SCS", "setup_seconds"] < frame.loc["SCS", "solve_seconds"]).all()
+    assert frame.loc["HIGHS", "setup_seconds"].isna().all()
+    if sys.platform == "linux":
+        assert frame["peak_bytes"].between(0, 2**30).all()

@@ -2,10 +2,9 @@
 
 import hashlib
 import json
-import math
 import re
 import sqlite3
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from html import escape
 from html.parser import HTMLParser
 
@@ -15,81 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import convexfs
 from convexfs.batch.run import solve_files
 from convexfs.batch.store import RESULTS, Store
 from convexfs.cli import main
 from convexfs.errors import InputError
-from convexfs.study import figures
-from convexfs.study.figures_png import write_figures
-from convexfs.study.outcomes import export, outcomes, selected
+from convexfs.study.outcomes import export, outcomes
 from convexfs.study.page import gather
 from convexfs.study.page.assemble import encoded
 from convexfs.study.page.clean import without_places
 from convexfs.study.profiles import leaders, performance_profile, summary
+from tests.batch.older_store import make_older
+from tests.study.pages import HOSTILE, PLAIN, assert_same, decoded, frame_of, numbers_in
 from tests.typed import known
-
-PLAIN = """'''RELIEF as printed: <b>max</b> w'z.'''
-METHOD = "relief"
-DATA = ["iris", "wine"]
-GRID = {"n_neighbors": [1, 2, 3, 4]}
-SOLVERS = ["native", "CLARABEL", "SCS", "HIGHS"]
-"""
-HOSTILE = """
-import cvxpy as cp
-METHOD = "relief"
-DATA = ["iris"]
-GRID = {"word": ["</script><script>alert(1)</script>"]}
-SOLVERS = ["CLARABEL"]
-def build(z, word):
-    raise ArithmeticError(f"<img src=x onerror=alert(2)> {word}")
-"""
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs")
-    (folder / "plain.py").write_text(PLAIN)
-    (folder / "<i>hostile.py").write_text(HOSTILE)
-    solve_files([folder / "plain.py", folder / "<i>hostile.py"], folder / "out")
-    return folder / "out"
-
-
-@pytest.fixture(scope="module")
-def report(run):
-    return gather(run)
-
-
-@pytest.fixture(scope="module")
-def page(report):
-    return report.html
-
-
-def decoded(column):
-    """What the page makes of an encoded column, None for what is missing."""
-    if "doubles" in column:
-        doubles = np.frombuffer(b64decode(column["doubles"]), dtype="<f8").tolist()
-        return [None if math.isnan(value) else value for value in doubles]
-    if "codes" in column:
-        return [None if code < 0 else column["levels"][code] for code in column["codes"]]
-    return column["values"]
-
-
-def numbers_in(page):
-    (text,) = re.findall(r'<script type="application/json" id="numbers">(.*?)</script>', page, re.S)
-    return json.loads(text)
-
-
-def frame_of(table):
-    return pd.DataFrame({column["name"]: decoded(column) for column in table["columns"]})
-
-
-def assert_same(table, frame):
-    shown = frame_of(table)
-    assert set(shown) == set(frame)
-    for name in frame:
-        expected = frame[name].astype(object).where(frame[name].notna(), None).tolist()
-        assert shown[name].astype(object).where(shown[name].notna(), None).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -190,13 +126,13 @@ def test_nothing_that_a_folder_names_is_run(solved, tmp_path):
 
 def test_what_older_versions_did_not_keep_is_said(solved):
     folder, _ = solved
-    changed_store(folder, ("DROP TABLE problems",), ("PRAGMA user_version = 2",))
+    make_older(folder, 2)
     assert "The statement was not kept by the version that solved it" in gather(folder).html
 
 
 def test_solving_again_keeps_what_an_older_version_did_not(solved):
     folder, file = solved
-    changed_store(folder, ("DROP TABLE problems",), ("PRAGMA user_version = 2",))
+    make_older(folder, 2)
     assert solve_files([file], folder).done == 0
     assert "was not kept" not in gather(folder).html
     with Store.read(folder) as store:
@@ -320,77 +256,6 @@ def test_a_page_that_cannot_be_written_is_told(run, tmp_path):
         gather(run).write(tmp_path / "missing" / "page.html")
 
 
-def test_selected_features_are_the_shares_of_answers(run):
-    with Store.read(run) as store:
-        chosen = selected(outcomes(run), store.answers())
-    figure = figures.selected_features(chosen)
-    assert figure is not None
-    instance = figure.panels[0]
-    own = chosen[(chosen["instance"] == instance) & (chosen["solver"] == "native")]
-    shown = figure.frame[
-        (figure.frame["instance"] == instance) & (figure.frame["solver"] == "native")
-    ]
-    selected_by_all = {str(feature + 1) for feature in next(iter(own["features"]))}
-    assert set(shown.loc[shown["share"] == 1, "feature"]) == selected_by_all
-
-
-def test_time_split_adds_up_to_the_wall_time(run):
-    frame = outcomes(run)
-    figure = figures.time_split(frame)
-    assert figure is not None
-    drawn = figure.frame[figure.frame["problem"] == "plain"].groupby("solver")["seconds"].sum()
-    solved = frame[frame["outcome"] == "solved"]
-    for solver, seconds in drawn.items():
-        taken = solved.loc[solved["solver"] == solver, "wall_seconds"]
-        assert seconds == pytest.approx(np.mean(taken), rel=1e-5)
-
-
-def test_iterations_become_a_convergence_plot(tmp_path):
-    (tmp_path / "fit.py").write_text(
-        """METHOD = "logo"
-DATA = ["iris"]
-GRID = {"lam": [1.0], "sigma": [2.0]}
-SOLVERS = ["native"]
-FIT = True
-"""
-    )
-    solve_files([tmp_path / "fit.py"], tmp_path / "out")
-    figure = next(f for f in gather(tmp_path / "out").figures if f.name == "convergence")
-    iris = convexfs.load("iris").scaled()
-    fitted = convexfs.Logo(sigma=2.0, lam=1.0).fit(iris.X, iris.y)
-    assert len(fitted.history_) > 1
-    assert np.allclose(figure.frame["change"], [row["residual"] for row in fitted.history_])
-    assert figure.frame["step"].tolist() == list(range(len(fitted.history_)))
-    assert outcomes(tmp_path / "out")["outcome"].tolist() == ["solved"]
-
-
-def test_points_of_llfs_show_their_features(tmp_path):
-    data = convexfs.load("subclasses:noise=4").scaled()
-    model = convexfs.LLFS(run_dir=tmp_path, max_features=2, betas=5).fit(data.X, data.y)
-    report = gather(tmp_path)
-    figures = {figure.name: figure for figure in report.figures}
-    heat, pareto = figures["local-features"], figures["pareto"]
-    table = heat.frame.pivot(index="sample", columns="feature", values="chosen")
-    table.index, table.columns = table.index.astype(int), table.columns.astype(int) - 1
-    shown = np.zeros(model.local_support_.shape, dtype=bool)
-    for feature in table.columns:
-        shown[table.index, feature] = table[feature] == 1
-    assert (shown == model.local_support_).all()
-    first = pareto.frame[pareto.frame["sample"] == "sample 0"]
-    relaxed = first[first["what"] == "relaxed"]
-    assert np.allclose(relaxed["u1"], model.points_[0]["u1"], equal_nan=True)
-    assert len(first) - len(relaxed) == np.isfinite(model.points_[0]["rounded_u1"]).sum()
-    assert "whole points, local optima" in report.html
-
-
-def test_every_panel_becomes_a_picture(report, tmp_path):
-    files = write_figures(report.figures, report.solvers, tmp_path / "png")
-    assert len(files) == len(set(files)) == sum(len(f.panels) for f in report.figures)
-    assert all(file.read_bytes()[:4] == b"\x89PNG" for file in files)
-    with pytest.raises(InputError, match="cannot be made"):
-        write_figures(report.figures, report.solvers, files[0])
-
-
 @given(st.lists(st.none() | st.floats(allow_nan=False)), st.sampled_from(["number", "seconds"]))
 def test_numbers_survive_the_page(values, kind):
     column = {"kind": kind, **encoded(pd.Series(values, dtype="float64"), kind)}
@@ -401,17 +266,3 @@ def test_numbers_survive_the_page(values, kind):
 def test_words_survive_the_page(values):
     column = {"kind": "text", **encoded(pd.Series(values, dtype="string"), "text")}
     assert decoded(json.loads(json.dumps(column))) == values
-
-
-@given(st.integers(1, 4000), st.integers(0, 9))
-def test_thinned_points_are_few_and_from_everywhere(count, seed):
-    random = np.random.default_rng(seed)
-    points = pd.DataFrame(
-        10 ** random.normal(-4, 1, (count, 2)), columns=["solve_seconds", "error"]
-    )
-    points = points.assign(settings="1e-06", solver="SCS", wrong=random.random(count) < 0.1)
-    kept = figures._uncovered(points)
-    assert len(kept) <= figures.MOST_POINTS
-    assert kept["wrong"].any() == points["wrong"].any()
-    if count <= figures.MOST_POINTS:
-        assert len(kept) == count

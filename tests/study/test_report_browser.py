@@ -12,7 +12,7 @@ import pytest
 
 from convexfs.study.outcomes import outcomes
 from convexfs.study.page import gather
-from tests.study.test_report import assert_same, frame_of, numbers_in, run  # noqa: F401
+from tests.study.pages import assert_same, frame_of, numbers_in
 
 pytest.importorskip("playwright", reason="playwright, of the dev extra, drives the browser")
 from playwright.sync_api import expect, sync_playwright
@@ -37,7 +37,7 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def page_file(run):  # noqa: F811
+def page_file(run):
     return gather(run).write()
 
 
@@ -99,7 +99,7 @@ def test_another_panel_draws_another_picture(opened):
     assert figure.locator(".plot .main-svg").first.inner_html() != before
 
 
-def test_headings_sort_by_click_and_by_key(run, rows):  # noqa: F811
+def test_headings_sort_by_click_and_by_key(run, rows):
     seconds = outcomes(run)["solve_seconds"]
     heading = rows.locator('th[data-column="solve_seconds"]')
     heading.locator("button").click()
@@ -128,7 +128,7 @@ def shown_seconds(seconds):
         ("outcome", "nothing like it", lambda frame: frame["outcome"] == ""),
     ],
 )
-def test_filters_keep_what_they_say(run, rows, name, text, chosen):  # noqa: F811
+def test_filters_keep_what_they_say(run, rows, name, text, chosen):
     expected = int(chosen(outcomes(run)).sum())
     labels = (
         rows.locator("thead tr")
@@ -140,7 +140,7 @@ def test_filters_keep_what_they_say(run, rows, name, text, chosen):  # noqa: F81
     assert f"(of {len(outcomes(run))} rows)" in rows.locator("[role=status]").inner_text()
 
 
-def test_pages_turn(run, rows):  # noqa: F811
+def test_pages_turn(run, rows):
     total = len(outcomes(run))
     assert 25 < total < 50
     assert rows.locator("tbody tr").count() == 25
@@ -159,7 +159,7 @@ def test_columns_can_be_shown(rows):
     assert rows.locator('th[data-column="key"]').count() == 1
 
 
-def test_downloads_are_the_numbers_of_the_study(run, opened):  # noqa: F811
+def test_downloads_are_the_numbers_of_the_study(run, opened):
     frame = outcomes(run)
     with opened.expect_download() as caught:
         opened.get_by_text("all tasks, CSV").click()

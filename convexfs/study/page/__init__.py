@@ -11,9 +11,11 @@ from convexfs.errors import InputError
 from convexfs.records import NATIVE
 from convexfs.study import figures, points
 from convexfs.study.figures import Figure
-from convexfs.study.outcomes import Frame, judge, selected
+from convexfs.study.judging import Frame
+from convexfs.study.means import chosen_shift
+from convexfs.study.outcomes import judge, selected
 from convexfs.study.page import problems, sections
-from convexfs.study.page.assemble import Section, page_html
+from convexfs.study.page.assemble import Section, Table, page_html
 from convexfs.study.page.clean import without_places
 from convexfs.study.page.sections import drawn
 
@@ -34,6 +36,10 @@ class Report:
     @property
     def figures(self) -> list[Figure]:
         return [figure for section in self.sections for figure in section.figures]
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        return {name: own for section in self.sections for name, own in section.tables.items()}
 
     @property
     def html(self) -> str:
@@ -65,7 +71,7 @@ def _check_target(out: Path) -> None:
         raise InputError(f"{out}: is there already and is no page; choose another name")
 
 
-def gather(folder: str | Path) -> Report:
+def gather(folder: str | Path, shift: float | None = None) -> Report:
     """Read a run, which may be going on; sections without data are left out.
 
     Nothing that the folder holds or names is run.
@@ -74,6 +80,8 @@ def gather(folder: str | Path) -> Report:
     ----------
     folder : path
         The ``--out`` of ``convexfs solve`` or ``convexfs compare``, or the ``run_dir`` of a fit.
+    shift : float, optional
+        Seconds added before geometric means are taken; default: by the data.
     """
     folder, name = Path(folder), Path(folder).resolve().name
     with Store.read(folder) as store:
@@ -84,19 +92,23 @@ def gather(folder: str | Path) -> Report:
             return Report(folder, f"{name}: samples of a fit", told, [])
         solutions = store.solutions(blobs=False)
         frame = judge(folder, tasks, solutions)
-        told = [section for section in _sections(name, store, frame, solutions) if section]
+        shift = chosen_shift(frame, shift)
+        told = [section for section in _sections(name, store, frame, solutions, shift) if section]
     solvers = sorted(set(frame["solver"].dropna()), key=lambda name: (name != NATIVE, name))
     return Report(folder, f"{name}: {len(frame):,} tasks, {len(solvers)} solvers", told, solvers)
 
 
-def _sections(name: str, store: Store, frame: Frame, solutions: Frame) -> Iterator[Section | None]:
+def _sections(
+    name: str, store: Store, frame: Frame, solutions: Frame, shift: float
+) -> Iterator[Section | None]:
     stated = problems.section(frame, store.problems())
     frame = without_places(frame)
     chosen = selected(frame, store.answers())
     yield sections.overview(name, frame, store.times(), points.compared(solutions))
-    yield sections.verdicts(frame)
-    yield sections.best(frame)
+    yield sections.verdicts(frame, shift)
+    yield sections.best(frame, shift)
     yield drawn(figures.profile(frame))
+    yield sections.matched(frame, shift)
     yield drawn(figures.accuracy(frame))
     yield drawn(figures.time_split(frame))
     yield stated

@@ -30,6 +30,41 @@ _MAP_STYLE = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 
 
 @dataclass(frozen=True)
+class Table:
+    """A table with the columns it is known by: those that are shown first, others on demand.
+
+    Without ``columns`` all are shown, in the order they have; ``aside`` never, nor empty ones.
+    """
+
+    title: str
+    frame: Any
+    columns: Collection[Column] = ()
+    aside: Collection[str] = ()
+
+    @property
+    def shown(self) -> list[Column]:
+        """Return the columns that are shown."""
+        left_out = {*self.aside, *self.frame.columns[self.frame.isna().all()]}
+        known = self.columns or map(column_of, map(self.frame.get, self.frame))
+        return [own for own in known if On.PAGE in own.on and own.name not in left_out]
+
+    def told(self) -> dict[str, Any]:
+        """Return all of it for JSON, with what is shown first."""
+        known, shown = (
+            {own.name: own for own in self.columns},
+            {own.name: own for own in self.shown},
+        )
+        made = []
+        for name in [*shown, *(name for name in self.frame if name not in shown)]:
+            column = shown.get(name) or known.get(name) or column_of(self.frame[name])
+            told = {"name": name, "label": column.heading, "kind": column.kind}
+            told |= {} if name in shown else {"hidden": True}
+            told |= {"title": column.meaning} if column.meaning else {}
+            made.append(told | encoded(self.frame[name], column.kind))
+        return {"rows": len(self.frame), "columns": made}
+
+
+@dataclass(frozen=True)
 class Section:
     """A part of the page; ``body`` is HTML with places for the tables and figures."""
 
@@ -37,7 +72,7 @@ class Section:
     title: str
     lead: str
     body: str
-    tables: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
     figures: Collection[Figure] = ()
 
     def as_html(self) -> str:
@@ -81,26 +116,6 @@ def facts(pairs: Iterable[tuple[str, Any]]) -> str:
     return f'<dl class="facts">{"".join(made)}</dl>'
 
 
-def page_table(
-    frame: Any, columns: Collection[Column] = (), aside: Collection[str] = ()
-) -> dict[str, Any]:
-    """Return a frame for JSON: the columns that are shown first, then those on demand.
-
-    Without `columns` all are shown, in the order they have; `aside` never, nor empty ones.
-    """
-    known = {column.name: column for column in columns or map(column_of, map(frame.get, frame))}
-    shown = [name for name, own in known.items() if On.PAGE in own.on and name not in aside]
-    empty = set(frame.columns[frame.isna().all()])
-    made = []
-    for name in [*shown, *(name for name in frame if name not in shown)]:
-        column = known.get(name) or column_of(frame[name])
-        told = {"name": name, "label": column.heading, "kind": column.kind}
-        told |= {"hidden": True} if name not in shown or name in empty else {}
-        told |= {"title": column.meaning} if column.meaning else {}
-        made.append(told | encoded(frame[name], column.kind))
-    return {"rows": len(frame), "columns": made}
-
-
 def encoded(values: Any, kind: str) -> dict[str, Any]:
     """Return a column in the fewest letters that keep it whole.
 
@@ -124,9 +139,9 @@ def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:
     """Return all tables, figures and colours as JSON that can stand in a script element."""
     drawn = [figure for section in sections for figure in section.figures]
     numbers = {
-        "tables": {name: table for own in sections for name, table in own.tables.items()},
+        "tables": {name: table.told() for own in sections for name, table in own.tables.items()},
         "figures": {
-            figure.name: figure.told(solvers) | {"table": page_table(figure.ordered(solvers))}
+            figure.name: figure.told(solvers) | {"table": Table("", figure.ordered(solvers)).told()}
             for figure in drawn
         },
         "colours": COLOURS,

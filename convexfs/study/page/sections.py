@@ -1,6 +1,7 @@
 """The sections of a page: words, tables and figures in the order they are read."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,14 @@ import pandas as pd
 
 from convexfs.records import SKIPPED, TIMEOUT
 from convexfs.study import columns, figures, points
+from convexfs.study.achieved import time_to_accuracy
 from convexfs.study.figures import Figure
-from convexfs.study.outcomes import FAILED, SOLVED, WRONG, Frame, counts
+from convexfs.study.judging import FAILED, SOLVED, WRONG, Frame
+from convexfs.study.means import CONFIDENCE
+from convexfs.study.outcomes import busy_words, counts
 from convexfs.study.page import assemble
-from convexfs.study.page.assemble import Section, escape, facts, page_table, table_place
-from convexfs.study.profiles import CONFIDENCE, leaders, ranking, reasons, summary, wrong_claims
+from convexfs.study.page.assemble import Section, Table, escape, facts, table_place
+from convexfs.study.profiles import leaders, ranking, reasons, summary, told, wrong_claims
 
 #: What the table of whole points says.
 COMPARED = (
@@ -32,14 +36,12 @@ def drawn(figure: Figure | None) -> Section | None:
     return Section(figure.name, figure.title, "", place, figures=[figure])
 
 
-def _tables(
-    name: str, title: str, lead: str, tables: dict[str, tuple[str, dict[str, Any]]]
-) -> Section:
+def _tables(name: str, title: str, lead: str, tables: dict[str, Table]) -> Section:
     """Return a section of tables, each with its own title; the first needs no heading."""
-    places = [table_place(own, heading) for own, (heading, _) in tables.items()]
-    headings = ["", *(f"<h3>{heading}</h3>" for heading, _ in list(tables.values())[1:])]
+    places = [table_place(own, table.title) for own, table in tables.items()]
+    headings = ["", *(f"<h3>{table.title}</h3>" for table in list(tables.values())[1:])]
     body = "".join(map("".join, zip(headings, places, strict=True)))
-    return Section(name, title, lead, body, {own: table for own, (_, table) in tables.items()})
+    return Section(name, title, lead, body, tables)
 
 
 def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -> Section:
@@ -57,6 +59,7 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
         ("solvers", _listed(frame["solver"])),
         ("settings", _listed(frame["settings"])),
         ("repeats", int(frame["repeat"].max()) + 1),
+        ("machine", busy_words(frame) or "undisturbed"),
         ("time limit", _limit(frame["time_limit"])),
         ("when", f"{first} to {last} UTC" if first else last),
         ("folder", name),
@@ -70,31 +73,52 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
     return Section("overview", "What was run", lead, assemble.tiles(numbers) + facts(told))
 
 
-def verdicts(frame: Frame) -> Section:
-    """Tell success and speed of each solver."""
+def verdicts(frame: Frame, shift: float) -> Section:
+    """Tell success and speed of each solver, and what each was told."""
     lead = (
-        "Seconds are the geometric mean, shifted by 10 ms, of what a solver was charged, with its "
-        f"{CONFIDENCE:.0%} interval over repeats; only × best compares solvers that took "
-        "different problems."
+        f"Seconds are the geometric mean, shifted by {duration(shift)}, of what a solver was "
+        f"charged, with its {CONFIDENCE:.0%} interval over repeats; only × best compares solvers "
+        "that took different problems. What each was told is below."
     )
-    table = page_table(summary(frame), columns.SUMMARY, _same(frame))
-    return _tables("verdict", "Verdict", lead, {"summary": ("Verdict", table)})
+    tables = {
+        "summary": Table("Verdict", summary(frame, shift), columns.SUMMARY, _same(frame)),
+        "told": Table("What each solver was told", told(frame), columns.TOLD, _same(frame)),
+    }
+    return _tables("verdict", "Verdict", lead, tables)
 
 
-def best(frame: Frame) -> Section | None:
+def matched(frame: Frame, shift: float) -> Section | None:
+    """Tell the time of each solver to an accuracy that was verified."""
+    table = time_to_accuracy(frame, shift)
+    if table["solver"].nunique() < 2:
+        return None
+    lead = (
+        "Matched by the accuracy that answers were verified to have, not by the one asked for: "
+        "the quickest run of each solver that got there, at any of the settings of this study. "
+        "More settings (--tol ladder) tell it more finely."
+    )
+    both = (figures.time_to(frame), figures.cost_of_accuracy(frame, shift))
+    drawings = [figure for figure in both if figure is not None]
+    places = "".join(assemble.figure_place(own.name) for own in drawings)
+    tables = {"achieved": Table("Time to a verified accuracy", table, columns.ACHIEVED)}
+    section = _tables("achieved", "Time to a verified accuracy", lead, tables)
+    return replace(section, body=section.body + places, figures=drawings)
+
+
+def best(frame: Frame, shift: float) -> Section | None:
     """Tell the leaders of each class of problems, and the ranking behind them."""
-    ranked = ranking(frame)
-    table: Frame = leaders(frame, ranked)
+    table: Frame = leaders(frame, shift)
     if table["second"].isna().all():
         return None
     lead = (
         "Among the solvers that take every problem of a class. A lead is how many times as "
         "long the next takes; it is clear when its whole interval is above 1. The leaders are "
-        "sought among those that solved the most; in the ranking what is not solved is charged."
+        "sought among those that solved the most; in the ranking what is not solved is charged. "
+        f"Means are shifted by {duration(shift)}; beside the leads stand those without a shift."
     )
     tables = {
-        "leaders": ("Leaders", page_table(table, columns.LEADERS)),
-        "ranking": ("Ranking", page_table(ranked, columns.RANKING, _same(frame))),
+        "leaders": Table("Leaders", table, columns.LEADERS),
+        "ranking": Table("Ranking", ranking(frame, shift), columns.RANKING, _same(frame)),
     }
     return _tables("leaders", "Leaders", lead, tables)
 
@@ -105,9 +129,9 @@ def failures(frame: Frame) -> Section | None:
     if table.empty:
         return None
     lead = "Messages that differ only in numbers and solver are one row, with the first of them."
-    tables = {"failures": ("Failures", page_table(table, columns.REASONS))}
+    tables = {"failures": Table("Failures", table, columns.REASONS)}
     if len(wrong):
-        tables["wrong-claims"] = ("Wrong claims", page_table(wrong, columns.CLAIMS))
+        tables["wrong-claims"] = Table("Wrong claims", wrong, columns.CLAIMS)
     return _tables("failures", "Failures and skips", lead, tables)
 
 
@@ -117,8 +141,8 @@ def all_rows(frame: Frame) -> Section:
         "Click a heading to sort. Filters take a part of the text or, for numbers, conditions "
         "such as >0.1 or 1e-8..1e-4; times are in seconds there."
     )
-    table = page_table(frame, columns.ROWS, _same(frame))
-    return _tables("rows", "All tasks", lead, {"rows": ("All tasks", table)})
+    tables = {"rows": Table("All tasks", frame, columns.ROWS, _same(frame))}
+    return _tables("rows", "All tasks", lead, tables)
 
 
 def environment(records: list[dict[str, Any]]) -> Section | None:
@@ -134,7 +158,7 @@ def environment(records: list[dict[str, Any]]) -> Section | None:
     table = pd.DataFrame(packages).astype("string").rename_axis("package").reset_index()
     place = table_place("packages", "Packages")
     body.append(f"<details><summary>{len(table)} packages</summary>{place}</details>")
-    tables = {"packages": page_table(table)}
+    tables = {"packages": Table("Packages", table)}
     return Section("environment", "Environment", "", "".join(body), tables)
 
 
@@ -157,8 +181,8 @@ def of_points(kept: Frame) -> Iterator[Section | None]:
         return
     if kept["solver"].nunique() > 1:
         title = f"Comparison: {points.POINTS}"
-        table = page_table(points.comparison(kept), columns.POINTS)
-        yield _tables("point-comparison", title, COMPARED, {"point-comparison": (title, table)})
+        tables = {"point-comparison": Table(title, points.comparison(kept), columns.POINTS)}
+        yield _tables("point-comparison", title, COMPARED, tables)
     own = points.last_fit(kept)
     betas = points.along_beta(own)
     yield drawn(figures.local_features(own))
@@ -166,13 +190,19 @@ def of_points(kept: Frame) -> Iterator[Section | None]:
     yield drawn(figures.along_beta(betas))
     names = own["features"].map(lambda chosen: ", ".join(str(feature + 1) for feature in chosen))
     shown = own[["point", "features", "radius", "beta", "score", "seconds"]]
-    table = page_table(shown.assign(features=names.astype("string")))
-    yield _tables("points", "Samples", _fit_of(own), {"points": ("Samples", table)})
+    table = Table("Samples", shown.assign(features=names.astype("string")))
+    yield _tables("points", "Samples", _fit_of(own), {"points": table})
 
 
 def _fit_of(own: Frame) -> str:
     told = (own[name].iloc[-1] for name in ("data", "hyper", "solver"))
     return escape("Of the last fit: " + ", ".join(str(word) for word in told if pd.notna(word)))
+
+
+def duration(seconds: float) -> str:
+    """Return seconds in the unit they are read in."""
+    unit, size = next((u for u in (("s", 1.0), ("ms", 1e-3)) if seconds >= u[1]), ("µs", 1e-6))
+    return f"{seconds / size:g} {unit}"
 
 
 def _listed(values: Frame) -> str:

@@ -1,4 +1,4 @@
-"""The figures of a report as picture files, drawn with matplotlib from the same tables."""
+"""The figures of a report as pictures and drawings, made by matplotlib from the same tables."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from convexfs.errors import InputError
 from convexfs.pictures import save
 from convexfs.study.figures import COLOURS, SHADES, Figure
-from convexfs.study.outcomes import Frame
+from convexfs.study.judging import Frame
 
 MARKERS = "osD^vp*h"
 LINES = ["-", "--", ":", "-."]
@@ -18,8 +18,10 @@ MOST_FILES = 12
 ROOM = 70
 
 
-def write_figures(figures: list[Figure], solvers: list[str], folder: str | Path) -> list[Path]:
-    """Write every panel of every figure as a PNG file; return where they are."""
+def write_figures(
+    figures: list[Figure], solvers: list[str], folder: str | Path, ending: str = "png"
+) -> list[Path]:
+    """Write every panel of every figure as a png, svg or pdf file; return where they are."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -28,7 +30,7 @@ def write_figures(figures: list[Figure], solvers: list[str], folder: str | Path)
     written = []
     for figure in figures:
         for panel in figure.panels[:MOST_FILES]:
-            path = folder / f"{_file_name(figure, panel)}.png"
+            path = folder / f"{_file_name(figure, panel)}.{ending}"
             save(draw(figure, solvers, panel), path)
             written.append(path)
     return written

@@ -1,0 +1,151 @@
+"""What a row of the solver table holds, and how one accuracy becomes a solver's own options."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import cvxpy as cp
+
+from convexfs.records import OWN, RAW, TRANSLATED
+
+if TYPE_CHECKING:
+    from convexfs.solving.backends import Needs
+
+Options = dict[str, Any]
+#: What a solver keeps of an earlier solve: its point, or only the plan of its factorisation.
+POINT, PLAN = "point", "plan"
+
+_asked: ContextVar[str] = ContextVar("asked", default=TRANSLATED)
+
+
+@contextmanager
+def asking(how: str) -> Iterator[None]:
+    """Put accuracies to solvers in this way meanwhile: TRANSLATED, RAW or OWN."""
+    token = _asked.set(how)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def same(*names: str) -> Callable[[float], Options]:
+    """Return a function that gives all these options the one value."""
+    return lambda value: dict.fromkeys(names, value)
+
+
+def hundredth(least: float = 1e-9) -> Callable[[float], float]:
+    """Ask an interior-point solver for a hundredth of the tolerance, within what it can reach.
+
+    It costs an iteration or two, and an answer errs by the square root of its
+    gap wherever the optimum is curved, as RELIEF's weights do.
+    """
+    return lambda tol: min(tol, max(0.01 * tol, least))
+
+
+def paced(least: float, **options: int) -> Callable[[float], Options]:
+    """Ask for a hundredth of what can be gained, between `least` and 1e-4."""
+    return lambda gain: same("eps_abs", "eps_rel")(min(max(0.01 * gain, least), 1e-4)) | options
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One row of the table.
+
+    Attributes
+    ----------
+    cones, integer_cones : frozenset of str
+        Problem parts it takes, without and with integer variables.
+    tolerances : tuple of str
+        Options that take an accuracy.
+    translate : callable
+        The accuracy that is wanted -> the number that these options are given.
+    inside : str
+        The option, a dict, that the tolerances stand in; empty: they are options themselves.
+    limit : callable or None
+        Seconds -> options; None: the solver has no time limit of its own.
+    always : dict
+        Options every call needs: one thread, or a cure for a known fault.
+    duals : bool
+        Whether it returns multipliers that can be trusted to be complete.
+    warm : str
+        What it keeps of an earlier solve for the next, POINT or PLAN; empty: nothing.
+    pace : callable or None
+        In a sequence of small programs, what an outer loop can still gain -> options: a
+        first-order solver is asked for no more accuracy than that, nor for more than it
+        reaches, and gains by a warm start. None: full accuracy costs little, cold.
+    weak : frozenset of str
+        Problem parts it takes but often fails on.
+    package, extra : str
+        What to install, and the convexfs extra that does ("" where it is a
+        dependency of convexfs, None where no extra installs it).
+    faults : tuple of str
+        What was measured to go wrong.
+    """
+
+    name: str
+    package: str
+    licence: str
+    cones: frozenset[str]
+    integer_cones: frozenset[str] = frozenset()
+    tolerances: tuple[str, ...] = ()
+    translate: Callable[[float], float] = float
+    inside: str = ""
+    limit: Callable[[float], Options] | None = None
+    always: Options = field(default_factory=dict)
+    duals: bool = True
+    warm: str = ""
+    pace: Callable[[float], Options] | None = None
+    weak: frozenset[str] = frozenset()
+    extra: str | None = None
+    tested: bool = False
+    faults: tuple[str, ...] = ()
+
+    @property
+    def installed(self) -> bool:
+        return self.name in _installed(cp.installed_solvers)
+
+    @property
+    def version(self) -> str:
+        return _version(self.package)
+
+    @property
+    def how_to_install(self) -> str:
+        if self.extra:
+            return f"pip install 'convexfs[{self.extra}]'"
+        return f"pip install {self.package}"
+
+    def takes(self, needs: "Needs") -> bool:
+        return needs.cones <= (self.integer_cones if needs.integer else self.cones)
+
+    def accuracy(self, tol: float) -> Options:
+        """Return the options that ask for an accuracy, in the way that is asked for now."""
+        if _asked.get() == OWN or not self.tolerances:
+            return {}
+        number = tol if _asked.get() == RAW else self.translate(tol)
+        options = dict.fromkeys(self.tolerances, number)
+        return {self.inside: options} if self.inside else options
+
+    def options(self, tol: float, time_limit: float | None = None) -> Options:
+        """Return one accuracy and one time limit in this solver's own words."""
+        told = self.always | self.accuracy(tol)
+        if time_limit is not None and self.limit is not None:
+            told |= self.limit(time_limit)
+        return told
+
+
+@cache
+def _installed(ask: Callable[[], list[str]]) -> frozenset[str]:
+    """Cache what cvxpy finds: it tries to import every missing solver, milliseconds a call."""
+    return frozenset(ask())
+
+
+@cache
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""

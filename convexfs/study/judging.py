@@ -1,0 +1,163 @@
+"""Which answers are solved, wrong, failed or late, judged alike for all solvers.
+
+An answer is judged by its residuals, not by its solver's word: it is *solved* if the
+solver says ``optimal``, every residual is at most ten times the accuracy asked for, and
+the solver kept its time limit; or if it says ``infeasible`` and multipliers prove it. With
+a solver's own default accuracy the bound is ``SLACK * DEFAULT_ACCURACY`` = 1e-4 for all: ten
+times the 1e-5 that most first-order solvers default to, and a hundredth of the 1 % of the
+largest weight at which features are selected.
+
+A *wrong claim* is an ``optimal`` about a point that is not feasible (primal residual beyond
+the bound) or not optimal (objective farther than the bound from a proven one of the same
+problem; where nobody has proven any, gap beyond the bound), or an ``infeasible`` or
+``unbounded`` about a problem that has a proven optimum, or an ``unbounded`` about one that
+is proven infeasible. Solvers that say they are unsure (``optimal_inaccurate``,
+``user_limit``) have *failed*, and so have those whose point is good but whose multipliers do
+not prove it: unproven is not wrong.
+
+Answers without multipliers (integer problems, solvers that return none) cannot be proven
+by themselves. Their gap is the distance of their objective from a proven one of the same
+problem or, where nobody has proven any, from the best feasible one; it is left open where
+it may be the reference's own error. A claim without an objective is wrong.
+
+An objective that is far worse than a proven one of the same problem is a wrong claim too,
+whatever the certificate says of it: one of the two proofs was fooled.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from convexfs.methods import stored_formulation
+from convexfs.records import DEFAULT_ACCURACY, INFEASIBLE, OPTIMAL, SKIPPED, TIMEOUT
+
+#: A DataFrame or Series inside: pandas' own hints mislead a type checker.
+Frame = Any
+SOLVED, WRONG, FAILED = "solved", "wrong claim", "failed"
+#: Every outcome there is, best first; a task that could not be tried is ``skipped``.
+OUTCOMES = (SOLVED, WRONG, FAILED, TIMEOUT, SKIPPED)
+#: An answer may be this many times less accurate than was asked for.
+SLACK = 10.0
+#: False of a problem that has a proven optimum.
+DENIALS = (INFEASIBLE, "unbounded")
+RESIDUALS = ["primal_residual", "dual_residual", "complementarity", "gap"]
+#: Bases of answers that nothing but another answer can prove.
+BY_PROOF, BY_BEST = "objective of a proven answer", "best objective known"
+#: Objectives are compared relative to themselves, or to this: an optimum may be zero.
+SMALL_OBJECTIVE = 0.01
+#: A proven objective that is worse than another proven one by this share of its size, or of
+#: 1, is wrong. Two right answers to one problem, each of its own accuracy, do not differ so.
+FAR = 1e-3
+
+
+def allowed(frame: Frame) -> Frame:
+    """Return the largest residual with which each answer counts as solved."""
+    return SLACK * frame["tol"].fillna(DEFAULT_ACCURACY)
+
+
+def judged(frame: Frame) -> Frame:
+    """Add error, ok and outcome to `frame`; answers without multipliers get a gap first."""
+    frame["error"] = frame[RESIDUALS].max(axis=1)
+    frame["ok"] = _within(frame)
+    reference = _references(frame)
+    # What is proven to 1e-4 can refute, but is no measure of 1e-5.
+    sure = reference["proven"] & (reference["error"] <= allowed(frame))
+    frame["objective_error"] = reference["distance"].where(sure)
+    alone = frame["gap"].isna() & frame["basis"].eq("cone program").fillna(False).astype(bool)
+    near = (reference["distance"] <= allowed(frame)) & (sure | ~reference["proven"])
+    alone = alone & (near | reference["beyond"])
+    frame.loc[alone, "gap"] = reference["distance"].fillna(np.inf)
+    frame.loc[alone, "basis"] = np.where(reference["proven"], BY_PROOF, BY_BEST)[alone]
+    frame["error"] = frame[RESIDUALS].max(axis=1)
+    unknown = frame["gap"].isna() | (alone & ~reference["proven"])
+    within = _within(frame)
+    frame["ok"] = within.mask(unknown & within.fillna(False))
+    off = reference["beyond"] | (frame["gap"] > allowed(frame)) & ~sure
+    frame["outcome"] = _outcome(frame, off, _far_from_better(frame))
+    return frame
+
+
+def _within(frame: Frame) -> Frame:
+    return (frame["error"] <= allowed(frame)).astype("boolean").mask(frame["error"].isna())
+
+
+def _references(frame: Frame) -> Frame:
+    """Return how far each objective is from its problem's reference, and whether that is proven.
+
+    The reference is the most accurate proven answer or, without any, the best feasible one.
+    ``beyond`` is an objective farther from it than the bound and the reference's error allow,
+    or none at all.
+    """
+    problem = ["instance", "repeat"]
+    claimed = frame[(frame["status"] == OPTIMAL) & frame["ok"].fillna(False)]
+    proven = claimed["gap"].notna()
+    worse = claimed["objective"].where(_senses(claimed) != "max", -claimed["objective"])
+    ranked = claimed.assign(proven=proven, place=claimed["error"].where(proven, worse))
+    first = ranked.sort_values(["proven", "place"], ascending=[False, True])
+    first = first.drop_duplicates(problem)[[*problem, "objective", "error", "proven"]]
+    best = frame[problem].merge(first, on=problem, how="left").set_index(frame.index)
+    best["proven"] = best["proven"].eq(True).astype(bool)
+    sizes = np.maximum(frame["objective"].abs(), best["objective"].abs().clip(SMALL_OBJECTIVE))
+    best["distance"] = (frame["objective"] - best["objective"]).abs() / sizes
+    far = best["distance"].fillna(np.inf) > allowed(frame) + best["error"]
+    best["beyond"] = far & best["objective"].notna()
+    return best
+
+
+def _far_from_better(frame: Frame) -> Frame:
+    """Tell which objectives are FAR worse than a proven one of the same problem."""
+    least = frame["objective"].where(_senses(frame) != "max", -frame["objective"])
+    proven = (frame["status"] == OPTIMAL) & frame["ok"].fillna(False) & frame["gap"].notna()
+    best = least.where(proven).groupby([frame["instance"], frame["repeat"]]).transform("min")
+    size = np.maximum(np.maximum(least.abs(), best.abs()), 1.0)
+    return (least - best) / size > np.maximum(FAR, allowed(frame))
+
+
+def _senses(frame: Frame) -> Frame:
+    """Return min or max; of tables that do not tell, as the formulation is printed."""
+    untold = frame.loc[frame["sense"].isna(), "formulation"]
+    return frame["sense"].fillna(untold.map(lambda name: stored_formulation(name).equation[:3]))
+
+
+def _outcome(frame: Frame, off: Frame, far: Frame) -> Frame:
+    """Return the verdicts.
+
+    `off` are objectives that are not optimal, `far` those that no proof can save.
+    """
+    claims = frame["status"] == OPTIMAL
+    infeasible = frame["status"] == INFEASIBLE
+    denies = frame["status"].isin(DENIALS)
+    settled = frame["ok"].fillna(False)
+    proven, refuted = (_of_anyone(frame, said & settled) for said in (claims, infeasible))
+    good = (frame["primal_residual"] <= allowed(frame)) & ~off
+    refused = claims & ~frame["ok"].fillna(True)
+    late = frame["solve_seconds"] > frame["time_limit"]
+    chosen = [
+        (frame["status"] == SKIPPED, SKIPPED),
+        (claims & far | (refused & ~good), WRONG),
+        ((denies & proven) | (denies & ~infeasible & refuted), WRONG),
+        ((frame["status"] == TIMEOUT) | late, TIMEOUT),
+        (claims & ~refused, SOLVED),
+        (infeasible & settled, SOLVED),
+    ]
+    cases = [np.asarray(case, dtype=bool) for case, _ in chosen]
+    found = np.select(cases, [name for _, name in chosen], FAILED)
+    return pd.Series(found, index=frame.index, dtype="string")
+
+
+def _of_anyone(frame: Frame, known: Frame) -> Frame:
+    """Tell whether something is known of a task's problem by any solver."""
+    return known.groupby([frame["instance"], frame["repeat"]]).transform("any")
+
+
+def price(frame: Frame) -> Frame:
+    """Return the seconds a task is charged that is not solved: its limit, or the longest of all."""
+    longest = frame[["solve_seconds", "wall_seconds"]].max(axis=None)
+    return frame["time_limit"].fillna(longest)
+
+
+def charged(frame: Frame) -> Frame:
+    """Return the seconds each task is charged: the solver's own, or the price of not solving."""
+    seconds = frame["solve_seconds"].where(frame["outcome"] == SOLVED, price(frame))
+    return seconds.mask(frame["outcome"] == SKIPPED)

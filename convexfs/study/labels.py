@@ -1,0 +1,118 @@
+"""Names that tables give things: instances, classes, settings, solvers, what they were told."""
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from convexfs.methods import stored_formulation
+from convexfs.records import RAW
+from convexfs.study.judging import Frame
+
+DEFAULT = "default"
+_CLASSES = {"SDP": "SDP", "POW": "POW", "EXP": "EXP", "SOC": "SOCP", "QP": "QP"}
+#: Told apart in the instance's label where problem, data and hyper-parameters do not suffice.
+_APART = ["formulation", "problem_file", "problem_code", "data_sha256", "seed", "time_limit"]
+
+
+def settings(frame: Frame) -> Frame:
+    """Return the accuracy asked for, how it was asked for if raw, and whether from a warm start."""
+    default = frame["tol"].isna()
+    accuracy = frame["tol"].map("{:g}".format).mask(default, DEFAULT)
+    raw = frame["asked"].eq(RAW).fillna(False) & ~default
+    warm = frame["warm_from"].fillna("").ne("")
+    return (
+        accuracy + raw.map({True: " raw", False: ""}) + warm.map({True: " warm", False: ""})
+    ).astype("string")
+
+
+def solvers(frame: Frame) -> Frame:
+    """Return solvers with the options they were given by name: each choice is one to compare."""
+    named = frame["own_options"].fillna("{}").map(words)
+    return (frame["solver"] + " " + named).str.strip().astype("string")
+
+
+@cache
+def words(options: str) -> str:
+    """Return a JSON object as short words; one inside another goes by its name."""
+    return " ".join(_words(json.loads(options)))
+
+
+def _words(options: dict[str, Any], inside: str = "") -> list[str]:
+    told: list[str] = []
+    for name, value in options.items():
+        if isinstance(value, dict):
+            told += _words(value, f"{inside}{name}.")
+        else:
+            told.append(f"{inside}{name}={_short(value)}")
+    return told
+
+
+def problem_classes(frame: Frame) -> Frame:
+    """Return the class of each problem, by its largest cone.
+
+    Tasks that were cut short have no note of it: another task of the instance has, or else
+    the formulation as printed.
+    """
+    needs = frame["needs"]
+    needs = needs.fillna(needs.groupby(frame["instance"]).transform("first"))
+    classes = [
+        _class(str(formulation) if pd.isna(need) else None, str(need))
+        for need, formulation in zip(needs, frame["formulation"], strict=True)
+    ]
+    return pd.Series(classes, index=frame.index, dtype="string")
+
+
+@cache
+def _class(formulation: str | None, needs: str) -> str:
+    if formulation is None:
+        parts = set(needs.split(" + "))
+        integer = "integer" in parts
+    else:
+        row = stored_formulation(formulation)
+        parts, integer = row.cones, row.integer
+    largest = next((name for cone, name in _CLASSES.items() if cone in parts), "LP")
+    return f"MI{largest}" if integer else largest
+
+
+def instances(frame: Frame) -> Frame:
+    """Return labels that differ where anything but solver, settings and repeat differs."""
+    labels = pd.Series(
+        [
+            " ".join([str(problem), Path(str(data)).name, words(str(hyper))]).strip()
+            for problem, data, hyper in zip(
+                frame["problem"], frame["data"], frame["hyper"], strict=True
+            )
+        ],
+        index=frame.index,
+        dtype="string",
+    )
+    for name in _APART:
+        told = from_common_folder(frame[name]) if name == "problem_file" else frame[name]
+        values = told.map(lambda value, name=name: f" {name}={_short(value)}")
+        labels = labels.where(values.groupby(labels).transform("nunique") == 1, labels + values)
+    return labels
+
+
+def from_common_folder(paths: Frame) -> Frame:
+    """Shorten absolute paths to begin at the innermost folder they share; other words stay."""
+    places = {path: Path(str(path)) for path in paths.dropna().unique()}
+    folders = [place.parent for place in places.values() if place.is_absolute()]
+    if not folders:
+        return paths
+    common = os.path.commonpath(folders)
+    short = {
+        path: str(place.relative_to(common)) if place.is_absolute() else path
+        for path, place in places.items()
+    }
+    return paths.map(short).astype("string")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    text = str(value)
+    return text[:8] if len(text) == 64 else text

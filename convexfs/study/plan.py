@@ -1,0 +1,182 @@
+"""The plan of a study: what is compared under which conditions, and its tasks in their order."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from convexfs.batch.problem_file import ProblemFile, canonical
+from convexfs.batch.tasks import Task, expand, keyed
+from convexfs.batch.telling import solver_fields
+from convexfs.errors import InputError, check_number
+from convexfs.records import NATIVE, RAW, TRANSLATED
+
+ALL = "all"
+#: Accuracies at which a solver's time can be told for almost any accuracy it reaches.
+LADDER = tuple(10.0**-power for power in range(2, 11))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of every solver.
+
+    Attributes
+    ----------
+    solvers : "all" or list of names
+        ``native`` and installed backends. One that cannot take a problem is skipped there,
+        with the reason. ``"all"`` leaves out mixed-integer variants of another solver where
+        a formulation as printed has no integers.
+    tols : list of float
+        Accuracies asked of all solvers.
+    default : bool
+        Whether to run the solvers' own default accuracies too.
+    asked : list of str
+        How accuracies are put to solvers: ``translated`` so that answers are alike, ``raw``
+        as the same number for every tolerance a solver has, or both.
+    own_options : mapping of str to list of mappings
+        Options of single solvers in their own words; each of the list is one to compare.
+    warm : bool
+        Whether to solve a second time from the solution at the neighbouring value of the
+        grid: the value before it in the last list of GRID that has several.
+    repeats, seed : int
+        How often to measure, and what the order and anything random follow from.
+    time_limit : float
+        Seconds a solver may take. Stating, compiling and judging may take as long again.
+    """
+
+    solvers: str | Sequence[str] = ALL
+    tols: Sequence[float] = (1e-6, 1e-8)
+    default: bool = True
+    asked: Sequence[str] = (TRANSLATED,)
+    own_options: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    warm: bool = False
+    repeats: int = 5
+    seed: int = 0
+    time_limit: float = 60.0
+
+    def __post_init__(self) -> None:
+        check_number("repeats", self.repeats, 1, whole=True)
+        check_number("seed", self.seed, 0, whole=True)
+        check_number("time_limit, in seconds,", self.time_limit, 0, open_ends=True)
+        for tol in self.tols:
+            check_number("tol", tol, 0, 1, open_ends=True)
+        if not self.accuracies:
+            raise InputError("there is nothing to compare at: give an accuracy or the default one")
+        unknown = sorted(set(self.asked) - {TRANSLATED, RAW})
+        if unknown or not self.asked:
+            raise InputError(f"tolerances are {TRANSLATED} or {RAW}, not {unknown or 'nothing'}")
+
+    @property
+    def accuracies(self) -> list[float | None]:
+        """Return the accuracies, None for the solvers' own."""
+        return [None] * self.default + list(dict.fromkeys(self.tols))
+
+    def tasks(self, problems: Iterable[ProblemFile], **reading: Any) -> list[Task]:
+        """Return the tasks of some problem files in the order they are done."""
+        chosen = [replace(own, solvers=self._solvers_of(own)) for own in problems]
+        self._check_own_options(chosen)
+        shared = {"time_limit": self.time_limit, "repeats": self.repeats, "seed": self.seed}
+        grids = {str(own.path): own.grid for own in chosen}
+        tasks = [
+            variant
+            for tol in self.accuracies
+            for task in expand(chosen, tol=tol, **shared, **reading)
+            for variant in self._variants(task, grids[task.problem_file])
+        ]
+        if self.warm and not any(task.warm_from for task in tasks):
+            raise InputError(
+                "a warm start begins at the neighbouring value of a grid: no GRID has several"
+            )
+        return in_random_order(tasks, self.seed)
+
+    def _solvers_of(self, problem: ProblemFile) -> tuple[str, ...]:
+        names = named_solvers(self.solvers)
+        return without_integer_variants(names, problem) if self.solvers == ALL else names
+
+    def _check_own_options(self, problems: Iterable[ProblemFile]) -> None:
+        taking_part = {name for problem in problems for name in problem.solvers} - {NATIVE}
+        absent = sorted(set(self.own_options) - taking_part)
+        if absent:
+            names = ", ".join(sorted(taking_part))
+            raise InputError(f"options are given to {absent[0]}, which is none of {names}")
+
+    def _variants(self, task: Task, grid: Mapping[str, list[Any]]) -> Iterator[Task]:
+        """Yield a task in every way it is asked for; a default accuracy is put in no words."""
+        starts = ["", neighbour(task.hyper, grid)] if self.warm else [""]
+        for asked in (TRANSLATED,) if task.tol is None else self.asked:
+            for own in self.own_options.get(task.solver, [{}]):
+                for warm_from in dict.fromkeys(starts):
+                    yield _asked(task, asked, canonical(own), warm_from)
+
+
+def _asked(task: Task, asked: str, own_options: str, warm_from: str) -> Task:
+    changed = {"asked": asked, "own_options": own_options, "warm_from": warm_from}
+    fields = asdict(task)
+    if all(fields[name] == value for name, value in changed.items()):
+        return task
+    del fields["key"]
+    told = solver_fields(task.solver, task.tol, task.time_limit, asked, own_options)
+    return keyed(**fields | changed | told)
+
+
+def neighbour(hyper: str, grid: Mapping[str, list[Any]]) -> str:
+    """Return the hyper-parameters next to some in a grid, as JSON; empty if there are none.
+
+    They differ in the last name of several values: it has the value before, or the second
+    for the first.
+    """
+    values = json.loads(hyper)
+    for name in reversed(grid):
+        choices = grid[name]
+        if len(choices) > 1:
+            place = choices.index(values[name])
+            return canonical(values | {name: choices[place - 1 if place else 1]})
+    return ""
+
+
+def named_solvers(solvers: str | Sequence[str]) -> tuple[str, ...]:
+    """Return names as the solver table spells them; ``"all"`` is what is installed."""
+    from convexfs.solving.backends import BACKENDS, backend
+
+    if isinstance(solvers, str):
+        solvers = solvers.split(",")
+    if [name.strip().lower() for name in solvers] == [ALL]:
+        return (NATIVE, *(name for name, row in BACKENDS.items() if row.installed))
+    names = (name.strip() for name in solvers)
+    spelt = (NATIVE if name.lower() == NATIVE else backend(name).name for name in names)
+    return tuple(dict.fromkeys(spelt))
+
+
+def without_integer_variants(names: Sequence[str], problem: ProblemFile) -> tuple[str, ...]:
+    """Drop mixed-integer variants (GLPK_MI, ECOS_BB) when the problem has no integers.
+
+    Whether a changed problem has integers is known only once it is built: there all stay.
+    """
+    from convexfs.solving.backends import BACKENDS
+
+    if problem.build is not None or problem.formulation.integer:
+        return tuple(names)
+    continuous = {(row.package, row.cones) for row in BACKENDS.values() if not row.integer_cones}
+    variants = {
+        name
+        for name, row in BACKENDS.items()
+        if row.integer_cones and (row.package, row.cones) in continuous
+    }
+    return tuple(name for name in names if name not in variants)
+
+
+def in_random_order(tasks: Iterable[Task], seed: int) -> list[Task]:
+    """Shuffle within each repeat: problems, and at each its solvers and settings."""
+    grouped: dict[int, dict[tuple, list[Task]]] = {}
+    for task in tasks:
+        problem = (task.problem_file, task.data, task.hyper)
+        grouped.setdefault(task.repeat, {}).setdefault(problem, []).append(task)
+    ordered = []
+    for repeat, problems in sorted(grouped.items()):
+        draw = np.random.default_rng([seed, repeat])
+        groups = list(problems.values())
+        for i in draw.permutation(len(groups)):
+            ordered += [groups[i][j] for j in draw.permutation(len(groups[i]))]
+    return ordered

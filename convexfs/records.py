@@ -46,7 +46,7 @@ class ConePoint:
     def finite(self) -> bool:
         """Whether all of both are numbers."""
         known = [self.x] if self.y is None else [self.x, self.y]
-        return all(bool(np.isfinite(vector).all()) for vector in known)
+        return all(bool(np.isfinite(np.asarray(v, dtype=float)).all()) for v in known)
 
 
 @dataclass(frozen=True)

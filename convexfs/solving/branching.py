@@ -61,7 +61,7 @@ class _Branching:
         b = self.form.b.copy()
         b[b.size - 2 * lower.size :] = np.concatenate([-lower, upper])
         form = self.form.with_offsets(b)
-        found = solved_again(form, self._scaling(lower, upper))
+        found = solved_again(form, Scaling.of(form, self.units, self.cost))
         if found is None:
             return _Node(known, lower, upper, point)
         if found.contradicts:
@@ -71,13 +71,6 @@ class _Branching:
             lambda best: best.value >= self.target, self.reach,
         )  # fmt: skip
         return _Node(max(bound.value, known), lower, upper, found.z)
-
-    def _scaling(self, lower: np.ndarray, upper: np.ndarray) -> Scaling:
-        """Sides that are far away are in units of their own, and hardly count."""
-        rows = self.units.rows.copy()
-        sides = np.abs(np.concatenate([lower, upper]))
-        rows[rows.size - sides.size :] = np.maximum(rows[rows.size - sides.size :], sides)
-        return Scaling.of(Units(rows, self.units.columns), self.cost)
 
     def _is_empty(self, form: StandardForm, found: Found) -> bool:
         nothing = np.zeros(form.q.size)

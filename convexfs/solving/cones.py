@@ -27,8 +27,15 @@ class Cone(Protocol):
         """Bound the distance of each row of `values` from the cone."""
         ...
 
-    def into_dual(self, values: np.ndarray) -> np.ndarray:
-        """Move each row of `values` into the dual cone, by little if it is near."""
+    def into_dual(self, values: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """Move each row of `values` into the dual cone, by little if it is near.
+
+        Entries that are `free` may change at no cost to any sum A'y, others had better not.
+        """
+        ...
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        """Return factors of the rows, near to their sizes, that take the cone to itself."""
         ...
 
     def interior(self) -> np.ndarray:
@@ -56,6 +63,10 @@ class Block:
         return vector[self.rows].reshape(-1, self.cone.size)
 
 
+def _largest(sizes: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(sizes.max(axis=1, keepdims=True), sizes.shape)
+
+
 def _products(values: np.ndarray, offsets: np.ndarray) -> float:
     return float(np.abs(values).ravel() @ np.abs(offsets).ravel())
 
@@ -71,8 +82,11 @@ class Equality:
     def outside(self, values: np.ndarray) -> np.ndarray:
         return np.abs(values[:, 0])
 
-    def into_dual(self, values: np.ndarray) -> np.ndarray:
+    def into_dual(self, values: np.ndarray, free: np.ndarray) -> np.ndarray:
         return values
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        return sizes
 
     def interior(self) -> np.ndarray:
         return np.zeros(1)
@@ -92,8 +106,11 @@ class NonNegative:
     def outside(self, values: np.ndarray) -> np.ndarray:
         return np.maximum(-values[:, 0], 0.0)
 
-    def into_dual(self, values: np.ndarray) -> np.ndarray:
+    def into_dual(self, values: np.ndarray, free: np.ndarray) -> np.ndarray:
         return np.maximum(values, 0.0)
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        return sizes
 
     def interior(self) -> np.ndarray:
         return np.ones(1)
@@ -113,11 +130,14 @@ class SecondOrder:
     def outside(self, values: np.ndarray) -> np.ndarray:
         return np.maximum(np.linalg.norm(values[:, 1:], axis=1) - values[:, 0], 0.0)
 
-    def into_dual(self, values: np.ndarray) -> np.ndarray:
+    def into_dual(self, values: np.ndarray, free: np.ndarray) -> np.ndarray:
         moved = values.copy()
         least = np.linalg.norm(values[:, 1:], axis=1) * (1.0 + ROOM)
         moved[:, 0] = np.maximum(values[:, 0], least)
         return moved
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        return _largest(sizes)
 
     def interior(self) -> np.ndarray:
         return np.eye(1, self.size)[0]
@@ -145,12 +165,25 @@ class Semidefinite:
     def outside(self, values: np.ndarray) -> np.ndarray:
         return np.maximum(-np.linalg.eigvalsh(self.matrices(values))[:, 0], 0.0)
 
-    def into_dual(self, values: np.ndarray) -> np.ndarray:
-        eigenvalues, vectors = np.linalg.eigh(self.matrices(values))
+    def into_dual(self, values: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """Drop negative eigenvalues, every row and column in the unit of its diagonal."""
+        matrices = self.matrices(values)
+        diagonals = np.einsum("kii->ki", matrices)
+        largest = diagonals.max(axis=1, keepdims=True, initial=0.0)
+        units = np.sqrt(np.maximum(diagonals, np.where(largest > 0, 1e-18 * largest, 1.0)))
+        across = units[:, :, None] * units[:, None, :]
+        eigenvalues, vectors = np.linalg.eigh(matrices / across)
         positive = np.maximum(eigenvalues, 0.0)
         # Room for the rounding errors of this very product.
         positive += 4 * self.side * EPSILON * positive[:, -1:]
-        return self.triangles((vectors * positive[:, None, :]) @ vectors.transpose(0, 2, 1))
+        moved = (vectors * positive[:, None, :]) @ vectors.transpose(0, 2, 1)
+        return self.triangles(moved * across)
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        """Multiply row and column i of the matrix by the root of its diagonal's size."""
+        i, j = np.tril_indices(self.side)
+        roots = np.sqrt(sizes[:, i == j])
+        return roots[:, i] * roots[:, j]
 
     def interior(self) -> np.ndarray:
         return self.triangles(np.eye(self.side)[None])[0]
@@ -190,16 +223,20 @@ class Exponential:
         to_face = np.maximum.reduce([np.abs(y), x, -z])
         return np.fmin.reduce(np.maximum([by_x, by_z, to_face], 0.0))
 
-    def into_dual(self, values: np.ndarray) -> np.ndarray:
-        """Raise w or v, whichever needs less, until -u exp(v / u - 1) <= w, u <= 0."""
+    def into_dual(self, values: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """Raise w or v, the free one or the one that needs less: -u exp(v / u - 1) <= w, u <= 0."""
         u, v, w = np.minimum(values[:, 0], 0.0), values[:, 1], np.maximum(values[:, 2], 0.0)
         room = 1.0 + 64.0 * ROOM
         with np.errstate(all="ignore"):
             least_w = np.where(u < 0, -u * np.exp(v / u - 1.0) * room, 0.0)
             least_v = np.where(u < 0, u * (1.0 + np.log(w / (-u * room))), 0.0)
-        by_v = (u == 0) | ((least_v - v < least_w - w) & np.isfinite(least_v))
+        less = np.where(free[:, 1] == free[:, 2], least_v - v < least_w - w, free[:, 1])
+        by_v = (u == 0) | (less & np.isfinite(least_v))
         v = np.where(by_v, np.maximum(v, least_v), v)
         return np.column_stack([u, v, np.where(by_v, w, np.maximum(w, least_w))])
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        return _largest(sizes)
 
     def interior(self) -> np.ndarray:
         # The central ray of the cone and its dual.
@@ -226,11 +263,23 @@ class Power:
         short = np.abs(z) - np.prod(np.maximum(u, 0.0) ** self.exponents, axis=1)
         return np.maximum.reduce([short, np.max(-u, axis=1), np.zeros(len(z))])
 
-    def into_dual(self, values: np.ndarray) -> np.ndarray:
-        """Lower abs(w) to the product of (u / exponents) ** exponents."""
+    def into_dual(self, values: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """Raise a free u, or lower abs(w), to w <= the product of (u / exponents) ** exponents."""
         u, w = np.maximum(values[:, :-1], 0.0), values[:, -1]
-        most = np.prod((u / self.exponents) ** self.exponents, axis=1) * (1.0 - ROOM)
+        exponents = np.array(self.exponents)
+        for k in np.flatnonzero(free[0, :-1] & ~free[0, -1])[:1]:
+            others = np.delete((u / exponents) ** exponents, k, axis=1).prod(axis=1)
+            with np.errstate(all="ignore"):
+                least = exponents[k] * (np.abs(w) / others) ** (1.0 / exponents[k])
+            least = np.where(np.isfinite(least), least * (1.0 + 64.0 * ROOM), 0.0)
+            u[:, k] = np.maximum(u[:, k], least)
+        most = np.prod((u / exponents) ** exponents, axis=1) * (1.0 - ROOM)
         return np.column_stack([u, np.clip(w, -most, most)])
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        """Multiply every u by its own size, and z by what that makes of the product."""
+        product = np.prod(sizes[:, :-1] ** self.exponents, axis=1)
+        return np.column_stack([sizes[:, :-1], product])
 
     def interior(self) -> np.ndarray:
         return np.append(np.ones(len(self.exponents)), 0.0)

@@ -28,6 +28,8 @@ REACH = 100.0
 ROUNDING = 4.0 * EPSILON
 #: Rounds of repair, and how much of its row's natural size a zero multiplier may take in each.
 REPAIRS = (1e-8, 1e-8, 1e-3, 1e-3)
+#: The round in which multipliers of flat cones stay as they are.
+CURVED_ONLY = -1.0
 #: Largest side of a matrix that is solved densely.
 DENSE = 600
 
@@ -82,20 +84,27 @@ def best_bound(
 
 
 def repaired(
-    form: StandardForm, y: np.ndarray, gradient: np.ndarray, units: Units, cost: float
+    form: StandardForm,
+    y: np.ndarray,
+    gradient: np.ndarray,
+    units: Units,
+    cost: float,
+    rounds: tuple[float, ...] = REPAIRS,
 ) -> Iterator[np.ndarray]:
     """Yield y inside the dual cone, then repairs of its reduced costs, gradient - A'y."""
     y = form.into_dual(np.nan_to_num(y))
-    for freedom in (*REPAIRS, None):
+    curved = (CURVED_ONLY,) if form.curved.any() else ()
+    for freedom in (*curved, *rounds, None):
         yield y
         carried = form.into_dual(_carried_by_bounds(form, y, gradient))
         yield carried
         if freedom is None:
             return
         try:
-            y = form.into_dual(_balanced(form, carried, gradient, units, cost or 1.0, freedom))
+            y = _balanced(form, carried, gradient, units, cost or 1.0, freedom)
         except np.linalg.LinAlgError:
             return
+        y = form.into_dual(y)
 
 
 def _carried_by_bounds(form: StandardForm, y: np.ndarray, gradient: np.ndarray) -> np.ndarray:
@@ -119,14 +128,19 @@ def _balanced(
     """Change y least so that reduced costs vanish, each multiplier by its own size.
 
     A multiplier's natural size is that of cost / its row. Those of equations may take all of
-    it, others the share `freedom`.
+    it, others the share `freedom`; or curved cones all of it, and others nothing.
     """
     natural = cost / units.rows
     size = form.together(np.abs(y))
-    weight = np.where(form.equalities, np.maximum(size, natural), size + freedom * natural)
+    if freedom == CURVED_ONLY:
+        weight = np.where(form.curved, np.maximum(size, natural), 0.0)
+    else:
+        weight = np.where(form.equalities, np.maximum(size, natural), size + freedom * natural)
     scale = units.columns / cost
     matrix = sp.csr_array(sp.diags_array(scale) @ form.transposed @ sp.diags_array(weight))
     target = (gradient - form.transposed @ y) * scale
+    if not (np.isfinite(matrix.data).all() and np.isfinite(target).all()):
+        raise np.linalg.LinAlgError("numbers beyond what can be added up")
     if max(matrix.shape) <= DENSE:
         step = np.linalg.lstsq(matrix.toarray(), target, rcond=1e-13)[0]
     else:

@@ -7,6 +7,7 @@ A'y = r is only nearly 0, the proof holds for points within :math:`-b'y / \sum_j
 units, rounding errors included. Every cone is covered, and integer problems by branching.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -23,8 +24,12 @@ PROVEN, TOLD = 1e8, 1e4
 EXACT = 1e-13
 #: Beyond this many units nothing is told from rounding errors.
 EVERYWHERE = 1e13
+#: How far inside curved cones multipliers are sought.
+ROOMS = (0.0, 1e-3)
+#: Rounds of repair, see dual_bound: at the edge of curved cones they gain little each.
+ROUNDS = (1e-8,) * 4 + (1e-3,) * 16
 #: Multipliers below these shares of the largest are taken for zeros that were not quite reached.
-NOISE = (0.0, 1e-7)
+NOISE = (0.0, 1e-7, 1e-4)
 
 
 @dataclass(frozen=True)
@@ -73,12 +78,14 @@ def contradiction_by(
 
 def _candidates(form: StandardForm, units: Units) -> Iterator[np.ndarray]:
     nothing = np.zeros(form.q.size)
-    for scaling in (Scaling.equilibrated(form), Scaling.of(units, 1.0)):
-        found = least_violation(form, scaling)
+    scalings = (Scaling.equilibrated(form), Scaling.of(form, units, 1.0))
+    rooms = ROOMS if form.curved.any() else ROOMS[:1]
+    for scaling, room in itertools.product(scalings, rooms):
+        found = least_violation(form, scaling, room)
         if found is None or not -form.b @ found.y > 0:
             continue
         y = found.y / (-form.b @ found.y)
         weights = np.abs(y) * units.rows
         for share in NOISE:
             cleaned = np.where(weights <= share * weights.max(), 0.0, y)
-            yield from repaired(form, cleaned, nothing, units, 1.0)
+            yield from repaired(form, cleaned, nothing, units, 1.0, ROUNDS)

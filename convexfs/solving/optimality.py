@@ -129,14 +129,15 @@ class Trial:
         return False
 
     def _scalings(self) -> Iterator[Scaling]:
-        """Yield equilibrated units, then those of the answer, then those of the point found."""
+        """Yield equilibrated units, then those of the answer, then of the last point found."""
         yield Scaling.equilibrated(self.form)
-        if not self.others:
-            return
-        for full in (np.where(self.known, self.point, self.others[-1]), self.others[-1]):
+        for known in (self.known, np.zeros_like(self.known), np.zeros_like(self.known)):
+            if not self.others:
+                return
+            full = np.where(known, self.point, self.others[-1])
             size = abs(float(self.form.q @ full)) + abs(float(full @ self.form.curvature(full)))
             size = max(size, self.unit)
-            yield Scaling.of(units_at(self.form, full, size), size)
+            yield Scaling.of(self.form, units_at(self.form, full, size), size)
 
     def branch(self, nodes: int) -> Tree:
         """Prove a bound on whole points by at most so many relaxations."""

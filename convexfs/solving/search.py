@@ -32,15 +32,18 @@ LONGEST_RAY = 1e4
 
 @dataclass(frozen=True)
 class Scaling:
-    """Units to solve in: of columns, rows (one for each cone) and the objective."""
+    """Units to solve in: of columns, of rows (such that cones stay cones) and of the objective."""
 
     columns: np.ndarray
     rows: np.ndarray
     cost: float
 
     @classmethod
-    def of(cls, units: Units, cost: float) -> "Scaling":
-        return cls(units.columns, units.rows, cost or 1.0)
+    def of(cls, form: StandardForm, units: Units, cost: float) -> "Scaling":
+        """Measure columns in their units, and each row by its own terms at these."""
+        own = np.abs(form.b) + form.sizes @ units.columns
+        sizes = np.where(own > 0, own, units.rows)
+        return cls(units.columns, form.scales(sizes), cost or 1.0)
 
     @classmethod
     def equilibrated(cls, form: StandardForm) -> "Scaling":
@@ -70,7 +73,7 @@ class Found:
 
 def solved_again(form: StandardForm, scaling: Scaling) -> Found | None:
     """Solve `form` in these units; None if that fails."""
-    columns, rows = scaling.columns, 1.0 / form.together(scaling.rows)
+    columns, rows = scaling.columns, 1.0 / scaling.rows
     n = form.q.size
     P = sp.csc_array((n, n))
     if form.P is not None:
@@ -84,19 +87,23 @@ def solved_again(form: StandardForm, scaling: Scaling) -> Found | None:
     return Found(columns * found.z, scaling.cost * rows * found.y, found.contradicts)
 
 
-def least_violation(form: StandardForm, scaling: Scaling) -> Found | None:
+def least_violation(form: StandardForm, scaling: Scaling, room: float = 0.0) -> Found | None:
     """Find the point that is nearest to feasible, and the multipliers that say why.
 
     Minimises t >= -1 with Az + b + te in K, where e is inside K, and |Az + b| <= t in
-    equations: there is always a solution.
+    equations: there is always a solution. With some `room`, multipliers y + room e of curved
+    cones are found, if there are any: they can be repaired without leaving their cones.
     """
-    columns, rows = scaling.columns, 1.0 / form.together(scaling.rows)
+    columns, rows = scaling.columns, 1.0 / scaling.rows
     A = sp.csr_array(sp.diags_array(rows) @ form.A @ sp.diags_array(columns))
     b, n = rows * form.b, columns.size
     equal, others = np.flatnonzero(form.equalities), np.flatnonzero(~form.equalities)
-    room = np.concatenate([np.ones(2 * equal.size), form.interior()[others], [1.0]])
+    inside = form.interior()
+    # The interior of a cone and of its dual have these vectors in common.
+    lift = room * np.where(form.curved, inside, 0.0)
+    sides = np.concatenate([np.ones(2 * equal.size), inside[others], [1.0]])
     stacked = sp.vstack([A[equal], -A[equal], A[others], sp.csr_array((1, n))])
-    M = sp.hstack([stacked, room[:, None]])
+    M = sp.hstack([stacked, sides[:, None]])
     blocks = [each for each in form.blocks if not isinstance(each.cone, Equality)]
     cones = [
         *([clarabel.NonnegativeConeT(2 * equal.size)] if equal.size else []),
@@ -104,19 +111,19 @@ def least_violation(form: StandardForm, scaling: Scaling) -> Found | None:
         clarabel.NonnegativeConeT(1),
     ]
     offsets = np.concatenate([b[equal], -b[equal], b[others], [1.0]])
-    q = np.append(np.zeros(n), 1.0)
+    q = np.append(-A.T @ lift, 1.0 - inside @ lift)
     found = _run(sp.csc_array((n + 1, n + 1)), q, M, offsets, cones)
-    if found is None:
+    if found is None or (room and found.contradicts):
         return None
-    y = np.zeros(form.b.size)
-    above, below = found.y[: equal.size], found.y[equal.size : 2 * equal.size]
-    y[equal], y[others] = above - below, found.y[2 * equal.size : -1]
+    y = lift.copy()
+    y[equal] += found.y[: equal.size] - found.y[equal.size : 2 * equal.size]
+    y[others] += found.y[2 * equal.size : -1]
     return Found(columns * found.z[:n], rows * y)
 
 
 def cheaper_direction(form: StandardForm, scaling: Scaling, inside: bool) -> np.ndarray | None:
     """Find z with Az in K, well inside it if asked, Pz = 0 and q'z = -1 in these units."""
-    columns, rows, n = scaling.columns, 1.0 / form.together(scaling.rows), form.q.size
+    columns, rows, n = scaling.columns, 1.0 / scaling.rows, form.q.size
     A = sp.diags_array(rows) @ form.A @ sp.diags_array(columns)
     q = columns * form.q
     q = q / (np.abs(q).max(initial=0.0) or 1.0)

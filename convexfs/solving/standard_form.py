@@ -5,7 +5,7 @@ answered: the rows of a cone stand together, bounds are rows too, and a solver's
 are brought along.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -101,10 +101,22 @@ class StandardForm:
     @cached_property
     def equalities(self) -> np.ndarray:
         """Which rows are equations."""
+        return self._where(lambda cone: isinstance(cone, Equality))
+
+    @cached_property
+    def curved(self) -> np.ndarray:
+        """Which rows are of curved cones."""
+        return self._where(lambda cone: cone.curved)
+
+    @cached_property
+    def constant(self) -> np.ndarray:
+        """Which rows have no variable in them."""
+        return np.diff(self.A.indptr) == 0
+
+    def _where(self, holds: Callable[[Cone], bool]) -> np.ndarray:
         mask = np.zeros(self.b.size, dtype=bool)
         for block in self.blocks:
-            if isinstance(block.cone, Equality):
-                mask[block.rows] = True
+            mask[block.rows] = holds(block.cone)
         return mask
 
     @cached_property
@@ -121,10 +133,7 @@ class StandardForm:
     @cached_property
     def bounds(self) -> tuple[SingleRows, SingleRows]:
         """The rows that bound one column alone from below and from above, the tightest of each."""
-        flat = np.zeros(self.b.size, dtype=bool)
-        for block in self.blocks:
-            if isinstance(block.cone, NonNegative):
-                flat[block.rows] = True
+        flat = ~self.equalities & ~self.curved
         rows = np.flatnonzero(flat & (np.diff(self.A.indptr) == 1))
         at = self.A.indptr[rows]
         columns, entries = self.A.indices[at], self.A.data[at]
@@ -137,7 +146,16 @@ class StandardForm:
     def with_offsets(self, b: np.ndarray) -> "StandardForm":
         """Return the same program with another b; bounds are taken to be as tight as before."""
         other = replace(self, b=b)
-        for name in ("sizes", "transposed", "transposed_sizes", "equalities", "_cones", "bounds"):
+        for name in (
+            "sizes",
+            "transposed",
+            "transposed_sizes",
+            "equalities",
+            "curved",
+            "constant",
+            "_cones",
+            "bounds",
+        ):
             other.__dict__[name] = getattr(self, name)
         return other
 
@@ -159,11 +177,18 @@ class StandardForm:
     def curvature(self, z: np.ndarray) -> np.ndarray:
         return np.zeros_like(z) if self.P is None else self.P @ z
 
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        """Return factors of the rows, near to their sizes, that take the cones to themselves."""
+        factors = np.empty_like(sizes)
+        for block in self.blocks:
+            factors[block.rows] = block.cone.scales(block.of(sizes)).ravel()
+        return factors
+
     def into_dual(self, y: np.ndarray) -> np.ndarray:
         """Move multipliers into the dual cones."""
         moved = np.empty_like(y)
         for block in self.blocks:
-            moved[block.rows] = block.cone.into_dual(block.of(y)).ravel()
+            moved[block.rows] = block.cone.into_dual(block.of(y), block.of(self.constant)).ravel()
         return moved
 
     def outside(self, rows: np.ndarray) -> np.ndarray:

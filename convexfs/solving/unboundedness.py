@@ -54,7 +54,7 @@ def _judged(form: StandardForm, ray: np.ndarray) -> tuple[float, float]:
 
 def feasible_point(form: StandardForm, tol: float) -> np.ndarray | None:
     """Find a point that breaks no cone by more than `tol` of its terms."""
-    at_zero = Scaling.of(units_at(form, np.zeros(form.q.size)), 1.0)
+    at_zero = Scaling.of(form, units_at(form, np.zeros(form.q.size)), 1.0)
     for scaling in (Scaling.equilibrated(form), at_zero):
         found = least_violation(form, scaling)
         if found is None:

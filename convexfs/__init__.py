@@ -17,6 +17,7 @@ _HOMES = {
     "Dataset": "convexfs.data.dataset",
     "FORMULATIONS": "convexfs.methods",
     "Solution": "convexfs.records",
+    "assert_optimal": "convexfs.solving.certify",
     "certify": "convexfs.solving.certify",
     "load": "convexfs.data.specs",
     "read_problem": "convexfs.formats",
@@ -46,6 +47,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from convexfs.methods.simba.estimator import Simba as Simba
     from convexfs.records import Certificate as Certificate
     from convexfs.records import Solution as Solution
+    from convexfs.solving.certify import assert_optimal as assert_optimal
     from convexfs.solving.certify import certify as certify
     from convexfs.solving.solve import solve as solve
 

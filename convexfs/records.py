@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-OPTIMAL, INFEASIBLE = "optimal", "infeasible"
+OPTIMAL, INFEASIBLE, UNBOUNDED = "optimal", "infeasible", "unbounded"
 #: Statuses convexfs adds to cvxpy's own.
 ERROR, TIMEOUT, SKIPPED = "error", "timeout", "skipped"
 #: cvxpy's word for a point short of the accuracy asked for.
@@ -49,7 +49,7 @@ class ConePoint:
     def finite(self) -> bool:
         """Whether all of both are numbers."""
         known = [self.x] if self.y is None else [self.x, self.y]
-        return all(bool(np.isfinite(vector).all()) for vector in known)
+        return all(bool(np.isfinite(np.asarray(v, dtype=float)).all()) for v in known)
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,46 @@ class Solution:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Residuals of an answer, recomputed from the problem's formula.
+    """What was recomputed of an answer from the problem's formula, and the verdict ``ok``.
 
-    All four are relative: 0 is exact. ``ok`` is True when all are at most
-    ``tol``, False when one is not, None when the point is feasible but no dual
-    exists to prove it optimal. ``basis`` says what the numbers were computed on.
+    ``ok`` is True if the claim is proven to ``tol``, False if it is not, None if it could be
+    neither proven nor refuted. A NaN is never ok, wherever it is: :meth:`of` refuses any answer
+    that is not finite. ``str`` gives the verdict in a line, :meth:`explained` in full.
 
-    A NaN is never ok, wherever it is: :meth:`of` refuses any answer that is not finite.
+    Attributes
+    ----------
+    primal_residual : float
+        Least relative change of the constraints' terms that makes the point feasible.
+    dual_residual : float or None
+        What the bound loses because multipliers do not balance the costs; part of the gap.
+    complementarity : float or None
+        Of formulations that compute it themselves.
+    gap : float or None
+        Distance of the objective from the proven bound, relative to their size; None if there
+        is no bound. Of a claim of infeasibility the inverse of ``reach``; of one of
+        unboundedness how far the ray is off.
+    tol : float
+        Largest residual accepted.
+    basis : str
+        What the numbers were computed on.
+    claim : str
+        What is judged: ``optimal``, ``infeasible``, ``unbounded``.
+    reason : str
+        Why it is refused or left open.
+    objective, bound : float or None
+        The objective at the point, and a proven bound on the optimum.
+    reported : float or None
+        Relative distance of the objective that was reported from the one at the point.
+    reach : float or None
+        Number of units within which no point is feasible.
+    by : str
+        Whose multipliers prove it.
+    where : tuple of str
+        The rows and columns that the worst of the numbers comes from.
+    better : float or None
+        Objective of a better feasible point that was met.
+    undecided : bool
+        Neither proven nor refuted, whatever the gap.
     """
 
     primal_residual: float
@@ -129,6 +162,16 @@ class Certificate:
     gap: float | None
     tol: float
     basis: str
+    claim: str = field(default=OPTIMAL, kw_only=True)
+    reason: str = field(default="", kw_only=True)
+    objective: float | None = field(default=None, kw_only=True)
+    bound: float | None = field(default=None, kw_only=True)
+    reported: float | None = field(default=None, kw_only=True)
+    reach: float | None = field(default=None, kw_only=True)
+    by: str = field(default="", kw_only=True)
+    where: tuple[str, ...] = field(default=(), kw_only=True)
+    better: float | None = field(default=None, kw_only=True)
+    undecided: bool = field(default=False, kw_only=True)
 
     @classmethod
     def of(
@@ -150,13 +193,18 @@ class Certificate:
     @property
     def worst(self) -> float:
         """The largest residual; NaN if one of them is, or if none was computed."""
-        parts = (self.primal_residual, self.dual_residual, self.complementarity, self.gap)
+        parts = (
+            self.primal_residual, self.dual_residual, self.complementarity, self.gap, self.reported
+        )  # fmt: skip
         known = [part for part in parts if part is not None]
         return np.nan if self.primal_residual is None else float(np.max(known))
 
     @property
     def ok(self) -> bool | None:
         """Whether the answer is proven, None if it cannot be; see the class."""
+        if self.undecided:
+            point = [part for part in (self.primal_residual, self.reported) if part is not None]
+            return None if np.max(point) <= self.tol else False
         if not self.worst <= self.tol:
             return False
         return None if self.gap is None else True
@@ -164,10 +212,35 @@ class Certificate:
     def __str__(self) -> str:
         verdict = {
             True: f"ok ({self.worst:.0e})",
-            False: f"refused ({self.worst:.1e} > {self.tol:.0e})",
-            None: "feasible, optimality not certified",
+            False: f"refused ({self.reason or f'{self.worst:.1e} > {self.tol:.0e}'})",
+            None: self.reason or "feasible, optimality not certified",
         }
         return verdict[self.ok]
+
+    def explained(self) -> str:
+        """Return the verdict and all that is known, line by line."""
+        verdict = {True: "proven", False: "refused", None: "not proven"}[self.ok]
+        reason = f": {self.reason}" if self.reason else ""
+        lines = [f"{self.claim}: {verdict} to {self.tol:.0e}{reason}"]
+        told = {
+            "objective": self.objective,
+            "proven bound": self.bound,
+            "gap to the bound": self.gap,
+            "constraints violated by": self.primal_residual,
+            "reported objective off by": self.reported,
+            "units without a feasible point": self.reach,
+            "objective of a better point": self.better,
+        }
+        lines += [
+            f"  {name:31s}{value:.9g}" if name in ("objective", "proven bound") else
+            f"  {name:31s}{value:.2g}"
+            for name, value in told.items()
+            if value is not None and not np.isnan(value)
+        ]  # fmt: skip
+        if self.by:
+            lines.append(f"  {'proof':31s}{self.by}")
+        lines += [f"  {'worst':31s}{place}" for place in self.where]
+        return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the columns that files and tables have."""

@@ -30,6 +30,7 @@ COMMANDS = {
     "show": "convexfs.cli.show:show",
     "solve": "convexfs.cli.batch:solve",
     "export": "convexfs.cli.batch:export",
+    "certify": "convexfs.cli.certify:certify",
     "compare": "convexfs.cli.study:compare",
     "report": "convexfs.cli.report:report",
     "archive": "convexfs.cli.archive:archive",

@@ -1,145 +1,141 @@
-"""Judge an answer by the problem's own formula, never by the solver's word.
+"""Judge an answer by the problem's own formula, never by the word of whoever gave it.
 
-Every DCP problem is, after canonicalisation, a cone program
-
-    minimise  1/2 x'Px + q'x + d   subject to   Ax + b in K,   l <= x <= u
-
-whose optimum is proven by a point of the stated problem, multipliers y and
-bound multipliers r = Px + q - A'y with
-
-    primal    the stated constraints and Ax + b in K hold,
-    dual      y in the dual cone K*, r_i >= 0 only where x_i has a lower bound
-              and r_i <= 0 only where it has an upper one,
-    gap       stated objective - (d - 1/2 x'Px - b'y + l'r+ - u'r-) = 0,
-
-where a reduced cost that no bound carries adds |r_i x_i| to the gap.
-
-The stated objective and constraints are evaluated at ``solution.primal``, the
-rest on a fresh canonicalisation. Each residual is divided by the size of the
-terms compared: max(1, terms) for constraints; max(terms, 1e-3 x the objective's largest
-coefficient) for reduced costs and the gap. So an objective in millionths is judged as
-strictly as one in millions, and a large number in one place does not hide an error in
-another. (Testing stationarity with gradients of the stated problem instead would fail at
-kinks, where no gradient exists.)
+Each claim has its proof: of an optimum a feasible point and a bound (:mod:`optimality`; by
+branching where variables are whole, :mod:`branching`), of infeasibility a contradiction
+(:mod:`infeasibility`), of unboundedness a point and a ray (:mod:`unboundedness`). All numbers
+are relative to units taken from the data, so that no scaling of rows, columns, right-hand
+sides or costs hides an error.
 """
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from cvxpy.constraints import Equality, Inequality
 from cvxpy.settings import INF_OR_UNB
 
-from convexfs.errors import InputError
-from convexfs.records import INFEASIBLE, Certificate, Solution, symbols
-from convexfs.solving.cone_program import ConeProgram
-from convexfs.solving.infeasibility import refute
+from convexfs.errors import InputError, check_number
+from convexfs.records import OPTIMAL, Certificate, Solution, symbols
+from convexfs.solving.claims import Answer, Rules, judged
+from convexfs.solving.statement import lacking_values, objective_value
 
-BASIS = "cone program"
 #: A certificate allows this many times the accuracy asked of the solver.
 SLACK = 10.0
+#: Largest residual accepted of an answer that no accuracy was asked of.
+TOLERANCE = 1e-5
+#: Nodes that branching may take.
+NODES = 300
 
 
-def certify(problem: cp.Problem, solution: Solution, tol: float | None = None) -> Certificate:
-    """Recompute how far `solution` is from solving `problem`.
+def certify(
+    problem: cp.Problem,
+    solution: Solution | None = None,
+    tol: float | None = None,
+    *,
+    primal: Mapping[Any, Any] | None = None,
+    search: bool = True,
+    nodes: int = NODES,
+) -> Certificate:
+    """Prove or refuse an answer to `problem`.
 
     Parameters
     ----------
     problem : cvxpy.Problem
-        The problem as stated, its parameters at the values that were solved.
-        Its variables are left holding ``solution.primal``.
-    solution : Solution
+        As stated, its parameters at the values that were solved; convex by the rules of DCP,
+        DGP or DQCP. Judged is what its last ``solve`` left in it, unless another answer is
+        given; its variables are left holding the point that was judged.
+    solution : Solution, optional
         An answer of :func:`convexfs.solve`, possibly changed since.
     tol : float, optional
-        Largest residual accepted; ten times ``solution.tol`` by default.
+        Largest residual accepted: 1e-5, or ten times ``solution.tol``.
+    primal : mapping, optional
+        A point from anywhere that is claimed to be optimal: values by variable, or by its name.
+    search : bool
+        Whether to look for multipliers where the answer has none that prove it.
+    nodes : int
+        Relaxations that may be solved for an integer problem.
 
     Returns
     -------
     Certificate
-        ``ok`` is None when the point is feasible but the solver returns no
-        multipliers (integer problems). Of an answer that says ``infeasible`` it
-        tells whether multipliers were found here that leave no feasible point. One
-        that says ``unbounded`` is refused: it comes without a proof.
+        ``ok`` is None where the claim could be neither proven nor refuted, such as an integer
+        problem that takes more nodes.
     """
-    tol = SLACK * solution.tol if tol is None else tol
+    if not isinstance(problem, cp.Problem):
+        raise InputError(f"certify takes a cvxpy.Problem, not {type(problem).__name__}")
+    if tol is None:
+        tol = TOLERANCE if solution is None else SLACK * solution.tol
+    check_number("tol", tol, 0, open_ends=True)
+    unset = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
+    if unset:
+        raise InputError(f"give parameter {', '.join(unset)} the value that was solved")
+    answer = _taken(problem, solution, primal)
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+        return judged(problem, answer, Rules(tol, search, nodes))
+
+
+def assert_optimal(problem: cp.Problem, tol: float = 1e-6) -> None:
+    """Raise AssertionError unless the values in `problem` are proven optimal; for test suites."""
+    certificate = certify(problem, tol=tol)
+    if certificate.claim != OPTIMAL or certificate.ok is not True:
+        raise AssertionError(f"not proven optimal\n{certificate.explained()}")
+
+
+def _taken(
+    problem: cp.Problem, solution: Solution | None, primal: Mapping[Any, Any] | None
+) -> Answer:
+    """Put the point that is to be judged into `problem`, and return what is claimed of it."""
+    if solution is not None and primal is not None:
+        raise InputError("give a solution or a primal point, not both")
+    if primal is not None:
+        _set_values(problem, _by_name(problem, primal))
+        return Answer(OPTIMAL, objective_value(problem))
+    if solution is None:
+        return _left_by_solve(problem)
     if solution.solver == "native":
         raise InputError("native answers are certified by their formulation's gap, not here")
-    if solution.status == INFEASIBLE:
-        proof = refute(ConeProgram.of(problem, solution.solver), tol)
-        return proof or Certificate(np.inf, None, None, None, tol, "no proof of infeasibility")
-    if solution.status in INF_OR_UNB:
-        return Certificate(np.inf, None, None, None, tol, f"no proof: {solution.status}")
-    point = solution.cone
-    if not solution.primal or point is None:
-        return Certificate(np.inf, None, None, None, tol, f"no point: {solution.status}")
-    if not (solution.finite and point.finite):
-        return Certificate(np.nan, None, None, None, tol, f"not a number: {solution.status}")
-    _set_values(problem, solution)
-    program = ConeProgram.of(problem, solution.solver)
-    program.check_sizes(point.x, point.y)
-    primal = float(np.max([_stated_violation(problem), program.violation(point.x)]))
-    if point.y is None or problem.is_mixed_integer() or not program.covered:
-        return Certificate(primal, None, None, None, tol, BASIS)
-    # cvxpy's quadratic interfaces return the multipliers of equalities with the
-    # other sign. Either is dual feasible, so whichever proves more is a proof.
-    proofs = (
-        _proof(problem, program, solution, y, primal, tol)
-        for y in (point.y, program.with_equalities_negated(point.y))
-    )
-    return min(proofs, key=lambda certificate: certificate.worst)
+    if solution.primal:
+        _set_values(problem, solution.primal)
+    elif solution.status not in INF_OR_UNB:
+        for variable in problem.variables():
+            variable.save_value(None)
+    return Answer(solution.status, solution.objective, solution.solver, solution.cone)
 
 
-def _proof(
-    problem: cp.Problem,
-    program: ConeProgram,
-    solution: Solution,
-    y: np.ndarray,
-    primal: float,
-    tol: float,
-) -> Certificate:
-    assert solution.cone is not None
-    x = solution.cone.x
-    sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
-    stated = sign * np.real(np.asarray(problem.objective.value)).item()
-    bound = program.dual_objective(x, y)
-    size = max(abs(stated), abs(bound), np.abs(program.q) @ np.abs(x), program.floor)
-    # The reported objective counts too: a table shows it.
-    reported = sign * (solution.objective if solution.objective is not None else np.nan)
-    off = max(abs(stated - bound), abs(reported - bound)) + program.looseness(x, y)
-    return Certificate(
-        primal_residual=primal,
-        dual_residual=program.dual_residual(x, y),
-        complementarity=program.slackness(x, y) / size,
-        gap=off / size,
-        tol=tol,
-        basis=BASIS,
-    )
+def _left_by_solve(problem: cp.Problem) -> Answer:
+    status: Any = problem.status
+    if status is None:
+        lacking = list(lacking_values(problem))
+        if lacking:
+            raise InputError(
+                f"there is no answer to judge: solve the problem first, or give {lacking[0]} "
+                "and all other variables a value"
+            )
+        return Answer(OPTIMAL, objective_value(problem))
+    return Answer(status, problem.value)
 
 
-def _set_values(problem: cp.Problem, solution: Solution) -> None:
+def _by_name(problem: cp.Problem, primal: Mapping[Any, Any]) -> dict[str, Any]:
+    names = {variable.id: name for name, variable in symbols(problem).items()}
+    values = {}
+    for key, value in primal.items():
+        name = names.get(key.id) if isinstance(key, cp.Variable) else key
+        if name not in names.values():
+            raise InputError(
+                f"the problem has no variable {key}: its variables are {', '.join(names.values())}"
+            )
+        values[name] = np.asarray(value)
+    return values
+
+
+def _set_values(problem: cp.Problem, values: Mapping[str, Any]) -> None:
     for name, variable in symbols(problem).items():
-        if name not in solution.primal:
+        if name not in values:
             raise InputError(
                 f"the solution has no value for variable {name!r}: it belongs to another problem"
             )
-        if np.size(solution.primal[name]) != variable.size:
+        if np.size(values[name]) != variable.size:
             raise InputError(f"the solution's {name!r} has another size: it is of another problem")
-        value = np.reshape(solution.primal[name], variable.shape)
         # save_value: a point to be judged may lie outside the variable's domain.
-        variable.save_value(value)
-
-
-def _stated_violation(problem: cp.Problem) -> float:
-    """Return the largest violation of a constraint or domain, relative to its own terms."""
-    parts = [0.0]
-    for constraint in problem.constraints:
-        terms = [np.abs(np.asarray(arg.value)) for arg in constraint.args]
-        if isinstance(constraint, Inequality | Equality):
-            size = 1.0 + np.maximum(*terms)
-        else:
-            size = 1.0 + np.max([np.max(term, initial=0.0) for term in terms])
-        parts.append(np.max(constraint.violation() / size, initial=0.0))
-    for variable in problem.variables():
-        value = np.asarray(variable.value)
-        outside = np.abs(value - variable.project(value))
-        parts.append(np.max(outside / (1.0 + np.abs(value)), initial=0.0))
-    # np.max, unlike max, lets NaN through.
-    return float(np.max(parts))
+        variable.save_value(np.reshape(values[name], variable.shape))

@@ -1,7 +1,8 @@
 """Right, wrong and tampered answers into ``certify``, counted by family and by scale.
 
 The problems are those of :mod:`known_problems`, whose optimum is known; so it is known of every
-answer whether it is right, whatever solver or tampering it came from.
+answer whether it is right, whatever solver or tampering it came from. An answer comes to the
+judge as a record, as what ``problem.solve`` left behind, or as a bare point.
 """
 
 import inspect
@@ -18,13 +19,27 @@ from convexfs.errors import ConvexfsError
 
 from .arrays import quiet
 from .attack import Attack, Failure, Verdict, cause_of, pick
-from .known_problems import FAMILIES, INFEASIBLE, OPTIMAL, UNBOUNDED, Known
+from .known_basics import INFEASIBLE, OPTIMAL, UNBOUNDED, Known
+from .known_problems import FAMILIES
 
+EITHER = "infeasible_or_unbounded"
 #: Powers of ten of right-hand sides and costs.
 SCALES = range(-8, 9, 2)
 #: An answer is right up to the first and wrong from the second on, both relative to its scale.
 RIGHT, WRONG = 1e-5, 1e-3
 SOLVE_SECONDS = 5.0
+#: Largest residual that certificates are asked to accept.
+TOLERANCE = 1e-5
+#: How an answer comes to the judge, as expressions of `problem` and `answer`.
+WAYS = {
+    "record": "convexfs.certify(problem, answer, TOLERANCE)",
+    "left by solve": "convexfs.certify(problem, tol=TOLERANCE)",
+    "bare point": "convexfs.certify(problem, tol=TOLERANCE, primal=answer.primal)",
+}
+#: Tamperings that a bare point can show, for it has neither status nor objective.
+OF_POINTS = ("as solved", "one number", "all numbers", "point NaN")
+#: Right answers with these are refused: a record that contradicts itself is nobody's answer.
+BROKEN = ("multipliers NaN", "a multiplier short", "a multiplier more")
 #: Changes of an answer, as expressions of `solution`, with `moved`, `truth` and `replace`.
 TAMPERINGS = {
     "as solved": "solution",
@@ -58,37 +73,61 @@ class Case:
     cost: int
     solver: str
     tampering: str
+    way: str = "record"
 
 
 def make(rng: np.random.Generator) -> Case:
     family = pick(rng, FAMILIES)
     known = FAMILIES[family](rng)
-    while known.status == OPTIMAL and abs(known.optimum) < 0.1:
+    while known.status == OPTIMAL and not known.unit and abs(known.optimum) < 0.1:
         known = FAMILIES[family](rng)
     solver = pick(rng, [name for name in known.solvers if name in cp.installed_solvers()])
     plain = rng.random() < 0.3
     rhs, cost = (0, 0) if plain else (int(pick(rng, SCALES)), int(pick(rng, SCALES)))
     tampering = "as solved" if rng.random() < 0.4 else pick(rng, TAMPERINGS)
-    return Case(family, known, rhs, cost, solver, tampering)
+    way = pick(rng, WAYS)
+    if way == "left by solve" and tampering != "as solved":
+        way = "record"
+    if way == "bare point" and (known.status != OPTIMAL or tampering not in OF_POINTS):
+        way = "record"
+    return Case(family, known, rhs, cost, solver, tampering, way)
 
 
 def judge(case: Case) -> Verdict:
     """Solve, tamper, certify; hold the certificate's word against what is known."""
     with quiet():
         problem, truth = _stated(case)
-        solution = convexfs.solve(problem, solver=case.solver, time_limit=_limit(case.solver))
+        solution = _solved(problem, case)
         try:
             answer = tampered(case.tampering, solution, truth)
         except (TypeError, ValueError, AttributeError):  # there was no number to change
             return Verdict("nothing to tamper with")
+        if case.way == "bare point" and not answer.primal:
+            return Verdict("no point to judge")
         try:
-            certificate = convexfs.certify(problem, answer)
+            names = {"convexfs": convexfs, "problem": problem, "answer": answer}
+            certificate = eval(WAYS[case.way], names | {"TOLERANCE": TOLERANCE})
         except ConvexfsError:
             return Verdict("certify refused in words")
         except Exception as error:
             return Verdict("crash", (Failure("crash", f"{case.tampering}: {cause_of(error)}"),))
         right = _is_right(case, problem, answer, truth)
-    return _counted(case, right, certificate.ok)
+    return _counted(case, answer.status, right, certificate.ok)
+
+
+def _solved(problem: cp.Problem, case: Case) -> Any:
+    """The answer of convexfs.solve or, if nobody else may touch it, of problem.solve."""
+    if case.way != "left by solve":
+        return convexfs.solve(problem, solver=case.solver, time_limit=_limit(case.solver))
+    try:
+        problem.solve(solver=case.solver)
+    except cp.SolverError:
+        return convexfs.Solution("error", case.solver)
+    point = {each.name(): each.value for each in problem.variables()}
+    present = all(value is not None for value in point.values())
+    return convexfs.Solution(
+        str(problem.status), case.solver, primal=point if present else {}, objective=problem.value
+    )
 
 
 def _limit(solver: str) -> float | None:
@@ -126,37 +165,68 @@ def with_multipliers(solution: Any, change: Any) -> Any:
 
 def _is_right(case: Case, problem: cp.Problem, answer: Any, truth: float) -> bool | None:
     """Whether an answer is right, by its numbers alone; None in between."""
-    if case.known.status != OPTIMAL or answer.status in (INFEASIBLE, UNBOUNDED):
-        return answer.status == case.known.status
+    said = answer.status.removesuffix("_inaccurate")
+    if case.known.status != OPTIMAL or said in (INFEASIBLE, UNBOUNDED, EITHER):
+        return said == case.known.status or (said == EITHER and case.known.status != OPTIMAL)
     if not answer.primal or not all(np.isfinite(value).all() for value in answer.primal.values()):
         return False
     for variable in problem.variables():
         variable.save_value(answer.primal[variable.name()])
-    errors = [float(np.max(rule.violation())) / 10.0**case.rhs for rule in problem.constraints]
+    s, c = 10.0**case.rhs, 10.0**case.cost
+    size = max(abs(truth), s * c * case.known.unit)
     objective: Any = problem.objective.value
-    for value in (objective, answer.objective):
-        errors.append(np.inf if value is None else abs(float(value) - truth) / abs(truth))
-    worst = float(np.nan_to_num(np.max(errors), nan=np.inf))
-    return True if worst <= RIGHT else False if worst >= WRONG else None
+    reported = objective if case.way == "bare point" else answer.objective
+    off = [
+        np.inf if value is None else abs(float(value) - truth) / size
+        for value in (objective, reported)
+    ]
+    rows, largest = _violations(problem, s)
+    right = np.max([*off, rows]) <= RIGHT
+    wrong = not np.max([*off, largest]) < WRONG
+    return True if right else False if wrong else None
 
 
-def _counted(case: Case, right: bool | None, ok: bool | None) -> Verdict:
+def _violations(problem: cp.Problem, s: float) -> tuple[float, float]:
+    """The worst violation in terms of its own row, and in terms of its largest row."""
+    by_row, by_largest = [0.0], [0.0]
+    for rule in problem.constraints:
+        sides = [np.abs(np.asarray(side.value, dtype=float)) for side in rule.args]
+        largest = max(s, *(float(side.max(initial=0.0)) for side in sides))
+        beyond = np.asarray(rule.violation())
+        rowwise = len(sides) == 2 and beyond.shape == np.broadcast(*sides).shape
+        own = np.maximum(sides[0] + sides[1], s) if rowwise else largest
+        by_row.append(float(np.max(beyond / own)))
+        by_largest.append(float(np.max(beyond)) / largest)
+    for variable in problem.variables():
+        off = float(np.max(np.abs(variable.value - variable.project(variable.value))))
+        whole = variable.attributes["boolean"] or variable.attributes["integer"]
+        by_row.append(off if whole else off / s)
+        by_largest.append(by_row[-1])
+    return float(np.max(by_row)), float(np.max(by_largest))
+
+
+def _counted(case: Case, status: str, right: bool | None, ok: bool | None) -> Verdict:
     said = {True: "accepted", False: "refused", None: "unproven"}[ok]
     if right is None:
         return Verdict(f"neither right nor wrong, {said}")
     truth = "right" if right else "wrong"
-    # A right point without its multipliers may be refused: nobody can check it.
-    if right and case.tampering != "as solved":
-        return Verdict(f"{truth} without proof, {said}")
-    tally = Counter({(row, f"{truth} {said}"): 1 for row in _rows(case)})
+    if right and case.tampering in BROKEN:
+        return Verdict(f"{truth} but broken, {said}")
+    if status == "error" or (status == "user_limit" and not right):
+        return Verdict(f"nothing claimed, {said}")
+    kind = f"{truth} {said}"
+    tally = Counter({(row, kind): 1 for row in _rows(case)})
     failures = ()
     if not right and ok:
         failures = (Failure("wrong answer accepted", f"{case.family}: {case.tampering}"),)
-    return Verdict(f"{truth} {said}", failures, tally)
+    elif right and not ok:
+        failures = (Failure("right answer not proven", f"{case.family}: {case.tampering}"),)
+    return Verdict(kind, failures, tally)
 
 
 def _rows(case: Case) -> Iterator[str]:
     yield f"{case.family}"
+    yield f"all, {case.way}"
     yield f"all, right-hand side 1e{case.rhs:+d}"
     yield f"all, cost 1e{case.cost:+d}"
 
@@ -173,8 +243,9 @@ def reproducer(case: Case) -> dict[str, bytes]:
         f"solution = convexfs.solve(problem, solver={case.solver!r}, "
         f"time_limit={_limit(case.solver)})\n"
         "print('truth ', truth)\nprint('solved', solution.status, solution.objective)\n"
-        f"answer = {TAMPERINGS[case.tampering]}\n"
-        "print('judged', answer.status, answer.objective, convexfs.certify(problem, answer))\n"
+        f"answer = {TAMPERINGS[case.tampering]}\nTOLERANCE = {TOLERANCE}\n"
+        f"certificate = {WAYS[case.way]}\nprint(certificate.explained())\n"
+        "print('judged', answer.status, answer.objective, certificate)\n"
     )
     return {"case.py": text.encode()}
 

@@ -7,33 +7,21 @@ To try another kind of problem, add a function to :data:`FAMILIES`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-#: Statuses that a problem can truly have.
-OPTIMAL, INFEASIBLE, UNBOUNDED = "optimal", "infeasible", "unbounded"
-
-
-@dataclass(frozen=True)
-class Known:
-    """A program that defines ``problem`` from ``np``, ``cp``, ``s`` and ``c``, and its optimum."""
-
-    program: str
-    optimum: float  #: in units of s c; of no meaning unless the status is optimal
-    solvers: tuple[str, ...]
-    status: str = OPTIMAL
-
-
-LINEAR = ("HIGHS", "CLARABEL", "ECOS", "SCS", "OSQP", "QPALM", "PIQP", "CVXOPT", "SCIPY")
-QUADRATIC = ("CLARABEL", "OSQP", "SCS", "PIQP", "QPALM", "DAQP", "HIGHS")
-SECOND_ORDER = ("CLARABEL", "ECOS", "SCS", "CVXOPT", "QOCO")
-EXPONENTIAL = ("CLARABEL", "ECOS", "SCS")
-SEMIDEFINITE = ("CLARABEL", "SCS", "CVXOPT")  # SDPA prints, and ends the process now and then
-
-
-def _array(values: np.ndarray) -> str:
-    return f"np.array({values.tolist()})"
+from . import known_extremes as extremes
+from .known_basics import (
+    EXPONENTIAL,
+    INFEASIBLE,
+    LINEAR,
+    QUADRATIC,
+    SECOND_ORDER,
+    SEMIDEFINITE,
+    UNBOUNDED,
+    Known,
+    as_text,
+)
 
 
 def _sizes(rng: np.random.Generator) -> tuple[int, int]:
@@ -57,7 +45,7 @@ def linear(rng: np.random.Generator) -> Known:
         r = r * np.where(np.arange(n) == r.argmax(), 10.0 ** rng.integers(3, 9), 1.0)
     b, q = A @ x - slack, A.T @ y + r
     program = (
-        f"A, b = {_array(A)}, s * {_array(b)}\nq = c * {_array(q)}\n"
+        f"A, b = {as_text(A)}, s * {as_text(b)}\nq = c * {as_text(q)}\n"
         f"x = cp.Variable({n}, name='x')\n"
         "problem = cp.Problem(cp.Minimize(q @ x), [A @ x >= b, x >= 0])\n"
     )
@@ -74,8 +62,8 @@ def boxed(rng: np.random.Generator) -> Known:
     y = rng.uniform(0.5, 2.0)
     q = r - y * a
     program = (
-        f"a, b, u = {_array(a / units)}, s * {float(a @ x)!r}, s * {_array(units)}\n"
-        f"q = c * {_array(q / units)}\n"
+        f"a, b, u = {as_text(a / units)}, s * {float(a @ x)!r}, s * {as_text(units)}\n"
+        f"q = c * {as_text(q / units)}\n"
         f"x = cp.Variable({n}, name='x')\n"
         "problem = cp.Problem(cp.Minimize(q @ x), [a @ x <= b, x >= 0, x <= u])\n"
     )
@@ -91,8 +79,8 @@ def quadratic(rng: np.random.Generator) -> Known:
     P = F.T @ F
     b, q = A @ x - slack, A.T @ y + r - P @ x
     program = (
-        f"A, b = {_array(A)}, s * {_array(b)}\n"
-        f"F, q = (c / s) ** 0.5 * {_array(F)}, c * {_array(q)}\n"
+        f"A, b = {as_text(A)}, s * {as_text(b)}\n"
+        f"F, q = (c / s) ** 0.5 * {as_text(F)}, c * {as_text(q)}\n"
         f"x = cp.Variable({n}, name='x')\n"
         "cost = cp.sum_squares(F @ x) / 2 + q @ x\n"
         "problem = cp.Problem(cp.Minimize(cost), [A @ x >= b, x >= 0])\n"
@@ -109,9 +97,9 @@ def second_order(rng: np.random.Generator) -> Known:
     price = rng.uniform(0.5, 2.0)
     q = price * (h - F.T @ inside / length)
     program = (
-        f"F, g, h = {_array(F)}, s * {_array(g)}, {_array(h)}\n"
+        f"F, g, h = {as_text(F)}, s * {as_text(g)}, {as_text(h)}\n"
         f"d, r = s * {length - float(h @ x)!r}, s * {float(2 + abs(x).max())!r}\n"
-        f"q = c * {_array(q)}\n"
+        f"q = c * {as_text(q)}\n"
         f"x = cp.Variable({n}, name='x')\n"
         "cone = cp.norm(F @ x + g, 2) <= h @ x + d\n"
         "problem = cp.Problem(cp.Minimize(q @ x), [cone, x <= r, x >= -r])\n"
@@ -127,7 +115,7 @@ def entropy(rng: np.random.Generator) -> Known:
     x = p * np.exp(A.T @ rng.normal(size=m) * 0.5)
     value = float((x * np.log(x / p) - x + p).sum())
     program = (
-        f"A, b, p = {_array(A)}, s * {_array(A @ x)}, s * {_array(p)}\n"
+        f"A, b, p = {as_text(A)}, s * {as_text(A @ x)}, s * {as_text(p)}\n"
         f"x = cp.Variable({n}, name='x')\n"
         "problem = cp.Problem(cp.Minimize(c * cp.sum(cp.kl_div(x, p))), [A @ x == b])\n"
     )
@@ -147,7 +135,7 @@ def semidefinite(rng: np.random.Generator) -> Known:
     C = np.tensordot(rng.normal(size=m), A, 1) + S
     b = np.einsum("kij,ij->k", A, X)
     program = (
-        f"A, b, C = {_array(A)}, s * {_array(b)}, c * {_array(C)}\n"
+        f"A, b, C = {as_text(A)}, s * {as_text(b)}, c * {as_text(C)}\n"
         f"X = cp.Variable(({n}, {n}), name='X', PSD=False, symmetric=True)\n"
         "sums = [cp.trace(A[i] @ X) == b[i] for i in range(len(b))]\n"
         "problem = cp.Problem(cp.Minimize(cp.trace(C @ X)), [*sums, X >> 0])\n"
@@ -163,7 +151,7 @@ def contradictory(rng: np.random.Generator) -> Known:
     b = rng.normal(size=m)
     b[-1] = (-1.0 - y[:-1] @ b[:-1]) / y[-1]
     program = (
-        f"A, b, q = {_array(A)}, s * {_array(b)}, c * {_array(rng.normal(size=n))}\n"
+        f"A, b, q = {as_text(A)}, s * {as_text(b)}, c * {as_text(rng.normal(size=n))}\n"
         f"x = cp.Variable({n}, name='x')\n"
         "problem = cp.Problem(cp.Minimize(q @ x), [A @ x <= b])\n"
     )
@@ -178,7 +166,7 @@ def endless(rng: np.random.Generator) -> Known:
     q = rng.normal(size=n)
     q -= ray * (q @ ray + 1.0) / (ray @ ray)
     program = (
-        f"A, b, q = {_array(A)}, s * {_array(rng.normal(size=m))}, c * {_array(q)}\n"
+        f"A, b, q = {as_text(A)}, s * {as_text(rng.normal(size=m))}, c * {as_text(q)}\n"
         f"x = cp.Variable({n}, name='x')\n"
         "problem = cp.Problem(cp.Minimize(q @ x), [A @ x >= b, x >= 0])\n"
     )
@@ -192,6 +180,18 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Known]] = {
     "SOCP": second_order,
     "EXP": entropy,
     "SDP": semidefinite,
+    "POW": extremes.power,
+    "MILP": extremes.knapsack,
+    "MILP mixed": extremes.mixed_integer,
+    "mixed costs": extremes.spread_costs,
+    "penalty": extremes.penalty,
+    "optimum 0": extremes.zero,
     "LP infeasible": contradictory,
+    "SOCP infeasible": extremes.infeasible_second_order,
+    "EXP infeasible": extremes.infeasible_exponential,
+    "SDP infeasible": extremes.infeasible_semidefinite,
+    "POW infeasible": extremes.infeasible_power,
     "LP unbounded": endless,
+    "SOCP unbounded": extremes.unbounded_second_order,
+    "SDP unbounded": extremes.unbounded_semidefinite,
 }

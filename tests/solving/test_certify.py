@@ -8,8 +8,7 @@ from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
 from convexfs import certify, solve
 from convexfs.errors import InputError
 from convexfs.records import ConePoint
-from convexfs.solving.backends import BACKENDS, needs_of, suitable
-from convexfs.solving.cone_program import _exponential, _exponential_dual
+from convexfs.solving.backends import needs_of, suitable
 from tests.solvers import installed
 from tests.solving import problems
 from tests.typed import constraints
@@ -28,16 +27,16 @@ PAIRS = [
 def test_answers_of_every_solver_are_proven(name, solver):
     problem = problems.CONVEX[name]()
     certificate = certify(problem, solve(problem, solver, tol=1e-6))
-    assert certificate.ok is (True if BACKENDS[solver].duals else None), certificate.as_dict()
+    assert certificate.ok, certificate.explained()
     assert certificate.worst <= 1e-5
 
 
 @pytest.mark.parametrize("solver", installed("HIGHS", "SCIP", "GLPK_MI", "SCIPY", "ECOS_BB"))
-def test_integer_answers_are_feasible_but_not_certified(solver):
+def test_integer_answers_of_every_solver_are_proven(solver):
     problem = problems.integer()
     certificate = certify(problem, solve(problem, solver))
-    assert certificate.ok is None
-    assert str(certificate) == "feasible, optimality not certified"
+    assert certificate.ok, certificate.explained()
+    assert certificate.by.startswith("branch and bound")
 
 
 def test_an_infeasible_integer_answer_is_refused():
@@ -68,14 +67,18 @@ def test_a_matrix_answer_moved_is_refused():
 
 
 @pytest.mark.parametrize("name", problems.CONVEX)
-def test_wrong_multipliers_prove_nothing(name):
+def test_wrong_multipliers_prove_nothing_and_harm_nothing(name):
     problem = problems.CONVEX[name]()
     solution = solve(problem, "SCS", tol=1e-7)
     assert solution.cone is not None
-    y = solution.cone.y
-    assert y is not None
-    doubled = replace(solution, cone=ConePoint(solution.cone.x, 2 * y + 0.1))
-    assert certify(problem, doubled).ok is False
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal(solution.cone.y.size)
+    wrong = replace(solution, cone=ConePoint(solution.cone.x, noise))
+    alone = certify(problem, wrong, search=False)
+    optimum = certify(problem, solution).objective
+    sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
+    assert sign * alone.bound <= sign * optimum + 1e-6
+    assert certify(problem, wrong).ok
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
@@ -89,10 +92,6 @@ def test_the_verdict_does_not_depend_on_the_scale_of_the_objective(scale):
     assert certify(problem, exact, tol=1e-5).ok
     wrong = replace(exact, primal={"w": 0.99 * exact.primal["w"]})
     assert certify(problem, wrong, tol=1e-5).ok is False
-    y = exact.cone.y
-    assert y is not None
-    unproven = replace(exact, cone=ConePoint(exact.cone.x, 1.01 * y))
-    assert certify(problem, unproven, tol=1e-5).ok is False
 
 
 def test_a_problem_without_an_objective_is_certified_feasible():
@@ -246,18 +245,13 @@ def test_vectors_of_another_size_are_an_error(vector, change):
         certify(problem, replace(solution, cone=resized))
 
 
-@pytest.mark.parametrize(
-    ("solver", "message"),
-    [
-        ("nosuch", "answer of nosuch needs it installed here"),
-        ("HIGHS", "answer of HIGHS needs .* able to take the problem"),
-    ],
-)
-def test_the_name_of_another_solver_is_an_error(solver, message):
+@pytest.mark.parametrize("solver", ["nosuch", "HIGHS", "MOSEK"])
+def test_multipliers_of_a_solver_that_is_not_here_are_done_without(solver):
     problem = problems.CONVEX["second_order"]()
     renamed = replace(solve(problem, "CLARABEL"), solver=solver)
-    with pytest.raises(InputError, match=message):
-        certify(problem, renamed)
+    certificate = certify(problem, renamed)
+    assert certificate.ok
+    assert certificate.by == "multipliers found here"
 
 
 @pytest.mark.parametrize(
@@ -285,13 +279,11 @@ def test_matrices_with_structure_are_judged_too():
     assert certify(problem, solve(problem, "CLARABEL")).ok
 
 
-def test_what_cannot_be_judged_here_says_why(monkeypatch):
+def test_what_cannot_be_judged_here_says_why():
     problem = problems.second_order()
     solution = solve(problem, "CLARABEL")
     with pytest.raises(InputError, match="native answers are certified by their formulation"):
         certify(problem, replace(solution, solver="native"))
-    with pytest.raises(InputError, match="judging an answer of MOSEK needs it installed here"):
-        certify(problem, replace(solution, solver="MOSEK"))
 
 
 def test_two_variables_of_one_name_are_refused():
@@ -348,35 +340,3 @@ def test_the_tolerance_is_stated_and_can_be_chosen():
     solution = solve(problem, "SCS", tol=1e-4)
     assert certify(problem, solution).tol == pytest.approx(1e-3)
     assert certify(problem, solution, tol=1e-14).ok is False
-
-
-def test_cones_that_are_not_covered_leave_the_verdict_open():
-    x = cp.Variable(3, name="x")
-    bound = cp.PowCone3D(x[0], x[1], x[2], 0.3)
-    problem = cp.Problem(cp.Minimize(x[0] + x[1]), [bound, x[2] >= 1])
-    certificate = certify(problem, solve(problem, "CLARABEL"))
-    assert certificate.ok is None
-
-
-def test_points_inside_and_outside_the_exponential_cone_and_its_dual():
-    inside = np.array([[0.3], [1.0], [np.exp(0.3)]])
-    assert _exponential(inside.ravel()) < 1e-12
-    assert _exponential((inside - [[0], [0], [0.1]]).ravel()) > 0.05
-    assert _exponential(np.array([-1.0, 0.0, 2.0])) == 0
-    assert _exponential(np.array([1.0, 0.0, 2.0])) > 0.5
-    dual = np.array([-1.0, -1.0, 1.0])  # -u exp(v/u - 1) = 1 = w
-    assert _exponential_dual(dual) < 1e-12
-    assert _exponential_dual(dual - [0, 0, 0.1]) > 0.05
-    assert _exponential_dual(np.array([0.0, 1.0, 1.0])) == 0
-    assert _exponential_dual(np.array([1.0, 1.0, 1.0])) == 1
-
-
-def test_inner_products_of_the_cone_and_its_dual_are_nonnegative():
-    rng = np.random.default_rng(1)
-    y, x = rng.uniform(0.1, 2, 200), rng.standard_normal(200)
-    primal = np.array([x, y, y * np.exp(x / y)])
-    u, v = -rng.uniform(0.1, 2, 200), rng.standard_normal(200)
-    dual = np.array([u, v, -u * np.exp(v / u - 1)])
-    assert _exponential(primal.ravel()) < 1e-9
-    assert _exponential_dual(dual.ravel()) < 1e-9
-    assert (primal.T @ dual).min() > -1e-9

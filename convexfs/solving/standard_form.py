@@ -1,0 +1,311 @@
+"""A problem as proofs need it: ``minimise 1/2 z'Pz + q'z + d subject to Az + b in K``.
+
+cvxpy lays rows out for one solver and keeps bounds apart. Here there is one layout, whoever
+answered: the rows of a cone stand together, bounds are rows too, and a solver's multipliers
+are brought along.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from cvxpy.constraints import PSD, SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
+from cvxpy.utilities.psd_utils import TriangleKind
+
+from convexfs.errors import InputError
+from convexfs.solving.cone_program import ConeProgram
+from convexfs.solving.cones import (
+    SQRT2,
+    Block,
+    Cone,
+    Equality,
+    Exponential,
+    NonNegative,
+    Power,
+    SecondOrder,
+    Semidefinite,
+)
+
+#: Columns, rows and entries of rows with a single entry.
+SingleRows = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class StandardForm:
+    """``minimise 1/2 z'Pz + q'z + d subject to Az + b in K``, cone by cone.
+
+    `columns` are the columns of each of the problem's own variables, by its id; `names` those
+    of all variables by name.
+    """
+
+    P: Any
+    q: np.ndarray
+    d: float
+    A: sp.csr_array
+    b: np.ndarray
+    blocks: tuple[Block, ...]
+    columns: dict[int, slice]
+    names: dict[str, tuple[int, int]]
+    integer: np.ndarray
+    layout: sp.csr_array
+
+    @classmethod
+    def of(cls, problem: cp.Problem, solver: str = "CLARABEL") -> "StandardForm":
+        """Canonicalise `problem` afresh, as for `solver`, and bring its rows into order."""
+        program = ConeProgram.of(problem, solver)
+        ordered = [_in_order(each, program.triangle) for each in program.constraints if each.size]
+        cones, maps = [each for part, _ in ordered for each in part], [part for _, part in ordered]
+        layout = sp.csr_array(sp.block_diag(maps)) if maps else sp.csr_array((0, program.b.size))
+        low, high = np.isfinite(program.lower), np.isfinite(program.upper)
+        side = sp.csr_array(sp.eye_array(program.q.size))
+        A = sp.vstack([layout @ sp.csr_array(program.A), side[low], -side[high]], format="csr")
+        A.sum_duplicates()
+        A.eliminate_zeros()
+        b = np.concatenate([layout @ program.b, -program.lower[low], program.upper[high]])
+        cones.append((NonNegative(), int(low.sum() + high.sum())))
+        return cls(
+            P=None if program.P is None or not program.P.nnz else sp.csr_array(program.P),
+            q=program.q.astype(float),
+            d=program.d,
+            A=sp.csr_array(A),
+            b=b.astype(float),
+            blocks=tuple(_blocks(cones)),
+            columns=_own_columns(problem, program),
+            names=program.columns,
+            integer=program.integer,
+            layout=layout,
+        )
+
+    def multipliers(self, y: np.ndarray) -> np.ndarray:
+        """Bring multipliers of the solver's rows into this order; those of bounds are 0."""
+        return np.concatenate([self.layout @ y, np.zeros(self.b.size - self.layout.shape[0])])
+
+    @cached_property
+    def sizes(self) -> sp.csr_array:
+        """The absolute values of A."""
+        return sp.csr_array(abs(self.A))
+
+    @cached_property
+    def transposed(self) -> sp.csr_array:
+        return sp.csr_array(self.A.T)
+
+    @cached_property
+    def transposed_sizes(self) -> sp.csr_array:
+        return sp.csr_array(self.sizes.T)
+
+    @cached_property
+    def equalities(self) -> np.ndarray:
+        """Which rows are equations."""
+        return self._where(lambda cone: isinstance(cone, Equality))
+
+    @cached_property
+    def curved(self) -> np.ndarray:
+        """Which rows are of curved cones."""
+        return self._where(lambda cone: cone.curved)
+
+    @cached_property
+    def constant(self) -> np.ndarray:
+        """Which rows have no variable in them."""
+        return np.diff(self.A.indptr) == 0
+
+    def _where(self, holds: Callable[[Cone], bool]) -> np.ndarray:
+        mask = np.zeros(self.b.size, dtype=bool)
+        for block in self.blocks:
+            mask[block.rows] = holds(block.cone)
+        return mask
+
+    @cached_property
+    def _cones(self) -> tuple[np.ndarray, np.ndarray]:
+        """First row of every cone, and of every row the cone it is in."""
+        starts = [
+            np.arange(each.rows.start, each.rows.stop, each.cone.size) for each in self.blocks
+        ]
+        first = np.concatenate(starts) if starts else np.empty(0, dtype=int)
+        owner = np.zeros(self.b.size, dtype=int)
+        owner[first[1:]] = 1
+        return first, np.cumsum(owner)
+
+    @cached_property
+    def bounds(self) -> tuple[SingleRows, SingleRows]:
+        """The rows that bound one column alone from below and from above, the tightest of each."""
+        flat = ~self.equalities & ~self.curved
+        rows = np.flatnonzero(flat & (np.diff(self.A.indptr) == 1))
+        at = self.A.indptr[rows]
+        columns, entries = self.A.indices[at], self.A.data[at]
+        limits = -self.b[rows] / entries
+        return (
+            _tightest(columns, rows, entries, limits, entries > 0),
+            _tightest(columns, rows, entries, -limits, entries < 0),
+        )
+
+    def with_offsets(self, b: np.ndarray) -> "StandardForm":
+        """Return the same program with another b; bounds are taken to be as tight as before."""
+        other = replace(self, b=b)
+        for name in (
+            "sizes",
+            "transposed",
+            "transposed_sizes",
+            "equalities",
+            "curved",
+            "constant",
+            "_cones",
+            "bounds",
+        ):
+            other.__dict__[name] = getattr(self, name)
+        return other
+
+    def with_rows(self, A: Any, b: np.ndarray) -> "StandardForm":
+        """Return the program with more rows, all at least 0."""
+        rows = slice(self.b.size, self.b.size + b.size)
+        return replace(
+            self,
+            A=sp.csr_array(sp.vstack([self.A, A])),
+            b=np.concatenate([self.b, b]),
+            blocks=(*self.blocks, Block(NonNegative(), rows)) if b.size else self.blocks,
+        )
+
+    def together(self, values: np.ndarray) -> np.ndarray:
+        """Return, for every row, the largest value among the rows of its cone."""
+        first, owner = self._cones
+        return np.maximum.reduceat(values, first)[owner] if values.size else values
+
+    def curvature(self, z: np.ndarray) -> np.ndarray:
+        return np.zeros_like(z) if self.P is None else self.P @ z
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        """Return factors of the rows, near to their sizes, that take the cones to themselves."""
+        factors = np.empty_like(sizes)
+        for block in self.blocks:
+            factors[block.rows] = block.cone.scales(block.of(sizes)).ravel()
+        return factors
+
+    def into_dual(self, y: np.ndarray) -> np.ndarray:
+        """Move multipliers into the dual cones."""
+        moved = np.empty_like(y)
+        for block in self.blocks:
+            moved[block.rows] = block.cone.into_dual(block.of(y), block.of(self.constant)).ravel()
+        return moved
+
+    def outside(self, rows: np.ndarray) -> np.ndarray:
+        """Bound the distance from the cones, the same for all rows of one."""
+        beyond = np.empty_like(rows)
+        for block in self.blocks:
+            distances = block.cone.outside(block.of(rows))
+            beyond[block.rows] = np.repeat(distances, block.cone.size)
+        return beyond
+
+    def interior(self) -> np.ndarray:
+        """Return a vector inside every cone; 0 in equations."""
+        parts = [np.tile(each.cone.interior(), each.count) for each in self.blocks]
+        return np.concatenate([np.empty(0), *parts])
+
+    def cancelling(self, y: np.ndarray) -> float:
+        """Add up what cancels in b'y, cone by cone."""
+        return sum(each.cone.terms(each.of(y), each.of(self.b)) for each in self.blocks)
+
+    def column_name(self, column: int) -> str:
+        """Say whose column it is, such as ``x[3]``."""
+        for name, (start, size) in self.names.items():
+            if start <= column < start + size:
+                return name if size == 1 else f"{name}[{column - start}]"
+        return f"column {column}"
+
+
+def _tightest(
+    columns: np.ndarray, rows: np.ndarray, entries: np.ndarray, limits: np.ndarray, side: Any
+) -> SingleRows:
+    """Return columns, rows and entries of one side, of each column the largest limit."""
+    order = np.flatnonzero(side)
+    order = order[np.lexsort((limits[order], columns[order]))]
+    last = np.append(columns[order][1:] != columns[order][:-1], True)[: order.size]
+    chosen = order[last]
+    return columns[chosen], rows[chosen], entries[chosen]
+
+
+def _own_columns(problem: cp.Problem, program: ConeProgram) -> dict[int, slice]:
+    ends = np.array(sorted({*program.starts.values(), program.q.size}))
+    own = {}
+    for variable in problem.variables():
+        start = program.starts.get(variable.id)
+        if start is not None and start < program.q.size:
+            own[variable.id] = slice(start, int(ends[np.searchsorted(ends, start) + 1]))
+    return own
+
+
+def _blocks(cones: list[tuple[Cone, int]]) -> Iterator[Block]:
+    """Join equal cones that are neighbours."""
+    start = 0
+    for cone, members in groupby(cones, key=lambda each: each[0]):
+        rows = cone.size * sum(number for _, number in members)
+        if rows:
+            yield Block(cone, slice(start, start := start + rows))
+
+
+def _in_order(constraint: Any, triangle: TriangleKind | None) -> tuple[list[tuple[Cone, int]], Any]:
+    """Return the cones of a constraint, and the matrix that brings its rows into their order."""
+    size = constraint.size
+    match constraint:
+        case Zero():
+            return [(Equality(), size)], sp.eye_array(size)
+        case NonNeg():
+            return [(NonNegative(), size)], sp.eye_array(size)
+        case SOC():
+            # All t come first, then X cone by cone.
+            each = constraint.cone_sizes()[0]
+            t = np.arange(size // each)
+            X = np.arange(t.size, size).reshape(t.size, each - 1)
+            return [(SecondOrder(each), t.size)], _chosen(np.column_stack([t, X]))
+        case ExpCone():
+            # All first entries, all second, all third.
+            return [(Exponential(), size // 3)], _chosen(np.arange(size).reshape(3, -1).T)
+        case PowCone3D():
+            first = np.ravel(constraint.alpha.value)
+            powers = _powers(np.column_stack([first, 1.0 - first]))
+            return powers, _chosen(np.arange(size).reshape(3, -1).T)
+        case PowConeND():
+            exponents = np.atleast_2d(np.asarray(constraint.alpha.value, dtype=float).T)
+            W = np.arange(exponents.size).reshape(exponents.shape)
+            z = exponents.size + np.arange(len(exponents))
+            return _powers(exponents), _chosen(np.column_stack([W, z]))
+        case PSD():
+            side = constraint.args[0].shape[-1]
+            number = size // side**2
+            return [(Semidefinite(side), number)], sp.block_diag([_triangle_of(side)] * number)
+        case SvecPSD():
+            cone = Semidefinite(constraint._n)
+            rows = np.arange(size).reshape(-1, cone.size)
+            return [(cone, len(rows))], _chosen(rows[:, _upper_order(cone.side, triangle)])
+    raise InputError(f"constraints of the kind {type(constraint).__name__} are not judged")
+
+
+def _chosen(rows: np.ndarray) -> Any:
+    """Return the matrix that puts all rows into this order."""
+    order = rows.ravel()
+    return sp.csr_array((np.ones(order.size), order, np.arange(order.size + 1)))
+
+
+def _powers(exponents: np.ndarray) -> list[tuple[Cone, int]]:
+    return [(Power(tuple(float(each) for each in row)), 1) for row in exponents]
+
+
+def _upper_order(side: int, triangle: TriangleKind | None) -> np.ndarray:
+    """Return where the column-major upper triangle's entries stand in the solver's triangle."""
+    if triangle != TriangleKind.LOWER:
+        return np.arange(side * (side + 1) // 2)
+    position = np.empty((side, side), dtype=int)
+    i, j = np.triu_indices(side)  # row-major upper is column-major lower
+    position[i, j] = position[j, i] = np.arange(i.size)
+    return position[np.tril_indices(side)]
+
+
+def _triangle_of(side: int) -> Any:
+    """Return the matrix that takes a whole matrix, column by column, to its upper triangle."""
+    i, j = np.tril_indices(side)
+    entries = np.concatenate([i * side + j, j * side + i])
+    weights = np.tile(np.where(i == j, 0.5, 1.0 / SQRT2), 2)
+    return sp.csr_array((weights, (np.tile(np.arange(i.size), 2), entries)))

@@ -1,0 +1,94 @@
+"""Natural units of a problem's rows, columns and objective, from its data and a point.
+
+Nothing here knows an absolute size: a problem stated in grams has the same proofs as in tons.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from convexfs.solving.standard_form import StandardForm
+
+#: Rounds in which rows without data take their units from columns, and columns from rows.
+SWEEPS = 4
+
+
+@dataclass(frozen=True)
+class Units:
+    """Size of each row's terms; and the change of each column that no row would notice."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+
+
+def units_at(form: StandardForm, z: np.ndarray, cost: float = 0.0) -> Units:
+    """Return the units of `form` at a point; `cost` is that of its objective, 0 if unknown.
+
+    A row with data (b != 0) measures itself: |b| + |A||z|, the rows of a cone together. One
+    without, such as x >= 0, takes the unit of its variables. A column's is its own size or,
+    if larger, the least change as large as a row it stands in, or as the objective.
+    """
+    values = np.abs(z)
+    terms = form.together(np.abs(form.b) + form.sizes @ values)
+    has_data = form.together((form.b != 0).astype(float)) > 0
+    rows = np.where(has_data & (terms > 0), terms, np.inf)
+    priced = np.full(z.size, np.inf)
+    if cost > 0:
+        np.divide(cost, np.abs(form.q), out=priced, where=form.q != 0)
+    columns = priced
+    for _ in range(SWEEPS):
+        columns = np.maximum(np.minimum(_least_change(form, rows), priced), values)
+        grown = form.together(_largest_term(form, columns))
+        rows = np.where(has_data, rows, np.minimum(rows, np.where(grown > 0, grown, np.inf)))
+    free = max(1.0, float(values.max(initial=0.0)))
+    return Units(
+        rows=np.where(np.isfinite(rows), rows, 1.0),
+        columns=np.where(np.isfinite(columns), columns, free),
+    )
+
+
+def _least_change(form: StandardForm, rows: np.ndarray) -> np.ndarray:
+    """Return, for each column, the least change that is as large as one of its rows."""
+    entries = form.transposed_sizes
+    return _by_row(entries, rows[entries.indices] / entries.data, np.minimum, np.inf)
+
+
+def _largest_term(form: StandardForm, columns: np.ndarray) -> np.ndarray:
+    """Return the largest term of each row among columns whose unit is known."""
+    entries = form.sizes
+    sizes = columns[entries.indices]
+    terms = np.where(np.isfinite(sizes), entries.data * sizes, 0.0)
+    return _by_row(entries, terms, np.maximum, 0.0)
+
+
+def _by_row(entries: sp.csr_array, values: np.ndarray, reduce: np.ufunc, none: float) -> np.ndarray:
+    """Reduce the values at a matrix's entries row by row; `none` for empty rows."""
+    starts = entries.indptr[:-1]
+    filled = np.diff(entries.indptr) > 0
+    reduced = np.full(starts.size, none)
+    if filled.any():
+        reduced[filled] = reduce.reduceat(values, starts[filled])
+    return reduced
+
+
+def unit_of_objective(form: StandardForm) -> float:
+    """Return a scale for objectives that are 0: the least cost at units that the data give.
+
+    Variables of equal cost are terms of one sum: of them the largest counts, and of the sums
+    the least, so that no penalty sets the scale.
+    """
+    q = np.abs(form.q)
+    bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
+    units = units_at(form, np.zeros(q.size)).columns
+    # Where curvature overtakes the cost.
+    turn = np.divide(q, bend, out=np.full(q.size, np.inf), where=bend > 0)
+    costs = np.where(q > 0, q * np.minimum(units, turn), 0.5 * bend * units**2)
+    used = np.flatnonzero(costs > 0)
+    if not used.size:
+        return 0.0
+    kinds = np.round(np.log2(np.where(q > 0, q, bend)[used]), 9)
+    _, kind = np.unique(kinds, return_inverse=True)
+    largest = np.zeros(kind.max() + 1)
+    np.maximum.at(largest, kind, costs[used])
+    return float(largest.min())

@@ -157,6 +157,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(llfs)
+    _sparse: ClassVar[bool] = True
 
     vote: str = "normalised"
     neighbor_vote: bool = True
@@ -237,6 +238,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
             X, codes, self.local_support_, self.radii_, self.neighbor_vote,
             self.vote == "normalised",
         )  # fmt: skip
+        self._remember(X, codes)
         return self
 
     def _changed_build(self) -> Callable[..., Any] | None:
@@ -328,9 +330,12 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
+        if self.n_features_to_select == "relative":
+            return super()._get_support_mask()
         if self.n_features_to_select is None and self.support == "union":
             return self.weights_ > 0
-        wanted = self.n_features_to_select or self._budget(int((~self.pruned_).sum()))
+        asked = self.n_features_to_select is not None
+        wanted = self._number() if asked else self._budget(int((~self.pruned_).sum()))
         mask = np.zeros(len(self.weights_), dtype=bool)
         mask[np.argsort(-self.weights_, kind="stable")[:wanted]] = True
         return mask & (self.weights_ > 0)

@@ -74,6 +74,7 @@ class Lmba(Settings, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(lmba)
+    _sparse: ClassVar[bool] = True
 
     loss_: float = learned()
 

@@ -25,6 +25,7 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
     """
 
     _layout: ClassVar[dict[str, Any]] = {"dtype": NUMERIC}
+    _sparse: ClassVar[bool] = True
 
     sigma_: float = learned()
 
@@ -49,6 +50,7 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         """Keep what predictions need: the samples in the features that have weight."""
+        super()._remember(X, codes)
         self._used = np.flatnonzero(self.weights_)
         self._known = np.asarray(X[:, self._used], dtype=np.float64)
         self._codes = codes

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,17 @@ from rich.table import Table
 from rich.text import Text
 
 from convexfs.cli.console import Console
+from convexfs.cli.judging import LEVELS, Judge
 from convexfs.cli.selection import Selection, prepared
 from convexfs.data.dataset import SCALES, Dataset
-from convexfs.data.specs import load
+from convexfs.data.specs import load, load_columns
 from convexfs.data.writers import WRITERS, check_target, write_file
 from convexfs.errors import InputError, check_number
 from convexfs.methods import estimator_homes
 from convexfs.pictures import PICTURE_FORMATS, save
 
+#: Ways to keep features, an option each.
+RULES = ("fdr", "fwer", "curve", "stability", "knockoffs")
 #: Rows of a table before the rest is only counted.
 SHOWN_WEIGHTS = 20
 #: Of scikit-learn's random states.
@@ -42,21 +46,25 @@ def select(arguments: argparse.Namespace) -> int:
     shows_progress = home is not None and home.shows_progress
     if shows_progress:
         settings.setdefault("verbose", 1)
-    fit = prepared(arguments.method, settings, arguments.top, arguments.seed)
+    judge = _judge(arguments)
+    fit = prepared(arguments.method, settings, judge)
+    sides, among_features = _sides(arguments)
     data = load(
         arguments.source,
         arguments.target,
         arguments.data,
-        drop=arguments.drop,
+        drop=[*arguments.drop, *(sides if among_features else ())],
         read_limit=arguments.read_limit,
     )
+    judge = _with_sides(judge, arguments, sides, data)
     scaled = data.scaled(arguments.scale)
     training = scaled.training
     start = time.perf_counter()
-    with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, training):
-        selection = fit(training)
+    with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, training) as tell:
+        selection = fit(training, replace(judge, tell=tell))
     seconds = time.perf_counter() - start
-    if arguments.out is not None:
+    empty = selection.support is not None and not selection.support.any()
+    if arguments.out is not None and not empty:
         write_file(selection.reduced(scaled if selection.support is None else data), arguments.out)
     if arguments.plot is not None:
         save(selection.picture(), arguments.plot)
@@ -69,15 +77,50 @@ def select(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _judge(arguments: argparse.Namespace) -> Judge:
+    """The rule that the line asks for."""
+    asked = [rule for rule in RULES if getattr(arguments, rule) not in (None, False)]
+    if len(asked) > 1:
+        told = " and ".join(f"--{rule}" for rule in asked)
+        raise InputError(f"{told} are rules of their own: give one of them")
+    rule = asked[0] if asked else "" if arguments.top is None else "top"
+    if asked and arguments.top is not None and rule != "stability":
+        raise InputError(f"--top K and --{rule} both say how many features to keep: give one")
+    level = getattr(arguments, rule) if rule in LEVELS else None
+    return Judge(rule, LEVELS[rule] if level is True else level, arguments.top, arguments.seed)
+
+
+def _sides(arguments: argparse.Namespace) -> tuple[dict[str, Any], bool]:
+    """The columns named by --groups and --blocks, and whether they stand among the features."""
+    named = [name for name in (arguments.groups, arguments.blocks) if name is not None]
+    if not named:
+        return {}, False
+    if arguments.stability or arguments.knockoffs or arguments.top is not None:
+        raise InputError("--groups and --blocks are of permutations: use --fdr, --fwer or --curve")
+    return load_columns(arguments.source, named, arguments.data)
+
+
+def _with_sides(
+    judge: Judge, arguments: argparse.Namespace, sides: dict[str, Any], data: Dataset
+) -> Judge:
+    training = slice(None) if data.split is None else data.split == 0
+    found = {
+        kind: sides[name][training]
+        for kind, name in (("groups", arguments.groups), ("blocks", arguments.blocks))
+        if name is not None
+    }
+    return replace(judge, **found)
+
+
 @contextmanager
-def _shown_on_stderr(method: str, data: Dataset) -> Iterator[None]:
-    """Show what is being waited for, on a terminal."""
+def _shown_on_stderr(method: str, data: Dataset) -> Iterator[Callable[[str], None]]:
+    """Show what is being waited for, on a terminal; yield what takes news of it."""
     from convexfs.compiling import announced
 
     console = Console(stderr=True)
     what = f"{method} on {data.n_samples} samples x {data.n_features} features"
-    with announced(console.print), console.status(what, spinner="line"):
-        yield
+    with announced(console.print), console.status(what, spinner="line") as status:
+        yield lambda line: status.update(f"{what}: {line}")
 
 
 def _check_targets(arguments: argparse.Namespace) -> None:
@@ -120,17 +163,27 @@ def _table_report(
     console.print(_weight_table(arguments.method, data, selection))
     if data.n_features > SHOWN_WEIGHTS:
         console.print(f"… and {data.n_features - SHOWN_WEIGHTS} more (--json has them all)")
-    solved = "no certificate (comparator)"
+    took = f"{seconds:.2f} s"
     if selection.solution is not None:
-        solved = (
-            f"solver {selection.solution.solver}   objective {selection.solution.objective:.6g}   "
-            f"certificate {selection.certificate}"
-        )
-    console.print(f"{solved}   {seconds:.2f} s", highlight=False)
+        solver, objective = selection.solution.solver, selection.solution.objective
+        took = f"solver {solver}   objective {objective:.6g}   {took}"
+    console.print(took, highlight=False)
+    for name, text in _told(selection).items():
+        console.print(Text(f"{name:<18}{text}"), soft_wrap=True)
     columns = "selected columns" if selection.support is not None else "components of all samples"
     for what, path in ((columns, arguments.out), ("picture", arguments.plot)):
         if path is not None:
             console.print(f"{what}: {path}", highlight=False, soft_wrap=True)
+
+
+def _told(selection: Selection) -> dict[str, str]:
+    """What was tested, and what the certificate does and does not say."""
+    lines = {} if selection.judgement is None else dict(selection.judgement.lines)
+    certificate = selection.certificate
+    if certificate is None:
+        return lines | {"certificate": "no certificate (comparator)"}
+    covers = "the problem is solved" if certificate.ok else "the problem is not shown to be solved"
+    return lines | {"certificate": f"{certificate}: {covers}; it says nothing about the features"}
 
 
 def _component_table(explained: np.ndarray, explained_as: str) -> Table:
@@ -150,8 +203,11 @@ def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
         title = f"{method} on {data.name}: {support.sum()} of {data.n_features} features"
         empty = int((weights[support] == 0).sum())
         if empty:
-            title += f" ({empty} of them of weight 0, by their order)"
+            title += f" ({empty} of them of weight 0)"
         headings.append("selected")
+    column = None if selection.judgement is None else selection.judgement.column
+    if column is not None:
+        headings.append(column[0])
     table = Table(*headings, title=title, title_justify="left")
     largest = float(weights.max(initial=0.0)) or 1.0
     for rank, j in enumerate(np.argsort(-weights, kind="stable")[:SHOWN_WEIGHTS], start=1):
@@ -160,6 +216,8 @@ def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
         row: list[str | Text] = [str(rank), Text(data.feature_names[j]), f"{weights[j]:.4f}", bar]
         if support is not None:
             row.append("yes" if support[j] else "")
+        if column is not None:
+            row.append(f"{column[1][j]:.2g}")
         table.add_row(*row)
     return table
 
@@ -181,6 +239,8 @@ def _json_report(
         "status": solution and solution.status,
         "objective": solution and solution.objective,
         "certificate": selection.certificate and selection.certificate.as_dict(),
+        "inference": selection.judgement and dict(selection.judgement.record),
+        "told": _told(selection),
         "seconds": seconds,
     }
     if selection.explained is not None:
@@ -217,9 +277,23 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         "--top",
         type=int,
         metavar="K",
-        help="keep the K heaviest features [those above 1 %% of the largest], or K components "
-        "of a projection",
+        help="keep the K heaviest features, or K components of a projection [those that stand out "
+        "from permuted labels, as by --fdr 0.1; of sparse weights all that are not 0]",
     )
+    add("--fdr", type=float, metavar="Q", help="keep what is false at a rate of at most Q")
+    add("--fwer", type=float, metavar="A", help="keep what has a false feature with chance A")
+    add("--curve", action="store_true", help="keep as many as predict held-out samples best")
+    add("--stability", action="store_true", help="keep what halves of the samples select again")
+    add(
+        "--knockoffs",
+        type=float,
+        nargs="?",
+        const=True,
+        metavar="Q",
+        help="keep what outweighs its knockoff, false at a rate of at most Q [0.2]; sparse methods",
+    )
+    add("--groups", metavar="COL", help="column that says which rows are replicates of one another")
+    add("--blocks", metavar="COL", help="column of the batches within which labels are permuted")
     add("--scale", choices=list(SCALES), help="[what the data declare; zscore for files]")
     add("--seed", type=int, default=0, metavar="N", help="for anything random [0]")
     add(

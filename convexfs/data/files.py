@@ -82,6 +82,26 @@ def read_file(
     return _from_table(content, target, name, drop)
 
 
+def read_columns(
+    path: str | Path, columns: Iterable[str], name: str
+) -> tuple[dict[str, np.ndarray], bool]:
+    """Read columns as text, such as what subject or batch a row is of.
+
+    Returns them and whether they stand among the features, as in a table; of npz and mat
+    files the arrays of these names are read.
+    """
+    suffix = file_suffix(path)
+    if suffix is None:
+        raise InputError(f"{name} is no file with columns; save the data as csv")
+    content = _content(Path(path), suffix, name, read_limit())
+    known = [str(key) for key in content]
+    for column in columns:
+        if column not in known:
+            raise InputError(f"{name} has no column '{column}'; {near_column(column, known)}")
+    found = {column: np.asarray(content[column]).astype(str) for column in columns}
+    return found, not isinstance(content, Mapping)
+
+
 def file_suffix(path: str | Path) -> str | None:
     """Find the suffix that tells the format of a file, if it is a known one."""
     lowered = Path(path).name.lower()

@@ -80,6 +80,20 @@ def load(
         raise InputError(f"{text} does not fit into memory; ask for less of it") from None
 
 
+def load_columns(
+    spec: str, columns: Iterable[str], data_dir: str | os.PathLike[str] | None = None
+) -> tuple[dict[str, Any], bool]:
+    """Read columns of a file beside its features; see ``convexfs.data.files.read_columns``."""
+    from convexfs.data.files import read_columns
+
+    path, (kind, _, name) = os.path.expanduser(spec), spec.partition(":")
+    if os.path.isfile(path):
+        return read_columns(path, columns, spec)
+    if kind == "data" and name:
+        return read_columns(_in_data_folder(name, data_dir), columns, spec)
+    raise InputError(f"{spec} is no file, so it has no column '{next(iter(columns))}'")
+
+
 def generator(name: str) -> Callable[..., "Dataset"]:
     """The generator of this name."""
     from convexfs.data import synthetic

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from convexfs.batch import pool
 from convexfs.data.checks import as_labels, check_classes
 from convexfs.errors import ConvexfsError, InputError, check_number
-from convexfs.methods.base.null import feature_evidence, seeded
+from convexfs.methods.base.null import feature_evidence, fitted_to, seeded
 from convexfs.methods.base.permutation import permuted_labels
 
 #: Numbers of features tried, if none are given: so many, evenly on a logarithmic scale.
@@ -98,9 +98,10 @@ def selection_curve(
 
     Parameters
     ----------
-    estimator : estimator
+    estimator : estimator or callable
         Ranks the features by its weights, margins or importances; those of weight 0 are
-        never used. In a pipeline the steps before it are fitted inside the folds too.
+        never used. In a pipeline the steps before it are fitted inside the folds too. A
+        callable returns the scores of ``(X, y)``.
     X : array (n_samples, n_features)
     y : array (n_samples,)
     classifier : classifier, optional
@@ -188,7 +189,7 @@ def _fold(
 ) -> np.ndarray:
     """Predict the rows of a fold with so many features, ranked by the other rows."""
     train, test = folds[fold]
-    fitted = clone(estimator).fit(X[train], codes[train])
+    fitted = fitted_to(estimator, X[train], codes[train])
     before = fitted[:-1] if getattr(fitted, "steps", [None])[1:] else None
     known, asked = X[train], X[test]
     if before is not None:

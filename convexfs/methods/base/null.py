@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,7 @@ Tell = Callable[[str], None] | None
 
 def selector_test(selector: Any, held: Held) -> PermutationResult:
     """Test the features of a fitted selector, with as many permutations as are cheap."""
-    operations = selector._operations(held.X)
-    number = REFITTED
-    if operations is not None:
-        number = int(np.clip(_BUDGET // operations, REFITTED, FAST))
+    number = affordable(selector, held.X)
     tell = narrator(f"{selector._title}, permuted labels", selector.verbose)
     result = permutations_judged(
         selector, held.X, held.codes, number, held.seed, n_jobs=selector.n_jobs, tell=tell
@@ -42,6 +40,12 @@ def selector_test(selector: Any, held: Held) -> PermutationResult:
     if not result.selected.any():
         warn(f"nothing is selected: {result.why_empty()}; n_features_to_select=k keeps the k best")
     return result
+
+
+def affordable(estimator: Any, X: np.ndarray) -> int:
+    """Permutations that take seconds where each is fast, and that are fewest where it is a fit."""
+    operations = getattr(estimator, "_operations", lambda _: None)(X)
+    return REFITTED if operations is None else int(np.clip(_BUDGET // operations, REFITTED, FAST))
 
 
 def permutations_judged(
@@ -69,9 +73,7 @@ def permutations_judged(
         return judged(found[0], found[1:], **rule)
     rows = list(_refitted(estimator, X, labels, seed, n_jobs, tell))
     found, whole = np.array([row[0] for row in rows]), [row[1] for row in rows]
-    return judged(
-        found[0], found[1:], whole=None if whole[0] is None else np.array(whole), **rule
-    )
+    return judged(found[0], found[1:], whole=None if whole[0] is None else np.array(whole), **rule)
 
 
 def _refitted(
@@ -91,9 +93,7 @@ def _refitted(
     return rows
 
 
-def _refit(
-    row: int, estimator: Any, X: Any, labels: np.ndarray
-) -> tuple[np.ndarray, float | None]:
+def _refit(row: int, estimator: Any, X: Any, labels: np.ndarray) -> tuple[np.ndarray, float | None]:
     with warnings.catch_warnings():
         # What is strange about permuted labels need not be told of each of them.
         warnings.simplefilter("ignore")
@@ -105,10 +105,15 @@ def evidence_of(estimator: Any, X: Any, labels: np.ndarray) -> tuple[np.ndarray,
 
     The second is None where the features themselves have to speak.
     """
-    if not hasattr(estimator, "fit"):
-        return np.asarray(estimator(X, labels), dtype=np.float64), None
-    fitted = clone(estimator).fit(X, labels)
+    fitted = fitted_to(estimator, X, labels)
     return feature_evidence(fitted), getattr(last_step(fitted), "_whole_evidence", lambda: None)()
+
+
+def fitted_to(estimator: Any, X: Any, labels: np.ndarray) -> Any:
+    """Fit a copy; of a function that only scores features, keep the scores."""
+    if hasattr(estimator, "fit"):
+        return clone(estimator).fit(X, labels)
+    return SimpleNamespace(scores_=estimator(X, labels))
 
 
 def feature_evidence(fitted: Any) -> np.ndarray:
@@ -116,11 +121,11 @@ def feature_evidence(fitted: Any) -> np.ndarray:
     last = last_step(fitted)
     if hasattr(last, "_evidence"):
         return last._evidence()
-    for name in ("feature_importances_", "scores_", "coef_"):
-        values = getattr(last, name, None)
-        if values is not None:
-            found = np.nan_to_num(np.asarray(values, dtype=np.float64))
-            return np.abs(found).max(axis=0) if found.ndim == 2 else found
+    for name in ("feature_importances_", "scores_"):
+        if getattr(last, name, None) is not None:
+            return np.nan_to_num(np.asarray(getattr(last, name), dtype=np.float64))
+    if hasattr(last, "coef_"):
+        return np.abs(np.atleast_2d(last.coef_)).max(axis=0)
     raise InputError(
         f"{type(last).__name__} says nothing of single features: it has no weights_, "
         "feature_importances_, scores_ or coef_"

@@ -231,9 +231,6 @@ class WeightSelector(SelectorMixin, MethodEstimator):
     seed 0: the same data give the same selection.
     """
 
-    #: Whether weights of 0 are what the method means by leaving features out.
-    _sparse: ClassVar[bool] = False
-
     n_features_to_select: int | str | None = None
 
     weights_: np.ndarray = learned()
@@ -258,6 +255,11 @@ class WeightSelector(SelectorMixin, MethodEstimator):
 
         held = self._samples()
         return held.answer("test", lambda: selector_test(self, held))
+
+    @property
+    def _sparse(self) -> bool:
+        """Whether weights of 0 are what the method means by leaving features out."""
+        return False
 
     def _evidence(self) -> np.ndarray:
         """The number a feature that is held against permuted labels."""

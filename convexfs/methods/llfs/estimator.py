@@ -157,7 +157,6 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(llfs)
-    _sparse: ClassVar[bool] = True
 
     vote: str = "normalised"
     neighbor_vote: bool = True
@@ -327,6 +326,10 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         feasible = changes_of(self.formulation).get("feasible")
         settings = point_settings(self, self._solving(), self.n_features_in_, len(kept), feasible)
         return local_values(X, codes, i, alpha, self.sigma_init), settings
+
+    @property
+    def _sparse(self) -> bool:
+        return True
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

@@ -74,9 +74,12 @@ class Lmba(Settings, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(lmba)
-    _sparse: ClassVar[bool] = True
 
     loss_: float = learned()
+
+    @property
+    def _sparse(self) -> bool:
+        return True
 
 
 class LmbaCriterion(ClassifierMixin, BaseEstimator):

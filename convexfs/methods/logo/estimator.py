@@ -25,9 +25,12 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
     """
 
     _layout: ClassVar[dict[str, Any]] = {"dtype": NUMERIC}
-    _sparse: ClassVar[bool] = True
 
     sigma_: float = learned()
+
+    @property
+    def _sparse(self) -> bool:
+        return True
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Margins of samples: positive speaks for ``classes_[1]``.

@@ -89,7 +89,7 @@ class LogoRequest:
         if settings.beta is not None:
             check_number("beta", settings.beta, 0, open_ends=True)
         elif not self.searches:
-            check_number(f"lam, unless {NULL!r},", settings.lam, 0)
+            check_number("lam", settings.lam, 0)
         if self.printed and (settings.beta is not None or self.solving.build is not None):
             raise InputError(
                 "algorithm='paper' is printed for eq. 7 only: leave beta and formulation out, "

@@ -37,7 +37,8 @@ class Relief(Settings, WeightSelector):
     n_epochs : int, default=1
         Draws, as a multiple of the number of samples.
     l1 : float in [0, 1], default=0
-        Leave out features whose z is below this share of the largest.
+        Leave out features whose z is below this share of the largest; what is left is then
+        the selection, untested.
     formulation : callable or path, optional
         A changed problem: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file.
@@ -80,6 +81,10 @@ class Relief(Settings, WeightSelector):
     _method: ClassVar = staticmethod(relief)
 
     margin_: np.ndarray = learned()
+
+    @property
+    def _sparse(self) -> bool:
+        return self.l1 > 0
 
     def _evidence(self) -> np.ndarray:
         # A changed problem's answer is its weights; else they are the margins, cut and scaled.

@@ -58,6 +58,8 @@ class Judge:
     top : int, optional
         Features to keep, or of "stability" those of each half of the samples.
     seed : int
+    scale : str
+        What the features were scaled by, to be done again inside folds.
     groups, blocks : arrays, optional
         Which rows belong together, and within what labels are permuted.
     tell : callable, optional
@@ -68,6 +70,7 @@ class Judge:
     level: float | None = None
     top: int | None = None
     seed: int = 0
+    scale: str = "none"
     groups: np.ndarray | None = None
     blocks: np.ndarray | None = None
     tell: Callable[[str], Any] | None = field(default=None, repr=False)
@@ -149,7 +152,9 @@ class Judge:
     def _curve(self, source: Any, data: Dataset) -> Any:
         from convexfs.inference import selection_curve
 
-        return selection_curve(source, data.X, data.y, groups=self.groups, random_state=self.seed)
+        return selection_curve(
+            source, data.X, data.y, scale=self.scale, groups=self.groups, random_state=self.seed
+        )
 
     def _by_curve(
         self, source: Any, weights: np.ndarray, constant: np.ndarray, data: Dataset

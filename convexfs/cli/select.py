@@ -109,7 +109,7 @@ def _with_sides(
         for kind, name in (("groups", arguments.groups), ("blocks", arguments.blocks))
         if name is not None
     }
-    return replace(judge, **found)
+    return replace(judge, scale=arguments.scale or data.scale, **found)
 
 
 @contextmanager

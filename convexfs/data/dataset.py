@@ -147,11 +147,10 @@ class Dataset:
         how = self.scale if how is None else how
         if how not in SCALES:
             raise InputError(f"no scaling is called '{how}'; {did_you_mean(str(how), SCALES)}")
-        statistics = SCALES[how]
-        if statistics is None:
+        if SCALES[how] is None:
             return replace(self, scale="none")
         fit = self._fitting_rows(fit_rows)
-        return replace(self, X=_standardised(self.X, fit, *statistics), scale="none")
+        return replace(self, X=rescaled(self.X, how, fit), scale="none")
 
     def subset(self, rows: Any) -> "Dataset":
         """Keep the given rows (indices or boolean mask), class codes unchanged."""
@@ -281,7 +280,12 @@ def _without(
     return columns[:, positions], [names[j] for j in positions]
 
 
-def _standardised(X: np.ndarray, fit: Any, centre: _Statistic, width: _Statistic) -> np.ndarray:
+def rescaled(X: np.ndarray, how: str, fit: Any) -> np.ndarray:
+    """Shift and divide each feature by what the rows `fit` show; see :meth:`Dataset.scaled`."""
+    statistics = SCALES[how]
+    if statistics is None:
+        return X
+    centre, width = statistics
     seen = X[fit]
     shift = centre(seen)
     # the mean of equal values can be off by a rounding error, and that would be scaled up

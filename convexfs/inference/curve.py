@@ -14,7 +14,8 @@ from sklearn.utils import check_random_state
 
 from convexfs.batch import pool
 from convexfs.data.checks import as_labels, check_classes
-from convexfs.errors import ConvexfsError, InputError, check_number
+from convexfs.data.dataset import SCALES, rescaled
+from convexfs.errors import ConvexfsError, InputError, check_choice, check_number
 from convexfs.methods.base.null import feature_evidence, fitted_to, seeded
 from convexfs.methods.base.permutation import permuted_labels
 
@@ -60,10 +61,11 @@ class SelectionCurve:
 
     def lines(self) -> dict[str, str]:
         """What is to be told of the curve, by what it is about."""
-        n_folds = self.folds.max() + 1
+        n_folds, features = self.folds.max() + 1, "feature" if self.chosen == 1 else "features"
         return {
             "held-out error": f"{self.honest_error:.2f} balanced (chance {self.chance:.2f}), "
-            f"{self.chosen} features, by {n_folds} folds and BBC; whole curve p = {self.pvalue:.2g}"
+            f"{self.chosen} {features}, by {n_folds} folds and BBC; "
+            f"whole curve p = {self.pvalue:.2g}"
         }
 
     def __str__(self) -> str:
@@ -86,6 +88,7 @@ def selection_curve(
     classifier: Any = None,
     cv: Any = 5,
     sizes: Sequence[int] | None = None,
+    scale: str = "none",
     groups: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -110,6 +113,8 @@ def selection_curve(
         Folds; a number is lowered to the size of the smallest class.
     sizes : sequence of int, optional
         Numbers of features; by default ten from 1 to all.
+    scale : {"none", "zscore", "minmax"}, default="none"
+        Scale the features by the training rows of each fold.
     groups : array (n_samples,), optional
         Rows that belong together, such as replicates: they are held out together.
     random_state : int, RandomState or None
@@ -135,23 +140,25 @@ def selection_curve(
     classes, codes = np.unique(as_labels(y, "Input y"), return_inverse=True)
     check_classes(codes, [str(label) for label in classes])
     sizes = _checked_sizes(sizes, X.shape[1])
+    check_choice("scale", scale, SCALES)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     folds = list(_splitter(cv, codes, groups, seed).split(X, codes, groups))
+    fold_of = np.full(len(codes), -1)
+    for fold, (_, held_out) in enumerate(folds):
+        fold_of[held_out] = fold
+    if (fold_of < 0).any():
+        raise InputError("cv never holds some rows out: use folds that cover all rows")
     model = KNeighborsClassifier(3) if classifier is None else classifier
     work = partial(
         _fold, folds=folds, estimator=seeded(estimator, seed), classifier=seeded(model, seed),
-        X=X, codes=codes, sizes=sizes,
+        X=X, codes=codes, sizes=sizes, scale=scale,
     )  # fmt: skip
     predictions = np.full((len(codes), len(sizes)), -1)
-    fold_of = np.full(len(codes), -1)
     jobs = 1 if n_jobs is None else effective_n_jobs(n_jobs)
     for outcome in pool.run(range(len(folds)), work, jobs=jobs):
         if outcome.status != pool.DONE:
             raise ConvexfsError(f"a fold failed: {outcome.failure}")
-        held_out = folds[outcome.task][1]
-        predictions[held_out], fold_of[held_out] = outcome.value, outcome.task
-    if (fold_of < 0).any():
-        raise InputError("cv holds some rows out never: use folds that cover all rows")
+        predictions[folds[outcome.task][1]] = outcome.value
     return _summed_up(sizes, predictions, codes, fold_of, groups, seed)
 
 
@@ -186,9 +193,11 @@ def _fold(
     X: np.ndarray,
     codes: np.ndarray,
     sizes: np.ndarray,
+    scale: str,
 ) -> np.ndarray:
     """Predict the rows of a fold with so many features, ranked by the other rows."""
     train, test = folds[fold]
+    X = rescaled(X, scale, train)
     fitted = fitted_to(estimator, X[train], codes[train])
     before = fitted[:-1] if getattr(fitted, "steps", [None])[1:] else None
     known, asked = X[train], X[test]

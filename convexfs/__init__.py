@@ -16,8 +16,10 @@ _HOMES = {
     "Certificate": "convexfs.records",
     "Dataset": "convexfs.data.dataset",
     "FORMULATIONS": "convexfs.methods",
+    "KnockoffSelector": "convexfs.inference",
     "Solution": "convexfs.records",
     "assert_optimal": "convexfs.solving.certify",
+    "StabilitySelector": "convexfs.inference",
     "certify": "convexfs.solving.certify",
     "load": "convexfs.data.specs",
     "read_problem": "convexfs.formats",
@@ -32,6 +34,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from convexfs.data import load as load
     from convexfs.formats import read_problem as read_problem
     from convexfs.formats import write_problem as write_problem
+    from convexfs.inference import KnockoffSelector as KnockoffSelector
+    from convexfs.inference import StabilitySelector as StabilitySelector
     from convexfs.inspection import show as show
     from convexfs.inspection import to_latex as to_latex
     from convexfs.methods import FORMULATIONS as FORMULATIONS

@@ -12,12 +12,12 @@ PACKAGE = ROOT / "convexfs"
 #: Rooms from the ground up; a room may use those before it.
 STAIRS = (
     "errors", "records", "compiling", "data", "neighbors", "solving", "formats", "methods",
-    "batch",
-    "estimators", "baselines", "inspection", "pictures", "study", "cli", "__main__",
+    "batch", "estimators", "baselines", "inspection", "pictures", "inference", "study", "cli",
+    "__main__",
 )  # fmt: skip
 #: Files of a method, or of the base of all, that are scikit-learn's side of it.
 ESTIMATOR_FILES = {
-    "estimator", "estimator_cv", "selector", "projection", "changed", "tasks", "stored",
+    "estimator", "estimator_cv", "selector", "projection", "changed", "tasks", "stored", "null",
 }  # fmt: skip
 #: Drawing may stand in a method's own folder, above its numbers.
 PICTURES = "pictures"
@@ -25,7 +25,7 @@ PICTURES = "pictures"
 BELONGS_TO = {
     "cvxpy": {"solving", "formats", "inspection", "problem"},
     "multiprocessing": {"batch"},
-    "sklearn": {"data", "estimators", "baselines", "study"},
+    "sklearn": {"data", "estimators", "baselines", "inference", "study"},
     "matplotlib": {"pictures", "study"},
     # Estimators draw a progress bar when they are asked to be verbose.
     "rich": {"cli", "estimators"},

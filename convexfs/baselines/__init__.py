@@ -25,6 +25,9 @@ SELECTORS = {
     "relieff": "convexfs.baselines.models:relieff",
     "rfe-rbf": "convexfs.baselines.models:rfe_rbf",
 }
+#: Selectors whose scores are 0 for what they leave out, or only order the features: no
+#: evidence that permuted labels could be held against.
+UNTESTED = frozenset({"elastic-net", "l1-logistic", "mitra", "mrmr", "qpfs", "rfe-rbf"})
 PROJECTIONS = {
     "dann": "convexfs.baselines.projections:DANN",
     "kernel-pls": "convexfs.baselines.kernel_pls:KernelPLS",

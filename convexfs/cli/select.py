@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,25 @@ from rich.table import Table
 from rich.text import Text
 
 from convexfs.cli.console import Console
+from convexfs.cli.judging import LEVELS, Judge
 from convexfs.cli.selection import Selection, prepared
+from convexfs.data.annotated import write_h5ad
 from convexfs.data.dataset import SCALES, Dataset
+from convexfs.data.holes import IMPUTATIONS
 from convexfs.data.specs import load
 from convexfs.data.writers import WRITERS, check_target, write_file
 from convexfs.errors import InputError, check_number
 from convexfs.methods import estimator_homes
 from convexfs.pictures import PICTURE_FORMATS, save
 
+#: Ways to keep features, an option each.
+RULES = ("fdr", "fwer", "curve", "stability", "knockoffs")
+#: Options of reading, each an argument of :func:`convexfs.load` of the same name.
+READING = (
+    "drop", "id", "labels", "transpose", "sep", "decimal", "encoding", "sheet", "layer", "impute",
+)  # fmt: skip
+#: Files that weights can be written into.
+ANNOTATED = ".h5ad"
 #: Rows of a table before the rest is only counted.
 SHOWN_WEIGHTS = 20
 #: Of scikit-learn's random states.
@@ -42,22 +54,27 @@ def select(arguments: argparse.Namespace) -> int:
     shows_progress = home is not None and home.shows_progress
     if shows_progress:
         settings.setdefault("verbose", 1)
-    fit = prepared(arguments.method, settings, arguments.top, arguments.seed)
+    judge = _judge(arguments)
+    fit = prepared(arguments.method, settings, judge)
     data = load(
         arguments.source,
         arguments.target,
         arguments.data,
-        drop=arguments.drop,
+        aside=_sides(arguments),
         read_limit=arguments.read_limit,
+        **{name: getattr(arguments, name) for name in READING},
     )
+    for sentence in data.told:
+        sys.stderr.write(f"{data.name}: {sentence}\n")
+    judge = _with_sides(judge, arguments, data)
     scaled = data.scaled(arguments.scale)
     training = scaled.training
     start = time.perf_counter()
-    with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, training):
-        selection = fit(training)
+    with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, training) as tell:
+        selection = fit(training, replace(judge, tell=tell))
     seconds = time.perf_counter() - start
     if arguments.out is not None:
-        write_file(selection.reduced(scaled if selection.support is None else data), arguments.out)
+        _write(arguments, data, scaled, selection)
     if arguments.plot is not None:
         save(selection.picture(), arguments.plot)
     (_json_report if arguments.json else _table_report)(arguments, data, selection, seconds)
@@ -69,20 +86,65 @@ def select(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _write(
+    arguments: argparse.Namespace, data: Dataset, scaled: Dataset, selection: Selection
+) -> None:
+    """Write what was selected; nothing where nothing was."""
+    support = selection.support
+    if arguments.out.suffix.lower() == ANNOTATED:
+        columns = {"convexfs_weight": selection.weights}
+        if support is not None:
+            columns["convexfs_selected"] = support
+        write_h5ad(Path(arguments.source), arguments.out, columns)
+    elif support is None or support.any():
+        write_file(selection.reduced(scaled if support is None else data), arguments.out)
+
+
+def _judge(arguments: argparse.Namespace) -> Judge:
+    """The rule that the line asks for."""
+    asked = [rule for rule in RULES if getattr(arguments, rule) not in (None, False)]
+    if len(asked) > 1:
+        told = " and ".join(f"--{rule}" for rule in asked)
+        raise InputError(f"{told} are rules of their own: give one of them")
+    rule = asked[0] if asked else "" if arguments.top is None else "top"
+    if asked and arguments.top is not None and rule != "stability":
+        raise InputError(f"--top K and --{rule} both say how many features to keep: give one")
+    level = getattr(arguments, rule) if rule in LEVELS else None
+    return Judge(rule, LEVELS[rule] if level is True else level, arguments.top, arguments.seed)
+
+
+def _sides(arguments: argparse.Namespace) -> list[str]:
+    """The columns named by --groups and --blocks."""
+    named = [name for name in (arguments.groups, arguments.blocks) if name is not None]
+    if named and (arguments.stability or arguments.knockoffs or arguments.top is not None):
+        raise InputError("--groups and --blocks are of permutations: use --fdr, --fwer or --curve")
+    return list(dict.fromkeys(named))
+
+
+def _with_sides(judge: Judge, arguments: argparse.Namespace, data: Dataset) -> Judge:
+    found = {
+        kind: data.training.aside[name]
+        for kind, name in (("groups", arguments.groups), ("blocks", arguments.blocks))
+        if name is not None
+    }
+    return replace(judge, scale=arguments.scale or data.scale, **found)
+
+
 @contextmanager
-def _shown_on_stderr(method: str, data: Dataset) -> Iterator[None]:
-    """Show what is being waited for, on a terminal."""
+def _shown_on_stderr(method: str, data: Dataset) -> Iterator[Callable[[str], None]]:
+    """Show what is being waited for, on a terminal; yield what takes news of it."""
     from convexfs.compiling import announced
 
     console = Console(stderr=True)
     what = f"{method} on {data.n_samples} samples x {data.n_features} features"
-    with announced(console.print), console.status(what, spinner="line"):
-        yield
+    with announced(console.print), console.status(what, spinner="line") as status:
+        yield lambda line: status.update(f"{what}: {line}")
 
 
 def _check_targets(arguments: argparse.Namespace) -> None:
     if arguments.out is not None:
-        check_target(arguments.out, WRITERS)
+        annotated = Path(arguments.source).suffix.lower() == ANNOTATED and not arguments.drop
+        check_target(arguments.out, [*WRITERS, *([ANNOTATED] if annotated else [])])
         if arguments.out.resolve() == Path(arguments.source).resolve():
             raise InputError(f"--out {arguments.out} would overwrite the data: name another file")
     if arguments.plot is not None:
@@ -120,17 +182,27 @@ def _table_report(
     console.print(_weight_table(arguments.method, data, selection))
     if data.n_features > SHOWN_WEIGHTS:
         console.print(f"… and {data.n_features - SHOWN_WEIGHTS} more (--json has them all)")
-    solved = "no certificate (comparator)"
+    took = f"{seconds:.2f} s"
     if selection.solution is not None:
-        solved = (
-            f"solver {selection.solution.solver}   objective {selection.solution.objective:.6g}   "
-            f"certificate {selection.certificate}"
-        )
-    console.print(f"{solved}   {seconds:.2f} s", highlight=False)
+        solver, objective = selection.solution.solver, selection.solution.objective
+        took = f"solver {solver}   objective {objective:.6g}   {took}"
+    console.print(took, highlight=False)
+    for name, text in _told(selection).items():
+        console.print(Text(f"{name:<18}{text}"), soft_wrap=True)
     columns = "selected columns" if selection.support is not None else "components of all samples"
     for what, path in ((columns, arguments.out), ("picture", arguments.plot)):
         if path is not None:
             console.print(f"{what}: {path}", highlight=False, soft_wrap=True)
+
+
+def _told(selection: Selection) -> dict[str, str]:
+    """What was tested, and what the certificate does and does not say."""
+    lines = {} if selection.judgement is None else dict(selection.judgement.lines)
+    certificate = selection.certificate
+    if certificate is None:
+        return lines | {"certificate": "no certificate (comparator)"}
+    covers = "the problem is solved" if certificate.ok else "the problem is not shown to be solved"
+    return lines | {"certificate": f"{certificate}: {covers}; it says nothing about the features"}
 
 
 def _component_table(explained: np.ndarray, explained_as: str) -> Table:
@@ -150,8 +222,11 @@ def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
         title = f"{method} on {data.name}: {support.sum()} of {data.n_features} features"
         empty = int((weights[support] == 0).sum())
         if empty:
-            title += f" ({empty} of them of weight 0, by their order)"
+            title += f" ({empty} of them of weight 0)"
         headings.append("selected")
+    column = None if selection.judgement is None else selection.judgement.column
+    if column is not None:
+        headings.append(column[0])
     table = Table(*headings, title=title, title_justify="left")
     largest = float(weights.max(initial=0.0)) or 1.0
     for rank, j in enumerate(np.argsort(-weights, kind="stable")[:SHOWN_WEIGHTS], start=1):
@@ -160,6 +235,8 @@ def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
         row: list[str | Text] = [str(rank), Text(data.feature_names[j]), f"{weights[j]:.4f}", bar]
         if support is not None:
             row.append("yes" if support[j] else "")
+        if column is not None:
+            row.append(f"{column[1][j]:.2g}")
         table.add_row(*row)
     return table
 
@@ -181,6 +258,8 @@ def _json_report(
         "status": solution and solution.status,
         "objective": solution and solution.objective,
         "certificate": selection.certificate and selection.certificate.as_dict(),
+        "inference": selection.judgement and dict(selection.judgement.record),
+        "told": _told(selection),
         "seconds": seconds,
     }
     if selection.explained is not None:
@@ -202,12 +281,26 @@ def _plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
 
+def _add_reading_options(group: Any) -> None:
+    add = group.add_argument
+    add("--drop", type=_names, default=[], metavar="COL,COL", help="columns to leave out")
+    add("--id", metavar="COL", help="column that names the samples [noticed, and said]")
+    add("--labels", metavar="FILE[:COL]", help="a table of classes, joined by id")
+    add("--transpose", action="store_true", help="samples are columns, features rows")
+    add("--sep", metavar="CHAR", help="what separates cells of text [noticed, and said]")
+    add("--decimal", metavar="CHAR", help="what stands before decimals [noticed, and said]")
+    add("--encoding", metavar="NAME", help="of text [noticed, and said]")
+    add("--sheet", metavar="NAME", help="of a workbook [the first]")
+    add("--layer", metavar="NAME", help="of an .h5ad file [X]")
+    add("--impute", choices=IMPUTATIONS, default="none", help="what fills missing numbers [none]")
+
+
 def add_select_options(parser: argparse.ArgumentParser) -> None:
     """Options of ``convexfs select``."""
     add = parser.add_argument
     add("source", metavar="DATA", help="a file, a generator such as spiral:noise=50, or a name")
     add("--target", help="name of the class column")
-    add("--drop", type=_names, default=[], metavar="COL,COL", help="columns to leave out")
+    _add_reading_options(parser.add_argument_group("reading a file"))
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
     add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
     add("--method", default="relief", help="a name that `convexfs list` prints [relief]")
@@ -217,16 +310,31 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         "--top",
         type=int,
         metavar="K",
-        help="keep the K heaviest features [those above 1 %% of the largest], or K components "
-        "of a projection",
+        help="keep the K heaviest features, or K components of a projection [those that stand out "
+        "from permuted labels, as by --fdr 0.1; of sparse weights all that are not 0]",
     )
+    add("--fdr", type=float, metavar="Q", help="keep what is false at a rate of at most Q")
+    add("--fwer", type=float, metavar="A", help="keep what has a false feature with chance A")
+    add("--curve", action="store_true", help="keep as many as predict held-out samples best")
+    add("--stability", action="store_true", help="keep what halves of the samples select again")
+    add(
+        "--knockoffs",
+        type=float,
+        nargs="?",
+        const=True,
+        metavar="Q",
+        help="keep what outweighs its knockoff, false at a rate of at most Q [0.2]; sparse methods",
+    )
+    add("--groups", metavar="COL", help="column that says which rows are replicates of one another")
+    add("--blocks", metavar="COL", help="column of the batches within which labels are permuted")
     add("--scale", choices=list(SCALES), help="[what the data declare; zscore for files]")
     add("--seed", type=int, default=0, metavar="N", help="for anything random [0]")
     add(
         "--out",
         type=Path,
         metavar="FILE",
-        help="write the selected columns, or the components (.csv .tsv .parquet .npz)",
+        help="write the selected columns, or the components (.csv .tsv .parquet .xlsx .npz); as "
+        ".h5ad the weights of an .h5ad file's features",
     )
     add(
         "--plot",

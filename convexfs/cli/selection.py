@@ -7,18 +7,27 @@ no features, but each has a weight in their metric.
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from convexfs.baselines import COMPONENT_NUMBERS, PROJECTIONS, SELECTORS, projection, selector
+from convexfs.baselines import (
+    COMPONENT_NUMBERS,
+    PROJECTIONS,
+    SELECTORS,
+    UNTESTED,
+    projection,
+    selector,
+)
+from convexfs.cli.judging import Judge, Judgement, summary_lines
 from convexfs.data.dataset import Dataset
-from convexfs.data.ranges import constant_columns
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
+from convexfs.methods.base.selector import NOTHING_SHARE
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
 from convexfs.pictures import weight_bars
-from convexfs.records import RELEVANT_SHARE, Certificate, Solution
+from convexfs.records import Certificate, Solution
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,9 @@ class Selection:
     reduced : callable
         Samples, scaled like those fitted if this is a projection, in what was selected.
     picture : callable
-        A matplotlib figure of the weights or the metric.
+        A matplotlib figure of the weights or the metric, or of what a rule went by.
+    judgement : Judgement or None
+        By what the features were selected, and how sure that is; None for a projection.
     """
 
     weights: np.ndarray
@@ -47,11 +58,14 @@ class Selection:
     explained_as: str = ""
     solution: Solution | None = None
     certificate: Certificate | None = None
+    judgement: Judgement | None = None
 
 
-def prepared(
-    method: str, settings: Mapping[str, Any], top: int | None = None, seed: int = 0
-) -> Callable[[Dataset], Selection]:
+#: From scaled data, and what judges the features, to what is said of them.
+Fit = Callable[[Dataset, Judge], Selection]
+
+
+def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
     """Return the fit of this method, its settings checked before any data are read.
 
     Parameters
@@ -60,24 +74,40 @@ def prepared(
         Of a method, comparator or projection.
     settings : mapping
         Its parameters by name.
-    top : int, optional
-        Features, or components of a projection, to keep.
-    seed : int
-        For whatever is random.
+    judge : Judge
+        The rule, known before the data are.
     """
+    judge.check(comparator=method in SELECTORS)
     if method in SELECTORS:
-        return _comparator(method, settings, top, seed)
+        return _comparator(method, settings, judge.seed)
     if method in PROJECTIONS:
         made = _Projecting(method, projection(method)(), *COMPONENT_NUMBERS[method])
-        return _projection(made, settings, top, seed)
+        return _projection(made, settings, judge)
     homes = estimator_homes()
     if method not in homes:
         known = [*homes, *SELECTORS, *PROJECTIONS]
         raise InputError(f"unknown method {method!r}: {did_you_mean(method, known)}")
-    model, number = homes[method].estimator(method)(), homes[method].component_number
-    if number is None:
-        return _method(method, model, settings, top, seed)
-    return _projection(_Projecting(method, model, *number), settings, top, seed)
+    home = homes[method]
+    model = home.estimator(method)()
+    if home.component_number is not None:
+        return _projection(_Projecting(method, model, *home.component_number), settings, judge)
+    settings = _usual(home.select_with, model, judge) | dict(settings)
+    model.set_params(**_checked(method, model.get_params(), settings, judge.seed))
+    return _knockoffs(model) if judge.rule == "knockoffs" else _method(model)
+
+
+def _usual(usual: Mapping[str, Any], model: Any, judge: Judge) -> dict[str, Any]:
+    """What the command sets unless told otherwise.
+
+    A rule that fits again and again is not to search in each fit by permuted labels.
+    """
+    often = judge.rule in ("fdr", "fwer", "stability", "knockoffs")
+    known = model.get_params()
+    return {
+        key: value
+        for key, value in usual.items()
+        if key in known and not (often and value == "null")
+    }
 
 
 @dataclass(frozen=True)
@@ -90,17 +120,17 @@ class _Projecting:
     meaning: str
 
 
-def _method(
-    name: str, model: Any, settings: Mapping[str, Any], top: int | None, seed: int
-) -> Callable[[Dataset], Selection]:
-    wanted = {} if top is None else {"n_features_to_select": top}
-    model.set_params(**_checked(name, model.get_params(), {**settings, **wanted}, seed))
-
-    def fit(data: Dataset) -> Selection:
-        _check_top(top, data)
+def _method(model: Any) -> Fit:
+    def fit(data: Dataset, judge: Judge) -> Selection:
+        _check_top(judge.top, data)
         model.fit(_frame(data), data.labels)
+        untested = model.get_support() if model._sparse else None
+        judgement = judge(model, model.weights_, data, untested)
+        pvalue = getattr(model, "objective_pvalue_", None)
+        if pvalue is not None:
+            judgement = _of_objective(judgement, pvalue, model.n_permutations)
         return Selection(
-            **_of_features(model.weights_, model.get_support(), data),
+            **_of_features(model.weights_, judgement, data),
             weights_are="weight",
             parameters=model.get_params(),
             solution=model.solution_,
@@ -110,9 +140,37 @@ def _method(
     return fit
 
 
-def _comparator(
-    name: str, settings: Mapping[str, Any], top: int | None, seed: int
-) -> Callable[[Dataset], Selection]:
+def _of_objective(judgement: Judgement, pvalue: float, number: int) -> Judgement:
+    """Add what permuted labels said of the fit as a whole."""
+    told = f"p = {pvalue:.2g} of the objective ({number} permutations); single features not tested"
+    lines = {**judgement.lines, "permuted labels": told}
+    return replace(judgement, lines=lines, record={**judgement.record, "objective_pvalue": pvalue})
+
+
+def _knockoffs(model: Any) -> Fit:
+    def fit(data: Dataset, judge: Judge) -> Selection:
+        from convexfs.inference import KnockoffSelector
+
+        made = KnockoffSelector(model, fdr=judge.bound, random_state=judge.seed)
+        made.fit(_frame(data), data.labels)
+        judgement = Judgement(
+            made.get_support(),
+            summary_lines(made),
+            {"rule": "knockoffs", "fdr": judge.bound, "threshold": float(made.threshold_)},
+            picture=made.plot,
+        )
+        return Selection(
+            **_of_features(made.W_, judgement, data),
+            weights_are="weight minus its knockoff's",
+            parameters=model.get_params(),
+            solution=made.solution_,
+            certificate=made.certificate_,
+        )
+
+    return fit
+
+
+def _comparator(name: str, settings: Mapping[str, Any], seed: int) -> Fit:
     rank = selector(name)
     defaults = {
         parameter.name: parameter.default
@@ -121,30 +179,27 @@ def _comparator(
     }
     parameters = defaults | _checked(name, defaults, settings, seed)
 
-    def fit(data: Dataset) -> Selection:
-        _check_top(top, data)
+    def fit(data: Dataset, judge: Judge) -> Selection:
+        _check_top(judge.top, data)
         scores = rank(data.X, data.y, **parameters)
-        constant = constant_columns(data.X)
-        support = scores > RELEVANT_SHARE * scores.max(initial=0.0)
-        if top is not None:
-            order = np.lexsort((-scores, constant))
-            support = np.isin(np.arange(len(scores)), order[:top])
-        support &= ~constant
+        untested = scores > NOTHING_SHARE * scores.max(initial=0.0) if name in UNTESTED else None
+        judgement = judge(partial(rank, **parameters), scores, data, untested)
         return Selection(
-            **_of_features(scores, support, data), weights_are="score", parameters=parameters
+            **_of_features(scores, judgement, data), weights_are="score", parameters=parameters
         )
 
     return fit
 
 
-def _projection(
-    made: _Projecting, settings: Mapping[str, Any], top: int | None, seed: int
-) -> Callable[[Dataset], Selection]:
-    model, wanted = made.model, {} if top is None else {"n_components": top}
-    model.set_params(**_checked(made.name, model.get_params(), {**settings, **wanted}, seed))
+def _projection(made: _Projecting, settings: Mapping[str, Any], judge: Judge) -> Fit:
+    if judge.rule not in ("", "top"):
+        raise InputError(f"{made.name} is a projection and selects no features: no --{judge.rule}")
+    model, wanted = made.model, {} if judge.top is None else {"n_components": judge.top}
+    settings = {**settings, **wanted}
+    model.set_params(**_checked(made.name, model.get_params(), settings, judge.seed))
 
-    def fit(data: Dataset) -> Selection:
-        _check_top(top, data)
+    def fit(data: Dataset, judge: Judge) -> Selection:
+        _check_top(judge.top, data)
         try:
             model.fit(data.X, data.y)
         except ConvexfsError:
@@ -194,12 +249,20 @@ def _projected(made: _Projecting, data: Dataset) -> Selection:
     )
 
 
-def _of_features(weights: np.ndarray, support: np.ndarray, data: Dataset) -> dict[str, Any]:
+def _of_features(weights: np.ndarray, judgement: Judgement, data: Dataset) -> dict[str, Any]:
+    support = judgement.support
+
+    def reduced(data: Dataset) -> Dataset:
+        if not support.any():
+            raise InputError("nothing is selected, so there are no columns to write: leave --out")
+        return data.select(support)
+
     return {
         "weights": weights,
         "support": support,
-        "reduced": lambda data: data.select(support),
-        "picture": lambda: weight_bars(weights, data.feature_names, support),
+        "judgement": judgement,
+        "reduced": reduced,
+        "picture": judgement.picture or (lambda: weight_bars(weights, data.feature_names, support)),
     }
 
 

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -79,6 +79,8 @@ class Dataset:
         What each row is called.
     id_name : str
         What the ids are called: the column a file has them in.
+    aside : dict of str to array
+        Columns that are no features, as text, such as what subject or batch a row is of.
     told : tuple of str
         What was recognised when the data were read, in words.
     """
@@ -95,6 +97,7 @@ class Dataset:
     groups: np.ndarray | None = None
     ids: tuple[str, ...] | None = None
     id_name: str = "id"
+    aside: Mapping[str, np.ndarray] = field(default_factory=dict)
     told: tuple[str, ...] = ()
 
     @property
@@ -161,11 +164,10 @@ class Dataset:
         how = self.scale if how is None else how
         if how not in SCALES:
             raise InputError(f"no scaling is called '{how}'; {did_you_mean(str(how), SCALES)}")
-        statistics = SCALES[how]
-        if statistics is None:
+        if SCALES[how] is None:
             return replace(self, scale="none")
         fit = self._fitting_rows(fit_rows)
-        return replace(self, X=_standardised(self.X, fit, *statistics), scale="none")
+        return replace(self, X=rescaled(self.X, how, fit), scale="none")
 
     def subset(self, rows: Any) -> "Dataset":
         """Keep the given rows (indices or boolean mask), class codes unchanged."""
@@ -177,6 +179,7 @@ class Dataset:
             split=None if self.split is None else self.split[positions],
             groups=None if self.groups is None else self.groups[positions],
             ids=None if self.ids is None else tuple(self.ids[i] for i in positions),
+            aside={name: values[positions] for name, values in self.aside.items()},
         )
 
     def select(self, features: Any) -> "Dataset":
@@ -217,6 +220,7 @@ def make_dataset(
     drop: Iterable[str] = (),
     ids: Sequence[Any] | None = None,
     id_name: str = "id",
+    aside: Mapping[str, Any] | None = None,
     impute: str = "none",
     told: Iterable[str] = (),
 ) -> Dataset:
@@ -234,7 +238,7 @@ def make_dataset(
         Default: the sorted labels. Names without samples are dropped.
     name : str
         The data's name in messages and reports.
-    target, scale, split, relevant, groups, ids, id_name, told
+    target, scale, split, relevant, groups, ids, id_name, aside, told
         As in :class:`Dataset`.
     drop : iterable of str
         Features to leave out, whatever they hold.
@@ -267,6 +271,9 @@ def make_dataset(
     check_finite(matrix, name, names, _FILL if impute == "none" else _DROP)
     if ids is not None:
         _check_length(np.asarray(ids, dtype=object), codes.size, f"ids of {name}")
+    columns = {key: np.asarray(values).astype(str) for key, values in (aside or {}).items()}
+    for key, values in columns.items():
+        _check_length(values, codes.size, f"'{key}' of {name}")
     return Dataset(
         X=matrix,
         y=codes,
@@ -280,6 +287,7 @@ def make_dataset(
         groups=None if groups is None else np.asarray(groups),
         ids=None if ids is None else tuple(str(value) for value in ids),
         id_name=id_name,
+        aside=columns,
         told=tuple(told),
     )
 
@@ -309,7 +317,12 @@ def _without(
     return columns[:, positions], [names[j] for j in positions]
 
 
-def _standardised(X: np.ndarray, fit: Any, centre: _Statistic, width: _Statistic) -> np.ndarray:
+def rescaled(X: np.ndarray, how: str, fit: Any) -> np.ndarray:
+    """Shift and divide each feature by what the rows `fit` show; see :meth:`Dataset.scaled`."""
+    statistics = SCALES[how]
+    if statistics is None:
+        return X
+    centre, width = statistics
     seen = X[fit]
     shift = centre(seen)
     # the mean of equal values can be off by a rounding error, and that would be scaled up

@@ -114,6 +114,9 @@ def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Datas
     if reading.labels is not None:
         arrays, reading = _labelled(arrays, reading, name)
     options = [key for key in arrays if key not in annotated.RESERVED]
+    for column in reading.aside:
+        if column not in options:
+            raise InputError(f"{name} has no array '{column}'; {did_you_mean(column, options)}")
     wanted = None if reading.target is None else reading.target.removeprefix("obs:")
     labels = wanted or next((key for key in ("y", "Y") if key in options), None)
     if "X" not in arrays or labels is None:
@@ -135,6 +138,7 @@ def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Datas
         split=arrays.get("split"),
         drop=reading.drop,
         ids=_listed(arrays.get("ids")),
+        aside={column: np.ravel(arrays[column]) for column in reading.aside},
         impute=reading.impute,
         told=reading.told,
     )
@@ -147,7 +151,7 @@ def _labelled(
     if "ids" not in arrays or "X" not in arrays:
         raise InputError(f"{name} names no samples, so no labels can be joined; leave --labels out")
     found = joined(_listed(arrays["ids"]), "ids", reading, name)
-    rows = {key: arrays[key][found.known] for key in ("X", "ids")}
+    rows = {key: arrays[key][found.known] for key in ("X", "ids", *reading.aside)}
     whole = {key: arrays[key] for key in ("feature_names",) if key in arrays}
     return {**rows, **whole, found.target: found.labels}, replace(reading, target=found.target)
 

@@ -16,6 +16,8 @@ class Reading:
         The column with the classes; for npz and mat the array.
     drop : sequence of str
         Columns to leave out.
+    aside : sequence of str
+        Columns that are no features but stay with the samples, such as subject or batch.
     id : str, optional
         The column that names the samples.
     labels : str, optional
@@ -36,6 +38,7 @@ class Reading:
 
     target: str | None = None
     drop: Sequence[str] = ()
+    aside: Sequence[str] = ()
     id: str | None = None
     labels: str | None = None
     transpose: bool = False

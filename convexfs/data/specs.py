@@ -44,6 +44,7 @@ def load(
     data_dir: str | os.PathLike[str] | None = None,
     *,
     drop: Sequence[str] = (),
+    aside: Sequence[str] = (),
     id: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     transpose: bool = False,
@@ -69,6 +70,8 @@ def load(
         The data folder; default: the environment variable CONVEXFS_DATA.
     drop : sequence of str
         Columns to leave out.
+    aside : sequence of str
+        Columns that are no features but stay with the samples: ``aside`` of the data set.
     id : str, optional
         The column that names the samples. Default: a column of words that differ in every
         row, or of row numbers; ``told`` of the data set says so.
@@ -99,6 +102,7 @@ def load(
     reading = Reading(
         target=target,
         drop=[drop] if isinstance(drop, str) else list(drop),
+        aside=list(aside),
         id=id,
         labels=None if labels is None else os.fspath(labels),
         transpose=transpose,
@@ -167,8 +171,11 @@ def _load(text: str, reading: Reading, data_dir: Any) -> "Dataset":
         raise InputError(_unknown(text, path))
     if reading.target is not None:
         raise InputError(f"{name} has its own classes; leave the target '{reading.target}' out")
-    if reading.id or reading.labels or reading.transpose:
-        raise InputError(f"{name} is no file: leave --id, --labels and --transpose out")
+    if reading.id or reading.labels or reading.transpose or reading.aside:
+        raise InputError(
+            f"{name} is no file with columns: leave --id, --labels, --transpose, --groups and "
+            "--blocks out"
+        )
     if name in GENERATORS:
         data = _generated(text, name, options, reading.limit)
     elif options:

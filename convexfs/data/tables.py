@@ -40,19 +40,23 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
             "target; check what separates its cells (--sep)"
         )
     own = _id_column(frame, reading, name)
+    aside = [_known(column, list(frame.columns), name) for column in reading.aside]
+    others = {own, *aside}
     if reading.labels is not None:
         frame, target = _labelled(frame, own, reading, name)
     else:
-        target = target_column([c for c in frame.columns if c != own], reading.target, name, hint)
+        columns = [column for column in frame.columns if column not in others]
+        target = target_column(columns, reading.target, name, hint)
     ids = None if own is None else [str(value) for value in frame[own]]
     return make_dataset(
-        frame.drop(columns=[target, *([] if own is None else [own])]),
+        frame[[column for column in frame.columns if column not in {target, *others}]],
         frame[target],
         name=name,
         target=target,
         drop=reading.drop,
         ids=ids,
         id_name=own or "id",
+        aside={column: frame[column] for column in aside},
         impute=reading.impute,
         told=reading.told,
     )
@@ -60,11 +64,10 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
 
 def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
     """Find the column that names the samples: the one asked for, or one that plainly does."""
-    columns = [c for c in frame.columns if c != reading.target and c not in _listed(reading.drop)]
+    others = {reading.target, *_listed(reading.drop), *reading.aside}
+    columns = [column for column in frame.columns if column not in others]
     if reading.id is not None:
-        if reading.id not in frame.columns:
-            near = near_column(reading.id, list(frame.columns))
-            raise InputError(f"{name} has no column '{reading.id}' of ids; {near}")
+        _known(reading.id, list(frame.columns), name)
         check_ids(frame[reading.id], reading.id, name)
         return reading.id
     unique = [c for c in columns if _names_rows(frame[c])]
@@ -78,6 +81,12 @@ def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
             f"--id {unique[0]}"
         )
     return None
+
+
+def _known(column: str, columns: Sequence[str], name: str) -> str:
+    if column not in columns:
+        raise InputError(f"{name} has no column '{column}'; {near_column(column, columns)}")
+    return column
 
 
 def _names_rows(column: Any) -> bool:

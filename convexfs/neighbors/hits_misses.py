@@ -7,6 +7,7 @@ a sample sum to -1 and its misses to +1.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class SignedNeighbors:
 def signed_neighbors(
     X: np.ndarray,
     codes: np.ndarray,
-    n_neighbors: int = 1,
+    n_neighbors: float = 1,
     metric: str = "manhattan",
     miss: str = "nearest",
     map: Callable[..., Any] = map,
@@ -52,32 +53,92 @@ def signed_neighbors(
     X : array (N, J)
     codes : int array (N,)
         Class of each sample, 0 to K - 1.
-    n_neighbors : int
-        M; where a class has fewer other members, those there are count.
+    n_neighbors : int, or float below 1
+        M; where a class has fewer other members, those there are count. A float is a share
+        of each class: its nearest members, of one's own class as hits and of every other as
+        misses. A fixed number of a large class is nearer than the same number of a small
+        one; equal shares are equally near if the classes are alike.
     metric : {"manhattan", "sqeuclidean"}
     miss : {"nearest", "prior", "uniform"}
         Misses are the M nearest over all other classes (LFE eq. 25), or the M
         nearest of each other class c weighted by P(c) / (1 - P(y)) (Kononenko)
-        or equally.
+        or equally. With a share of each class "nearest" is the same as "prior".
     map : callable
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
-    squared = metric == "sqeuclidean"
     X = np.ascontiguousarray(X, dtype=np.float64)
-    counts = np.bincount(codes)
-    if counts.max() < 2:
-        raise InputError("no class has two samples, so none has a hit: check the target column")
-    groups = 0 if miss == "nearest" else len(counts)
+    groups = _Groups.of(codes, n_neighbors, miss)
 
     def search(block: tuple[int, int]) -> np.ndarray:
-        dist = kernels.distances(X, *block, squared)
-        if not np.isfinite(dist.max()):
-            raise InputError("distances overflow: scale the features to ordinary sizes first")
-        return kernels.nearest_in_groups(dist, block[0], codes, groups, n_neighbors)
+        dist = _finite_distances(X, block, metric)
+        if is_share(n_neighbors):
+            order = np.argsort(dist, axis=1, kind="stable")
+            return kernels.first_in_groups(order, block[0], codes, groups.number, groups.limits)
+        return kernels.nearest_in_groups(dist, block[0], codes, groups.number, n_neighbors)
 
     index = np.concatenate(list(map(search, row_blocks(len(X)))))
-    return SignedNeighbors(index, _coefficients(index, codes, counts, miss))
+    return groups.signed(index, codes)
+
+
+class NeighborOrder:
+    """Samples by their distance from each other, for the neighbours at many labellings.
+
+    Distances do not depend on the classes: they are sorted once, and classes only choose
+    hits and misses. :meth:`signed` equals :func:`signed_neighbors` of the same arguments.
+    """
+
+    def __init__(self, X: np.ndarray, metric: str = "manhattan", map: Callable[..., Any] = map):
+        X = np.ascontiguousarray(X, dtype=np.float64)
+
+        def sort(block: tuple[int, int]) -> np.ndarray:
+            dist = _finite_distances(X, block, metric)
+            return np.argsort(dist, axis=1, kind="stable").astype(np.int32)
+
+        self._order = np.concatenate(list(map(sort, row_blocks(len(X)))))
+
+    def signed(self, codes: np.ndarray, n_neighbors: float, miss: str) -> SignedNeighbors:
+        """The hits and misses of these classes."""
+        groups = _Groups.of(codes, n_neighbors, miss)
+        index = kernels.first_in_groups(self._order, 0, codes, groups.number, groups.limits)
+        return groups.signed(index, codes)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Which samples are searched together, and how many of them are neighbours.
+
+    ``number`` is that of the classes, or 0 for two pools: one's own class and all others.
+    A sample of class a takes ``limits[a, group]``; see :func:`_coefficients` for ``miss``.
+    """
+
+    number: int
+    limits: np.ndarray
+    counts: np.ndarray
+    miss: str
+
+    @classmethod
+    def of(cls, codes: np.ndarray, n_neighbors: float, miss: str) -> "_Groups":
+        counts = np.bincount(codes)
+        if counts.max() < 2:
+            raise InputError("no class has two samples, so none has a hit: check the target column")
+        if is_share(n_neighbors):
+            others = counts - np.eye(len(counts))
+            limits = np.maximum(np.floor(n_neighbors * others + 0.5), 1).astype(np.int64)
+            return cls(len(counts), limits, counts, "prior" if miss == "nearest" else miss)
+        number = 0 if miss == "nearest" else len(counts)
+        limits = np.full((len(counts), number or 2), n_neighbors)
+        return cls(number, limits, counts, miss)
+
+    def signed(self, index: np.ndarray, codes: np.ndarray) -> SignedNeighbors:
+        return SignedNeighbors(index, _coefficients(index, codes, self.counts, self.miss))
+
+
+def _finite_distances(X: np.ndarray, block: tuple[int, int], metric: str) -> np.ndarray:
+    dist = kernels.distances(X, *block, metric == "sqeuclidean")
+    if not np.isfinite(dist.max()):
+        raise InputError("distances overflow: scale the features to ordinary sizes first")
+    return dist
 
 
 def margin_vector(
@@ -112,12 +173,19 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
     """Raise if these cannot be had from `n_samples` rows."""
     check_choice("metric", metric, METRICS)
     check_choice("miss rule", miss, MISS_RULES)
+    if is_share(n_neighbors):
+        return
     check_number("n_neighbors", n_neighbors, 1, whole=True)
     if n_neighbors >= n_samples:
         raise InputError(
             f"n_neighbors={shortened(n_neighbors)} asks for more neighbours than the {n_samples} "
             f"rows have: use at most {n_samples - 1}, or more rows"
         )
+
+
+def is_share(n_neighbors: Any) -> bool:
+    """Tell a share of each class from a number of neighbours."""
+    return isinstance(n_neighbors, Real) and 0 < n_neighbors < 1
 
 
 def _coefficients(

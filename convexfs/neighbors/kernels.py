@@ -75,6 +75,36 @@ def nearest_in_groups(dist, start, codes, n_groups, n_neighbors):
 
 
 @compiled()
+def first_in_groups(order, start, codes, n_groups, limits):
+    """Like `nearest_in_groups`, of samples already sorted: nearest first in each row of `order`.
+
+    A sample of class a takes the ``limits[a, group]`` first of a group.
+    """
+    rows, n = order.shape
+    pooled = n_groups == 0
+    groups = 2 if pooled else n_groups
+    index = np.full((rows, groups, limits.max()), -1, np.int64)
+    taken = np.zeros(groups, np.int64)
+    for row in range(rows):
+        taken[:] = 0
+        own = codes[start + row]
+        missing = limits[own].sum()
+        for place in range(n):
+            i = order[row, place]
+            if i == start + row:
+                continue
+            group = (0 if codes[i] == own else 1) if pooled else codes[i]
+            if taken[group] == limits[own, group]:
+                continue
+            index[row, group, taken[group]] = i
+            taken[group] += 1
+            missing -= 1
+            if missing == 0:
+                break
+    return index
+
+
+@compiled()
 def signed_difference_sum(X, start, index, coefficient, squared):
     """Sum over rows and neighbours of coefficient * |x_row - x_neighbour| (or its square)."""
     rows, groups, n_neighbors = index.shape

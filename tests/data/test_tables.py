@@ -49,7 +49,7 @@ def test_ids_may_be_named_and_must_be_unique(tmp_path):
         InputError, match=r"the id '1\.0' in 'b' more than once, again at data row 3"
     ):
         load(path, target="kind", id="b")
-    with pytest.raises(InputError, match="no column 'patent' of ids; did you mean patient"):
+    with pytest.raises(InputError, match="no column 'patent'; did you mean patient"):
         load(path, target="kind", id="patent")
 
 
@@ -144,3 +144,17 @@ def test_an_empty_column_cannot_be_filled(tmp_path):
     path = write(tmp_path / "t.csv", FRAME.assign(b=np.nan))
     with pytest.raises(InputError, match=r"no value at all in 1 of its features.* number 2; drop"):
         load(path, target="kind", impute="median")
+
+
+def test_columns_are_put_aside_and_stay_with_their_rows(tmp_path):
+    frame = FRAME.assign(ward=["n", "s", "s", "n"], day=[1, 2, 3, 3])
+    path = write(tmp_path / "t.csv", frame)
+    data = load(path, target="kind", aside=["ward", "day"])
+    assert data.feature_names == ("a", "b")
+    assert {name: values.tolist() for name, values in data.subset([3, 1]).aside.items()} == {
+        "ward": ["n", "s"], "day": ["3", "2"],
+    }  # fmt: skip
+    with pytest.raises(InputError, match="no column 'dya'; did you mean day"):
+        load(path, target="kind", aside=["dya"])
+    np.savez(tmp_path / "d.npz", X=np.eye(4), y=[0, 1, 0, 1], ward=list("nssn"))
+    assert load(tmp_path / "d.npz", aside=["ward"]).aside["ward"].tolist() == list("nssn")

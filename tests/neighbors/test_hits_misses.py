@@ -11,7 +11,12 @@ from scipy.spatial.distance import cdist
 
 from convexfs.errors import InputError
 from convexfs.neighbors import hits_misses, kernels
-from convexfs.neighbors.hits_misses import margin_vector, row_blocks, signed_neighbors
+from convexfs.neighbors.hits_misses import (
+    NeighborOrder,
+    margin_vector,
+    row_blocks,
+    signed_neighbors,
+)
 
 SCIPY_NAMES: dict[str, Any] = {"manhattan": "cityblock", "sqeuclidean": "sqeuclidean"}
 
@@ -57,6 +62,39 @@ def test_margin_is_what_the_definition_says(metric, miss, n_neighbors):
     np.testing.assert_allclose(
         margin_vector(X, neighbors, metric), expected, rtol=1e-10, atol=1e-10
     )
+
+
+@pytest.mark.parametrize("miss", ["nearest", "prior", "uniform"])
+def test_a_share_takes_the_nearest_of_each_class(miss):
+    X, codes = sample()
+    D = cdist(X, X, "cityblock")
+    expected = np.zeros(X.shape[1])
+    sizes = np.bincount(codes)
+    for n, own in enumerate(codes):
+        for c, size in enumerate(sizes):
+            members = np.flatnonzero((codes == c) & (np.arange(len(X)) != n))
+            number = max(int(0.25 * len(members) + 0.5), 1)
+            nearest = members[np.argsort(D[n, members], kind="stable")][:number]
+            others = len(X) - sizes[own]
+            weight = 1 / 2 if miss == "uniform" else size / others
+            sign = -1.0 if c == own else weight
+            expected += sign * np.abs(X[n] - X[nearest]).mean(axis=0)
+    z = margin_vector(X, signed_neighbors(X, codes, 0.25, miss=miss))
+    np.testing.assert_allclose(z, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "sqeuclidean"])
+@pytest.mark.parametrize("miss", ["nearest", "prior", "uniform"])
+@pytest.mark.parametrize("n_neighbors", [1, 4, 0.3])
+def test_samples_sorted_once_have_the_same_neighbours_at_any_labels(metric, miss, n_neighbors):
+    X, codes = sample()
+    X = np.round(X, 1)  # many equally near
+    order = NeighborOrder(X, metric)
+    for labels in (codes, np.random.default_rng(1).permutation(codes)):
+        once = order.signed(labels, n_neighbors, miss)
+        every = signed_neighbors(X, labels, n_neighbors, metric, miss)
+        np.testing.assert_array_equal(once.index, every.index)
+        np.testing.assert_array_equal(once.coefficient, every.coefficient)
 
 
 @pytest.mark.parametrize("shape", [(5, 1), (37, 3), (40, 300), (33, 1000)])

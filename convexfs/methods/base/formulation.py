@@ -154,6 +154,9 @@ class Method:
         For a projection: the attribute with one number a component, and what that number is.
     shows_progress : bool
         Whether its estimator draws a progress bar of its own if ``verbose`` is 1.
+    select_with : mapping
+        Parameters that ``convexfs select`` sets unless told otherwise, where they differ from
+        the estimator's own defaults.
     parts : pair of str, optional
         For a method whose fit falls into independent parts, a task each: what FIT of a
         problem file calls them, and what GRID calls one of them.
@@ -165,6 +168,7 @@ class Method:
     formulations: tuple[Formulation, ...] = ()
     component_number: tuple[str, str] | None = None
     shows_progress: bool = False
+    select_with: Mapping[str, Any] = field(default_factory=dict)
     parts: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:

@@ -99,3 +99,13 @@ class IRelief(Settings, WeightSelector):
     n_iter_: int = learned()
     rounds_: tuple[int, ...] = learned()
     starts_: list[dict[str, Any]] = learned()
+
+    @property
+    def _sparse(self) -> bool:
+        return self.keep is not None
+
+    def _evidence(self) -> np.ndarray:
+        # Weights have length 1, a sum that all features share; margins do not. What was left
+        # out, and a changed problem, have weights only.
+        whole = self.keep is None and self.formulation is None
+        return self.margin_ if whole else self.weights_

@@ -237,6 +237,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
             X, codes, self.local_support_, self.radii_, self.neighbor_vote,
             self.vote == "normalised",
         )  # fmt: skip
+        self._remember(X, codes)
         return self
 
     def _changed_build(self) -> Callable[..., Any] | None:
@@ -326,11 +327,18 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         settings = point_settings(self, self._solving(), self.n_features_in_, len(kept), feasible)
         return local_values(X, codes, i, alpha, self.sigma_init), settings
 
+    @property
+    def _sparse(self) -> bool:
+        return True
+
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
+        if self.n_features_to_select == "relative":
+            return super()._get_support_mask()
         if self.n_features_to_select is None and self.support == "union":
             return self.weights_ > 0
-        wanted = self.n_features_to_select or self._budget(int((~self.pruned_).sum()))
+        asked = self.n_features_to_select is not None
+        wanted = self._number() if asked else self._budget(int((~self.pruned_).sum()))
         mask = np.zeros(len(self.weights_), dtype=bool)
         mask[np.argsort(-self.weights_, kind="stable")[:wanted]] = True
         return mask & (self.weights_ > 0)

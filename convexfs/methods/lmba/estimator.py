@@ -77,6 +77,10 @@ class Lmba(Settings, WeightSelector):
 
     loss_: float = learned()
 
+    @property
+    def _sparse(self) -> bool:
+        return True
+
 
 class LmbaCriterion(ClassifierMixin, BaseEstimator):
     """Minus Lmba's loss of the columns given, as the score of a subset search.

@@ -28,6 +28,10 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
 
     sigma_: float = learned()
 
+    @property
+    def _sparse(self) -> bool:
+        return True
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Margins of samples: positive speaks for ``classes_[1]``.
 
@@ -49,6 +53,7 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         """Keep what predictions need: the samples in the features that have weight."""
+        super()._remember(X, codes)
         self._used = np.flatnonzero(self.weights_)
         self._known = np.asarray(X[:, self._used], dtype=np.float64)
         self._codes = codes
@@ -72,8 +77,13 @@ class Logo(Settings, LocalMarginClassifier):
     ----------
     sigma : float, default=2
         Width of the neighbourhood, in units of weighted Manhattan distance.
-    lam : float, default=1
-        Price of weight: larger means fewer features.
+    lam : float or "null", default=1
+        Price of weight: larger means fewer features. "null" lowers it as far as permuted
+        labels select at most one feature on average, which keeps the number of false ones
+        near one if no feature matters; it costs `n_permutations` cheap fits for each price
+        tried, some five prices.
+    n_permutations : int, default=39
+        Of "null".
     beta : float, optional
         Bound of the total weight, instead of its price (eq. 8).
     algorithm : {"certified", "paper"}, default="certified"
@@ -119,6 +129,13 @@ class Logo(Settings, LocalMarginClassifier):
     starts_ : list of dict
         Per start: its name, objective, whether its end is certified, the relative
         difference from `weights_`, and whether it is a fixed point elsewhere.
+    lam_ : float or None
+        The price, None with `beta`.
+    null_counts_ : dict or None
+        With "null": features that permuted labels select on average, by price tried.
+    objective_pvalue_ : float or None
+        With "null": of the objective, against permuted labels at the same price. It speaks
+        for the whole, not for single features; nothing is tested otherwise.
     n_iter_ : int
     history_ : list of dict
         Per iteration: objective, gap, residual, support, and an estimate of the
@@ -134,8 +151,9 @@ class Logo(Settings, LocalMarginClassifier):
     How far the true risk may exceed the training loss, and how many samples a bound asks
     for, are :func:`convexfs.methods.logo.theory.risk_bound` and ``sample_size`` (Sec. 5).
 
-    How far the true risk may exceed the training loss, and how many samples a bound asks
-    for, are :func:`convexfs.methods.logo.theory.risk_bound` and ``sample_size`` (Sec. 5).
+    Weights are no evidence: permuted labels select as many features, as heavy, with a
+    certificate as good. Features that go together take each other's place, so that the
+    selection of a half of the samples may hardly agree with that of the other half.
 
     References
     ----------
@@ -160,6 +178,14 @@ class Logo(Settings, LocalMarginClassifier):
     n_iter_: int = learned()
     history_: list[dict[str, Any]] = learned()
     starts_: list[dict[str, Any]] = learned()
+    lam_: float | None = learned()
+    null_counts_: dict[float, float] | None = learned()
+    objective_pvalue_: float | None = learned()
+
+    def _whole_evidence(self) -> float:
+        """What is held against permuted labels for all features together."""
+        value = self.solution_.objective
+        return -np.inf if value is None else -value
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         self.sigma_ = float(self.sigma)

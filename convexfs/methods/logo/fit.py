@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,13 @@ from convexfs.methods.base.fixed_point import (
     starting_points,
 )
 from convexfs.methods.base.formulation import Formulation
-from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
+from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters, taken_by
 from convexfs.methods.base.step import NATIVE_TOL, check_solver, runs_natively
 from convexfs.methods.logo import METHOD
 from convexfs.methods.logo.certified import FixedPoint, certified_fixed_point
 from convexfs.methods.logo.fixed_point import History
 from convexfs.methods.logo.locality import Locality, lam_max, relief_margin
+from convexfs.methods.logo.null_price import NullPrice, null_price
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised
 from convexfs.methods.logo.paper import paper_fixed_point
 from convexfs.methods.logo.solvers import changed_fixed_point, restricted_solver
@@ -30,6 +31,8 @@ from convexfs.neighbors.soft import check_sigma
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 ALGORITHMS = ("certified", "paper")
+#: The price that permuted labels set.
+NULL = "null"
 #: Relative duality gap the native solver is asked for; its certificate allows NATIVE_TOL.
 _NATIVE_GAP = 1e-10
 #: Gap accepted of a backend, in multiples of its accuracy: the dual point is made from w
@@ -52,7 +55,8 @@ class Settings(Iterating):
     """Parameters of Logo; :class:`convexfs.Logo` says what they mean."""
 
     sigma: float = 2.0
-    lam: float = 1.0
+    lam: float | str = 1.0
+    n_permutations: int = 39
     beta: float | None = None
     prune: bool = False
     start: Any = None
@@ -81,10 +85,11 @@ class LogoRequest:
             raise InputError(
                 "prune=True is of algorithm='paper': 'certified' prunes and asks again"
             )
-        if settings.beta is None:
-            check_number("lam", settings.lam, 0)
-        else:
+        check_number("n_permutations", settings.n_permutations, 1, 1_000_000, whole=True)
+        if settings.beta is not None:
             check_number("beta", settings.beta, 0, open_ends=True)
+        elif not self.searches:
+            check_number("lam", settings.lam, 0)
         if self.printed and (settings.beta is not None or self.solving.build is not None):
             raise InputError(
                 "algorithm='paper' is printed for eq. 7 only: leave beta and formulation out, "
@@ -95,6 +100,15 @@ class LogoRequest:
     @property
     def printed(self) -> bool:
         return self.settings.algorithm == "paper"
+
+    @property
+    def searches(self) -> bool:
+        """Whether permuted labels are to set the price."""
+        return self.settings.lam == NULL and self.settings.beta is None
+
+    def priced(self, lam: float) -> "LogoRequest":
+        """The same at another price."""
+        return replace(self, settings=Settings(**taken_by(Settings, self.settings) | {"lam": lam}))
 
     @property
     def objective(self) -> Objective:
@@ -132,7 +146,9 @@ class LogoResult:
     :class:`convexfs.methods.logo.fixed_point.History`. ``converged`` is True at
     proven fixed points only. ``period`` is that of the cycle the iteration ended
     in, 0 if it did not. ``starts`` has one row a start tried; see
-    :func:`convexfs.methods.base.fixed_point.told`.
+    :func:`convexfs.methods.base.fixed_point.told`. ``lam`` is the price, None with a bound;
+    where permuted labels set it, ``null_counts`` and ``objective_pvalue`` are those of
+    :class:`convexfs.methods.logo.null_price.NullPrice`.
     """
 
     weights: np.ndarray
@@ -143,6 +159,9 @@ class LogoResult:
     history: list[dict[str, Any]]
     n_iter: int
     starts: list[dict[str, Any]] = field(default_factory=list)
+    lam: float | None = None
+    null_counts: dict[float, float] | None = None
+    objective_pvalue: float | None = None
 
 
 def logo(
@@ -194,6 +213,10 @@ def logo(
     settings = request.settings
     start = checked_start(settings.start, settings.n_starts, X.shape[1])
     locality = Locality(X, codes, float(settings.sigma), map)
+    price = None
+    if request.searches:
+        price = _null_price(locality, request, start, seed, watch)
+        request = request.priced(price.lam)
     until = request.deadline
     points = starting_points(
         start, settings.n_starts, lambda: relief_weights(relief_margin(locality)), X.shape[1], seed
@@ -206,7 +229,35 @@ def logo(
         until,
     )
     _explain(result, request, locality)
-    return result
+    if price is not None:
+        return replace(
+            result, lam=price.lam, null_counts=price.counts, objective_pvalue=price.pvalue
+        )
+    return replace(result, lam=None if settings.beta is not None else float(settings.lam))
+
+
+def _null_price(
+    locality: Locality,
+    request: LogoRequest,
+    start: np.ndarray | None,
+    seed: Any,
+    watch: Callable[[str], Any] | None,
+) -> NullPrice:
+    """The price that permuted labels set, all fits from the same start and distances."""
+    distances, sigma = locality.plain_distances, locality.sigma
+
+    def at(codes: np.ndarray) -> Locality:
+        return Locality(locality.X, codes, sigma, map, distances)
+
+    def fit(lam: float, codes: np.ndarray) -> LogoResult:
+        priced = request.priced(lam)
+        return _fit(at(codes), priced, priced.deadline, start=start)
+
+    number = request.settings.n_permutations
+    return null_price(
+        locality.codes, number, seed or 0, lambda codes: lam_max(at(codes)), fit, locality.map,
+        watch,
+    )  # fmt: skip
 
 
 def _objective(result: LogoResult) -> float:

@@ -1,12 +1,15 @@
 """RELIEF and RELIEF-F as a scikit-learn selector."""
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
-from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.base.parameters import learned, parameters, taken_by
 from convexfs.methods.base.selector import WeightSelector
+from convexfs.methods.relief import numbers
 from convexfs.methods.relief.fit import Settings, relief
+from convexfs.neighbors.hits_misses import is_share
 
 
 @parameters
@@ -20,8 +23,10 @@ class Relief(Settings, WeightSelector):
 
     Parameters
     ----------
-    n_neighbors : int, default=1
-        Hits and misses averaged per sample; 10 is the usual RELIEF-F.
+    n_neighbors : int, or float below 1, default=1
+        Hits and misses averaged per sample; 10 is the usual RELIEF-F. A float, such as 0.25,
+        is a share of each class, which keeps noise from looking relevant, or irrelevant,
+        where classes differ in size: advised with the default `n_features_to_select`.
     miss : {"nearest", "prior", "uniform"}, default="nearest"
         With many classes: the nearest misses of all other classes together, or
         of each class, weighted by its prior (Kononenko) or equally.
@@ -32,7 +37,8 @@ class Relief(Settings, WeightSelector):
     n_epochs : int, default=1
         Draws, as a multiple of the number of samples.
     l1 : float in [0, 1], default=0
-        Leave out features whose z is below this share of the largest.
+        Leave out features whose z is below this share of the largest; what is left is then
+        the selection, untested.
     formulation : callable or path, optional
         A changed problem: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file.
@@ -75,3 +81,23 @@ class Relief(Settings, WeightSelector):
     _method: ClassVar = staticmethod(relief)
 
     margin_: np.ndarray = learned()
+
+    @property
+    def _sparse(self) -> bool:
+        return self.l1 > 0
+
+    def _evidence(self) -> np.ndarray:
+        # A changed problem's answer is its weights; else they are the margins, cut and scaled.
+        return self.margin_ if self.formulation is None else self.weights_
+
+    def _statistic_at_labels(self, X: np.ndarray, seed: int) -> Callable[..., Any] | None:
+        if self.formulation is not None:
+            return None
+        chosen = taken_by(numbers.margin_at_labels, self)
+        return numbers.margin_at_labels(X, **chosen, seed=seed)
+
+    def _operations(self, X: np.ndarray) -> float | None:
+        if self.formulation is not None:
+            return None
+        each = self.n_neighbors * len(X) if is_share(self.n_neighbors) else 2 * self.n_neighbors
+        return each * X.size

@@ -18,7 +18,7 @@ from convexfs.records import Certificate, Solution
 class Settings:
     """Parameters of RELIEF; :class:`convexfs.Relief` says what they mean."""
 
-    n_neighbors: int = 1
+    n_neighbors: float = 1
     miss: str = "nearest"
     metric: str = "manhattan"
     online: bool = False

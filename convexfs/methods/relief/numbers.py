@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import check_flag, check_number, warn
-from convexfs.neighbors.hits_misses import SignedNeighbors, margin_vector, signed_neighbors
+from convexfs.neighbors.hits_misses import (
+    NeighborOrder,
+    SignedNeighbors,
+    check_neighbors,
+    is_share,
+    margin_vector,
+    signed_neighbors,
+)
 
 #: What a term of z errs by, relative to the largest there can be.
 _ROUNDING = 1e-15
@@ -16,7 +23,7 @@ def relief(
     X: np.ndarray,
     codes: np.ndarray,
     *,
-    n_neighbors: int,
+    n_neighbors: float,
     miss: str,
     metric: str,
     online: bool,
@@ -31,7 +38,7 @@ def relief(
     check_flag("online", online)
     neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
     fewest = min(count for count in np.bincount(codes) if count > 1) - 1
-    if fewest < n_neighbors:
+    if not is_share(n_neighbors) and fewest < n_neighbors:
         warn(
             f"n_neighbors={n_neighbors}, but a class has only {fewest} other members: "
             "those there are count for it",
@@ -39,10 +46,43 @@ def relief(
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
     z = margin_vector(X, neighbors, metric, map)
-    # What is left of a sum that cancels must not become all the weight there is.
-    spread = np.ptp(X, axis=0) ** (2 if metric == "sqeuclidean" else 1)
-    z[np.abs(z) <= _ROUNDING * len(X) * spread] = 0.0
+    z[np.abs(z) <= _cancelled(X, metric)] = 0.0
     return {"z": z}, {"lam": l1 * float(max(z.max(initial=0.0), 0.0))}
+
+
+def margin_at_labels(
+    X: np.ndarray,
+    *,
+    n_neighbors: float,
+    miss: str,
+    metric: str,
+    online: bool,
+    n_epochs: int,
+    seed: Any = None,
+    map: Callable[..., Any] = map,
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function from classes to z, of samples whose distances are sorted once.
+
+    It is the z of :func:`relief`, bit by bit.
+    """
+    check_neighbors(len(X), n_neighbors, metric, miss)
+    order, cancelled = NeighborOrder(X, metric, map), _cancelled(X, metric)
+
+    def margin(codes: np.ndarray) -> np.ndarray:
+        neighbors = order.signed(codes, n_neighbors, miss)
+        if online:
+            neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
+        z = margin_vector(X, neighbors, metric)
+        z[np.abs(z) <= cancelled] = 0.0
+        return z
+
+    return margin
+
+
+def _cancelled(X: np.ndarray, metric: str) -> np.ndarray:
+    """What may be left of a sum that cancels: it must not become all the weight there is."""
+    spread = np.ptp(X, axis=0) ** (2 if metric == "sqeuclidean" else 1)
+    return _ROUNDING * len(X) * spread
 
 
 def _drawn(neighbors: SignedNeighbors, n_epochs: int, rng: np.random.Generator) -> SignedNeighbors:

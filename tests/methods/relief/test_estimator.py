@@ -1,3 +1,4 @@
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from convexfs import Relief, load
 from convexfs.errors import ConvexfsWarning, InputError
+from convexfs.inference import permutation_test, selection_curve
 
 
 @parametrize_with_checks([Relief(), Relief(n_neighbors=3, miss="prior", solver="CLARABEL")])
@@ -36,12 +38,95 @@ def test_frames_keep_their_names(wdbc):
     assert set(reduced.columns) == set(heaviest)
 
 
-def test_without_a_number_the_share_of_the_largest_weight_decides():
-    data = load("twonorm:noise=40,seed=2").scaled()
-    selector = Relief(n_neighbors=5).fit(data.X, data.y)
-    expected = selector.weights_ > 0.01 * selector.weights_.max()
-    assert 20 <= expected.sum() < 60
-    np.testing.assert_array_equal(selector.get_support(), expected)
+@pytest.fixture(scope="module")
+def twonorm():
+    return load("twonorm:n=120,noise=40,seed=2").scaled()
+
+
+def test_without_a_number_those_that_stand_out_from_permuted_labels_are_kept(twonorm):
+    selector = Relief(n_neighbors=0.25).fit(twonorm.X, twonorm.y)
+    test = selector.permutation_test_
+    np.testing.assert_array_equal(selector.get_support(), test.selected)
+    np.testing.assert_array_equal(test.statistic, np.float32(selector.margin_))
+    assert test.n_permutations == 1000
+    assert test.selected[:20].mean() > 0.8
+    assert test.selected[20:].mean() < 0.2
+    again = Relief(n_neighbors=0.25, n_jobs=2).fit(twonorm.X, twonorm.y)
+    np.testing.assert_array_equal(again.get_support(), test.selected)
+
+
+def test_nothing_selected_is_an_answer(twonorm):
+    shuffled = np.random.default_rng(1).permutation(twonorm.y)
+    selector = Relief(n_neighbors=0.25).fit(twonorm.X, shuffled)
+    with pytest.warns(ConvexfsWarning, match="nothing is selected: the best feature has a max-T"):
+        assert not selector.get_support().any()
+    with pytest.warns(UserWarning, match="No features were selected"):
+        assert selector.transform(twonorm.X).shape == (120, 0)
+
+
+def test_a_fit_stays_fast_and_the_test_is_run_once(twonorm, monkeypatch):
+    from convexfs.methods.base import null
+
+    calls = []
+    run = null.permutations_judged
+    monkeypatch.setattr(
+        null, "permutations_judged", lambda *a, **k: calls.append(a) or run(*a, **k)
+    )
+    X = twonorm.X.copy()
+    selector = Relief(n_neighbors=3).fit(X, twonorm.y)
+    X[:] = 0.0  # which the fit must not notice
+    assert not calls
+    first = selector.get_support()
+    copy = pickle.loads(pickle.dumps(selector))
+    np.testing.assert_array_equal(selector.get_support(), first)
+    np.testing.assert_array_equal(copy.get_support(), first)
+    assert len(calls) == 1
+    assert first[:20].any()
+
+
+def test_other_rules_are_asked_for_by_name(twonorm):
+    X, y = twonorm.X, twonorm.y
+    relative = Relief(n_neighbors=5, n_features_to_select="relative").fit(X, y)
+    expected = relative.weights_ > 0.01 * relative.weights_.max()
+    np.testing.assert_array_equal(relative.get_support(), expected)
+    assert relative.permutation_test_ is None
+    auto = Relief(n_neighbors=0.25, n_features_to_select="auto", random_state=0).fit(X, y)
+    curve = selection_curve(auto, X, y, random_state=auto._samples().seed)
+    heaviest = np.argsort(-auto.weights_, kind="stable")[: curve.chosen]
+    np.testing.assert_array_equal(np.sort(heaviest), auto.get_support(indices=True))
+    cut = Relief(n_neighbors=5, l1=0.3).fit(X, y)
+    np.testing.assert_array_equal(cut.get_support(), cut.weights_ > 0)
+    relative.set_params(n_features_to_select=None)
+    with pytest.raises(InputError, match="changed after fit: fit again"):
+        relative.get_support()
+
+
+def test_a_changed_problem_is_judged_by_its_weights(twonorm):
+    def squared(z):
+        import cvxpy as cp
+
+        w = cp.Variable(len(z), name="w")
+        return cp.Problem(cp.Maximize(w @ z), [cp.norm(w) <= 1, w >= 0, cp.sum(w) <= 3])
+
+    model = Relief(formulation=squared, n_neighbors=5)
+    assert model._operations(twonorm.X) is None
+    assert model._statistic_at_labels(twonorm.X, 0) is None
+    model.fit(twonorm.X, twonorm.y)
+    np.testing.assert_array_equal(model._evidence(), model.weights_)
+
+
+def test_a_share_of_each_class_takes_the_bias_from_unequal_classes():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((100, 60)), (np.arange(100) < 15).astype(int)
+    fixed, share = (
+        permutation_test(
+            Relief(n_neighbors=k), X, y, n_permutations=99, random_state=0, gate=1, level=0.999
+        )
+        for k in (10, 0.25)
+    )
+    bias = [np.median(r.null.mean(axis=0) / r.null.std(axis=0)) for r in (fixed, share)]
+    assert abs(bias[0]) > 0.8
+    assert abs(bias[1]) < 0.3
 
 
 def test_weights_are_the_importances_and_carry_a_certificate(wdbc):
@@ -118,6 +203,7 @@ def spoiled(value):
         (X, Y, {"n_features_to_select": 9}, "of 3 features, must be a whole number of at"),
         (X, Y, {"n_features_to_select": 0}, "of at least 1 and at most 3, not 0"),
         (X, Y, {"n_features_to_select": 1.5}, "must be a whole number"),
+        (X, Y, {"n_features_to_select": "best"}, "unknown n_features_to_select 'best'"),
         (X, Y, {"n_jobs": 0}, "n_jobs must be a number of threads, or -1 for all cores, not 0"),
         (X, Y, {"n_jobs": "two"}, "n_jobs must be a whole number"),
         (X, Y, {"random_state": "abc"}, "random_state: 'abc' cannot be used"),

@@ -1,0 +1,230 @@
+"""Which of the weighed features ``convexfs select`` keeps, by what rule, and how sure that is."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from convexfs.data.dataset import Dataset
+from convexfs.data.ranges import constant_columns
+from convexfs.errors import InputError, check_number, warn
+from convexfs.methods.base.null import REFITTED, affordable, permutations_judged
+from convexfs.methods.base.permutation import PermutationResult, check_rule
+
+#: Rules that permute labels, and what each bounds by default.
+LEVELS = {"fdr": 0.1, "fwer": 0.05, "knockoffs": 0.2}
+GATE = 0.05
+NOT_TESTED = "not tested"
+#: Samples of the smallest class for held-out errors that nobody asked for.
+_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Which features are kept, with what is to be told of it.
+
+    Attributes
+    ----------
+    support : bool array
+    lines : mapping of str to str
+        By what each is about, in the order of printing.
+    record : mapping
+        The same as numbers.
+    column : tuple of str and array, optional
+        A number a feature, for the table.
+    picture : callable, optional
+        Draws what the rule went by.
+    """
+
+    support: np.ndarray
+    lines: Mapping[str, str]
+    record: Mapping[str, Any]
+    column: tuple[str, np.ndarray] | None = None
+    picture: Callable[[], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A rule for keeping features, applied to what a method says of them.
+
+    Parameters
+    ----------
+    rule : {"", "top", "fdr", "fwer", "curve", "stability", "knockoffs"}
+        "" is what the method does by default: a test, or its non-zero weights.
+    level : float, optional
+        What "fdr", "fwer" and "knockoffs" bound.
+    top : int, optional
+        Features to keep, or of "stability" those of each half of the samples.
+    seed : int
+    scale : str
+        What the features were scaled by, to be done again inside folds.
+    groups, blocks : arrays, optional
+        Which rows belong together, and within what labels are permuted.
+    tell : callable, optional
+        Told of the progress.
+    """
+
+    rule: str = ""
+    level: float | None = None
+    top: int | None = None
+    seed: int = 0
+    scale: str = "none"
+    groups: np.ndarray | None = None
+    blocks: np.ndarray | None = None
+    tell: Callable[[str], Any] | None = field(default=None, repr=False)
+
+    def check(self, comparator: bool) -> None:
+        """Raise for what cannot be asked, before any data are read."""
+        if self.rule in LEVELS:
+            check_number(f"--{self.rule}", self.bound, 0, 1, open_ends=True)
+        if self.rule in ("stability", "knockoffs") and comparator:
+            raise InputError(f"--{self.rule} takes a method of convexfs, not a comparator")
+
+    @property
+    def bound(self) -> float:
+        return LEVELS[self.rule or "fdr"] if self.level is None else self.level
+
+    def __call__(
+        self, source: Any, weights: np.ndarray, data: Dataset, untested: np.ndarray | None = None
+    ) -> Judgement:
+        """Judge the features.
+
+        Parameters
+        ----------
+        source : estimator or callable
+            What weighs features, to be fitted again.
+        weights : array (n_features,)
+            As it weighed those of all samples.
+        data : Dataset
+            Scaled.
+        untested : bool array, optional
+            What a method selects by weights of 0, without a test.
+        """
+        constant = constant_columns(data.X)
+        if self.rule == "top":
+            mask = heaviest(weights, constant, self.top or 1)
+            return Judgement(mask, self._untested(mask), {"rule": "top"})
+        if self.rule == "" and untested is not None:
+            return Judgement(untested, self._untested(untested), {"rule": "non-zero weights"})
+        if self.rule == "curve":
+            return self._by_curve(source, weights, constant, data)
+        if self.rule == "stability":
+            return self._by_stability(source, data)
+        return self._by_test(source, constant, data)
+
+    def _untested(self, support: np.ndarray) -> dict[str, str]:
+        return {
+            "permuted labels": NOT_TESTED,
+            "selected": f"{support.sum()} of {len(support)}; {NOT_TESTED}",
+        }
+
+    def _by_test(self, source: Any, constant: np.ndarray, data: Dataset) -> Judgement:
+        control = self.rule or "fdr"
+        strictest = self.bound if control == "fwer" else GATE
+        number = max(affordable(source, data.X), math.ceil(1 / strictest) - 1)
+        check_rule(control, self.bound, GATE, number)
+        result = permutations_judged(
+            source, data.X, data.y, number, self.seed, groups=self.groups, blocks=self.blocks,
+            tell=self.tell, control=control, level=self.bound, gate=GATE,
+        )  # fmt: skip
+        support = result.selected & ~constant
+        if not support.any():
+            warn(f"nothing is selected: {result.why_empty()}; --top K keeps the K heaviest")
+        lines, record = (
+            result.lines(),
+            {"rule": control, "permutations": _test_record(result, data)},
+        )
+        curve = self._curve_beside(source, data)
+        if curve is not None:
+            lines, record = lines | curve.lines(), record | {"curve": _curve_record(curve)}
+        named = ("max-T p", result.max_t_pvalues) if control == "fwer" else ("q", result.qvalues)
+        return Judgement(support, lines, record, column=named, picture=result.plot)
+
+    def _curve_beside(self, source: Any, data: Dataset) -> Any:
+        """Held-out errors beside a test, where fits are fast and folds have all classes."""
+        fast = affordable(source, data.X) > REFITTED
+        if not fast or np.bincount(data.y).min() < _FOLDS:
+            return None
+        return self._curve(source, data)
+
+    def _curve(self, source: Any, data: Dataset) -> Any:
+        from convexfs.inference import selection_curve
+
+        return selection_curve(
+            source, data.X, data.y, scale=self.scale, groups=self.groups, random_state=self.seed
+        )
+
+    def _by_curve(
+        self, source: Any, weights: np.ndarray, constant: np.ndarray, data: Dataset
+    ) -> Judgement:
+        curve = self._curve(source, data)
+        support = heaviest(weights, constant, curve.chosen)
+        lines = self._untested(support)
+        lines["selected"] = f"{support.sum()} of {len(support)} by the curve of held-out errors"
+        record = {"rule": "curve", "curve": _curve_record(curve)}
+        return Judgement(support, lines | curve.lines(), record, picture=curve.plot)
+
+    def _by_stability(self, source: Any, data: Dataset) -> Judgement:
+        from convexfs.inference import StabilitySelector
+
+        model = StabilitySelector(self._few(source, data), random_state=self.seed)
+        model.fit(data.X, data.labels)
+        values = model.probabilities_
+        record = {"probabilities": _by_name(values, data), "threshold": float(model.threshold_)}
+        return Judgement(
+            model.get_support(), summary_lines(model), {"rule": self.rule, self.rule: record},
+            column=("probability", values), picture=model.plot,
+        )  # fmt: skip
+
+    def _few(self, source: Any, data: Dataset) -> Any:
+        """The method, keeping few features of each half: a root of all unless it is sparse."""
+        if source._sparse and self.top is None:
+            return source
+        number = self.top or max(round(math.sqrt(data.n_features)), 1)
+        return type(source)(**source.get_params() | {"n_features_to_select": number})
+
+
+def summary_lines(selector: Any) -> dict[str, str]:
+    """The lines of a selector's summary by what they are about, but for its certificate's."""
+    lines = dict(line.split(None, 1) for line in selector.summary().splitlines())
+    about = lines.pop("certificate")
+    return {"permuted labels": NOT_TESTED, **lines, "certificate of it": about}
+
+
+def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarray:
+    """Mask of the heaviest features; constant columns come last and are never kept."""
+    mask = np.zeros(len(weights), dtype=bool)
+    mask[np.lexsort((-weights, constant))[:number]] = True
+    return mask & ~constant
+
+
+def _test_record(result: PermutationResult, data: Dataset) -> dict[str, Any]:
+    return {
+        "n_permutations": result.n_permutations,
+        "global_pvalue": result.global_pvalue,
+        "control": result.control,
+        "level": result.level,
+        "gate": result.gate,
+        "max_false_95": result.max_false(0.95),
+        "pvalues": _by_name(result.pvalues, data),
+        "max_t_pvalues": _by_name(result.max_t_pvalues, data),
+        "qvalues": _by_name(result.qvalues, data),
+    }
+
+
+def _curve_record(curve: Any) -> dict[str, Any]:
+    return {
+        "sizes": curve.sizes.tolist(),
+        "errors": curve.errors.tolist(),
+        "se": curve.se.tolist(),
+        "chosen": curve.chosen,
+        "honest_error": curve.honest_error,
+        "chance": curve.chance,
+        "pvalue": curve.pvalue,
+    }
+
+
+def _by_name(values: np.ndarray, data: Dataset) -> dict[str, float]:
+    return dict(zip(data.feature_names, values.tolist(), strict=True))

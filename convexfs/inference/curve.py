@@ -1,0 +1,283 @@
+"""How many features to keep, by errors on samples held out, and how good they will be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils import check_random_state
+
+from convexfs.batch import pool
+from convexfs.data.checks import as_labels, check_classes
+from convexfs.data.dataset import SCALES, rescaled
+from convexfs.errors import ConvexfsError, InputError, check_choice, check_number
+from convexfs.methods.base.null import feature_evidence, fitted_to, seeded
+from convexfs.methods.base.permutation import permuted_labels
+
+#: Numbers of features tried, if none are given: so many, evenly on a logarithmic scale.
+_SIZES = 10
+_RELABELLINGS, _BOOTSTRAPS = 999, 200
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SelectionCurve:
+    """Held-out error over the number of features.
+
+    Attributes
+    ----------
+    sizes, errors, se : arrays
+        Numbers of features; the balanced error of held-out predictions with so many; its
+        standard error over the folds.
+    chosen : int
+        The fewest features whose error is within one standard error of the least.
+    honest_error : float
+        What to expect of the whole procedure, choice of the number included, by the
+        bootstrap of held-out predictions (BBC-CV). `errors` of the chosen size is too low:
+        it was chosen for it.
+    chance : float
+        Balanced error of guessing.
+    pvalue : float
+        Of the whole curve: its least error against the least at permuted labels, predictions
+        as they are. Folds depend on each other, so this was measured, not proven.
+    predictions : int array (n_samples, n_sizes)
+        Class codes as predicted when held out.
+    folds : int array (n_samples,)
+    """
+
+    sizes: np.ndarray
+    errors: np.ndarray
+    se: np.ndarray
+    chosen: int
+    honest_error: float
+    chance: float
+    pvalue: float
+    predictions: np.ndarray
+    folds: np.ndarray
+
+    def lines(self) -> dict[str, str]:
+        """What is to be told of the curve, by what it is about."""
+        n_folds, features = self.folds.max() + 1, "feature" if self.chosen == 1 else "features"
+        return {
+            "held-out error": f"{self.honest_error:.2f} balanced (chance {self.chance:.2f}), "
+            f"{self.chosen} {features}, by {n_folds} folds and BBC; "
+            f"whole curve p = {self.pvalue:.2g}"
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:17} {text}" for name, text in self.lines().items())
+
+    __repr__ = __str__
+
+    def plot(self) -> Any:
+        """Draw the errors over the number of features."""
+        from convexfs.inference.pictures import curve_picture
+
+        return curve_picture(self)
+
+
+def selection_curve(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    classifier: Any = None,
+    cv: Any = 5,
+    sizes: Sequence[int] | None = None,
+    scale: str = "none",
+    groups: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> SelectionCurve:
+    """Cross-validate the number of features, everything inside the folds.
+
+    In each fold the features are ranked by the training rows alone, and a classifier of
+    their first 1, 2, ... predicts the rows held out. It costs one fit a fold; the honest
+    error and the p-value take no more fits.
+
+    Parameters
+    ----------
+    estimator : estimator or callable
+        Ranks the features by its weights, margins or importances; those of weight 0 are
+        never used. In a pipeline the steps before it are fitted inside the folds too. A
+        callable returns the scores of ``(X, y)``.
+    X : array (n_samples, n_features)
+    y : array (n_samples,)
+    classifier : classifier, optional
+        By default three nearest neighbours.
+    cv : int, splitter or iterable, default=5
+        Folds; a number is lowered to the size of the smallest class.
+    sizes : sequence of int, optional
+        Numbers of features; by default ten from 1 to all.
+    scale : {"none", "zscore", "minmax"}, default="none"
+        Scale the features by the training rows of each fold.
+    groups : array (n_samples,), optional
+        Rows that belong together, such as replicates: they are held out together.
+    random_state : int, RandomState or None
+        For the folds, the bootstrap and the permutations.
+    n_jobs : int, optional
+        Worker processes; the answer does not depend on their number.
+
+    References
+    ----------
+    Tsamardinos, Greasidou and Borboudakis, "Bootstrapping the out-of-sample predictions for
+    efficient and accurate cross-validation", Machine Learning 107 (2018).
+
+    Examples
+    --------
+    >>> import convexfs
+    >>> from convexfs.inference import selection_curve
+    >>> data = convexfs.load("twonorm:n=100,noise=80,seed=1").scaled()
+    >>> curve = selection_curve(convexfs.Relief(n_neighbors=0.25), data.X, data.y, random_state=0)
+    >>> curve.chance, curve.pvalue, curve.honest_error < 0.2
+    (0.5, 0.001, True)
+    """
+    X = np.asarray(X, dtype=np.float64)
+    classes, codes = np.unique(as_labels(y, "Input y"), return_inverse=True)
+    check_classes(codes, [str(label) for label in classes])
+    sizes = _checked_sizes(sizes, X.shape[1])
+    check_choice("scale", scale, SCALES)
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    folds = list(_splitter(cv, codes, groups, seed).split(X, codes, groups))
+    fold_of = np.full(len(codes), -1)
+    for fold, (_, held_out) in enumerate(folds):
+        fold_of[held_out] = fold
+    if (fold_of < 0).any():
+        raise InputError("cv never holds some rows out: use folds that cover all rows")
+    model = KNeighborsClassifier(3) if classifier is None else classifier
+    work = partial(
+        _fold, folds=folds, estimator=seeded(estimator, seed), classifier=seeded(model, seed),
+        X=X, codes=codes, sizes=sizes, scale=scale,
+    )  # fmt: skip
+    predictions = np.full((len(codes), len(sizes)), -1)
+    jobs = 1 if n_jobs is None else effective_n_jobs(n_jobs)
+    for outcome in pool.run(range(len(folds)), work, jobs=jobs):
+        if outcome.status != pool.DONE:
+            raise ConvexfsError(f"a fold failed: {outcome.failure}")
+        predictions[folds[outcome.task][1]] = outcome.value
+    return _summed_up(sizes, predictions, codes, fold_of, groups, seed)
+
+
+def _summed_up(
+    sizes: np.ndarray,
+    predictions: np.ndarray,
+    codes: np.ndarray,
+    folds: np.ndarray,
+    groups: Any,
+    seed: int,
+) -> SelectionCurve:
+    wrong = predictions != codes[:, None]
+    errors, se = balanced_errors(wrong, codes), _fold_errors(wrong, codes, folds)
+    return SelectionCurve(
+        sizes=sizes,
+        errors=errors,
+        se=se,
+        chosen=int(sizes[_within_one_se(errors, se)]),
+        honest_error=_bootstrapped(wrong, codes, groups, seed),
+        chance=1.0 - 1.0 / (codes.max() + 1),
+        pvalue=_curve_pvalue(predictions, codes, groups, seed),
+        predictions=predictions,
+        folds=folds,
+    )
+
+
+def _fold(
+    fold: int,
+    folds: Sequence[tuple[np.ndarray, np.ndarray]],
+    estimator: Any,
+    classifier: Any,
+    X: np.ndarray,
+    codes: np.ndarray,
+    sizes: np.ndarray,
+    scale: str,
+) -> np.ndarray:
+    """Predict the rows of a fold with so many features, ranked by the other rows."""
+    train, test = folds[fold]
+    X = rescaled(X, scale, train)
+    fitted = fitted_to(estimator, X[train], codes[train])
+    before = fitted[:-1] if getattr(fitted, "steps", [None])[1:] else None
+    known, asked = X[train], X[test]
+    if before is not None:
+        known, asked = before.transform(known), before.transform(asked)
+    evidence = feature_evidence(fitted)
+    order = np.argsort(-evidence, kind="stable")
+    usable = max(int((evidence != 0).sum()), 1)
+    predictions = np.empty((len(test), len(sizes)), dtype=codes.dtype)
+    for column, size in enumerate(sizes):
+        first = order[: min(size, usable)]
+        model = clone(classifier).fit(known[:, first], codes[train])
+        predictions[:, column] = model.predict(asked[:, first])
+    return predictions
+
+
+def balanced_errors(
+    wrong: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Mean over the classes of the share of wrong predictions, a column a size."""
+    weights = np.ones(len(codes)) if weights is None else weights
+    classes = [c for c in np.unique(codes) if weights[codes == c].sum() > 0]
+    shares = [np.average(wrong[codes == c], axis=0, weights=weights[codes == c]) for c in classes]
+    return np.mean(shares, axis=0)
+
+
+def _fold_errors(wrong: np.ndarray, codes: np.ndarray, folds: np.ndarray) -> np.ndarray:
+    each = [balanced_errors(wrong[folds == f], codes[folds == f]) for f in np.unique(folds)]
+    return np.std(each, axis=0, ddof=1) / np.sqrt(len(each))
+
+
+def _within_one_se(errors: np.ndarray, se: np.ndarray) -> int:
+    best = int(errors.argmin())
+    return int(np.flatnonzero(errors <= errors[best] + se[best])[0])
+
+
+def _bootstrapped(wrong: np.ndarray, codes: np.ndarray, groups: Any, seed: int) -> float:
+    """BBC-CV: choose the size on rows drawn with replacement, judge it on those not drawn."""
+    rng, n_classes, judged = np.random.default_rng(seed), codes.max() + 1, []
+    units = np.arange(len(codes))
+    if groups is not None:
+        units = np.unique(np.asarray(groups).astype(str), return_inverse=True)[1]
+    n_units = units.max() + 1
+    for _ in range(_BOOTSTRAPS):
+        drawn = rng.integers(n_units, size=n_units)
+        times = np.bincount(drawn, minlength=n_units)[units].astype(float)
+        left = times == 0
+        # Both parts need all classes, or there is nothing to balance.
+        if len(set(codes[left])) < n_classes or len(set(codes[~left])) < n_classes:
+            continue
+        errors = balanced_errors(wrong, codes, times)
+        se = np.sqrt(errors * (1.0 - errors) / len(codes))
+        judged.append(balanced_errors(wrong[left], codes[left])[_within_one_se(errors, se)])
+    return float(np.mean(judged)) if judged else float("nan")
+
+
+def _curve_pvalue(predictions: np.ndarray, codes: np.ndarray, groups: Any, seed: int) -> float:
+    """Share of the labellings, the true one included, whose least error is as small."""
+    relabelled = permuted_labels(codes, _RELABELLINGS, seed, groups)
+    least = [
+        balanced_errors(predictions != labels[:, None], labels).min()
+        for labels in np.vstack([codes, relabelled])
+    ]
+    return float(np.mean(np.array(least) <= least[0] + 1e-12))
+
+
+def _splitter(cv: Any, codes: np.ndarray, groups: Any, seed: int) -> Any:
+    if not isinstance(cv, int | np.integer):
+        return check_cv(cv, codes, classifier=True)
+    check_number("cv", cv, 2, len(codes), whole=True)
+    folds = max(2, min(int(cv), int(np.bincount(codes).min())))
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    return kind(folds, shuffle=True, random_state=seed)
+
+
+def _checked_sizes(sizes: Sequence[int] | None, n_features: int) -> np.ndarray:
+    if sizes is None:
+        return np.unique(np.round(np.geomspace(1, n_features, _SIZES)).astype(int))
+    for size in sizes:
+        check_number(f"sizes, of {n_features} features,", size, 1, n_features, whole=True)
+    if not len(sizes):
+        raise InputError("sizes must have numbers of features to try, not none")
+    return np.unique(np.asarray(sizes, dtype=int))

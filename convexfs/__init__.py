@@ -16,7 +16,9 @@ _HOMES = {
     "Certificate": "convexfs.records",
     "Dataset": "convexfs.data.dataset",
     "FORMULATIONS": "convexfs.methods",
+    "KnockoffSelector": "convexfs.inference",
     "Solution": "convexfs.records",
+    "StabilitySelector": "convexfs.inference",
     "certify": "convexfs.solving.certify",
     "load": "convexfs.data.specs",
     "show": "convexfs.inspection",
@@ -27,6 +29,8 @@ _HOMES = {
 if TYPE_CHECKING:  # what editors and type checkers see
     from convexfs.data import Dataset as Dataset
     from convexfs.data import load as load
+    from convexfs.inference import KnockoffSelector as KnockoffSelector
+    from convexfs.inference import StabilitySelector as StabilitySelector
     from convexfs.inspection import show as show
     from convexfs.inspection import to_latex as to_latex
     from convexfs.methods import FORMULATIONS as FORMULATIONS

@@ -12,7 +12,7 @@ PACKAGE = ROOT / "convexfs"
 #: Rooms from the ground up; a room may use those before it.
 STAIRS = (
     "errors", "records", "compiling", "data", "neighbors", "solving", "methods", "batch",
-    "estimators", "baselines", "inspection", "pictures", "study", "cli", "__main__",
+    "estimators", "baselines", "inspection", "pictures", "inference", "study", "cli", "__main__",
 )  # fmt: skip
 #: Files of a method, or of the base of all, that are scikit-learn's side of it.
 ESTIMATOR_FILES = {
@@ -24,7 +24,7 @@ PICTURES = "pictures"
 BELONGS_TO = {
     "cvxpy": {"solving", "inspection", "problem"},
     "multiprocessing": {"batch"},
-    "sklearn": {"data", "estimators", "baselines", "study"},
+    "sklearn": {"data", "estimators", "baselines", "inference", "study"},
     "matplotlib": {"pictures", "study"},
     # Estimators draw a progress bar when they are asked to be verbose.
     "rich": {"cli", "estimators"},

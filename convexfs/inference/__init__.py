@@ -1,0 +1,35 @@
+"""How far a selection can be trusted: permutations, held-out curves, knockoffs, stability.
+
+A certificate says that a problem was solved; what stands here asks whether there is a
+signal, how many features to keep, and how sure each of them is. The names are loaded when
+first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+_HOMES = {
+    "KnockoffSelector": "convexfs.inference.knockoffs",
+    "StabilitySelector": "convexfs.inference.stability",
+    "permutation_test": "convexfs.inference.permutation",
+    "selection_curve": "convexfs.inference.curve",
+}
+
+if TYPE_CHECKING:  # what editors and type checkers see
+    from convexfs.inference.curve import selection_curve as selection_curve
+    from convexfs.inference.knockoffs import KnockoffSelector as KnockoffSelector
+    from convexfs.inference.permutation import permutation_test as permutation_test
+    from convexfs.inference.stability import StabilitySelector as StabilitySelector
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return list(_HOMES)
+    if name not in _HOMES:
+        raise AttributeError(f"module 'convexfs.inference' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

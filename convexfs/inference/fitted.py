@@ -27,8 +27,7 @@ def weights_of(fitted: Any, n_features: int) -> np.ndarray:
 
     Of several rows, one a class, the largest size counts.
     """
-    while hasattr(fitted, "steps"):
-        fitted = fitted.steps[-1][1]
+    fitted = _last(fitted)
     name = next((name for name in _WEIGHTS if hasattr(fitted, name)), None)
     if name is None:
         raise InputError(
@@ -43,3 +42,18 @@ def weights_of(fitted: Any, n_features: int) -> np.ndarray:
             f"{n_features} features it was given"
         )
     return weights
+
+
+def support_of(fitted: Any, n_features: int) -> np.ndarray:
+    """Return which features a fitted estimator selects: as it says, else those of any weight."""
+    fitted = _last(fitted)
+    if hasattr(fitted, "get_support"):
+        return np.asarray(fitted.get_support(), dtype=bool)
+    return weights_of(fitted, n_features) > 0
+
+
+def _last(fitted: Any) -> Any:
+    """The last step of a pipeline, or the estimator itself."""
+    while hasattr(fitted, "steps"):
+        fitted = fitted.steps[-1][1]
+    return fitted

@@ -1,6 +1,7 @@
 """Model-X knockoffs: features that count for more than a copy made without looking at classes."""
 
 import math
+import warnings
 from dataclasses import field
 from typing import Any, ClassVar, Self
 
@@ -9,7 +10,7 @@ from sklearn.base import MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from convexfs.errors import InputError, check_flag, check_number, warn
+from convexfs.errors import ConvexfsWarning, InputError, check_flag, check_number, warn
 from convexfs.inference.fitted import seeded, weights_of
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import MethodEstimator
@@ -19,6 +20,8 @@ from convexfs.methods.knockoffs.fit import KnockoffsResult, Settings, knockoffs
 ENOUGH_SAMPLES = 2
 #: Share of non-zero weights above which an estimator selects nothing by itself.
 _DENSE = 0.9
+#: One in five is 0.2 also in floating point.
+_ROUNDING = 1e-9
 #: Iterations of the statistic if no other is given: more power is not worth their time.
 _ITERATIONS = 15
 
@@ -129,14 +132,14 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         self.W_[self._constant] = 0.0
         self._check_density()
         self.threshold_ = knockoff_threshold(self.W_, self.fdr)
-        self.selected_ = np.flatnonzero(self.W_ >= self.threshold_)
+        self.selected_ = np.flatnonzero(self.threshold_ <= self.W_)
         self._explain_nothing()
         return self
 
     @property
     def fewest_(self) -> int:
         """The smallest number of features that can be selected at this `fdr`."""
-        return math.ceil(1.0 / self.fdr - 1e-9)
+        return math.ceil((1.0 - _ROUNDING) / self.fdr)
 
     def summary(self) -> str:
         """What was selected, and what each line of evidence does and does not say."""
@@ -246,7 +249,10 @@ def knockoff_statistics(
     J = X.shape[1]
     swapped = rng.random(J) < 0.5
     both = np.hstack([np.where(swapped, copies, X), np.where(swapped, X, copies)])
-    fitted = estimator.fit(both, y)
+    with warnings.catch_warnings():
+        # That a fit ended early, for one, takes nothing from the comparison.
+        warnings.simplefilter("ignore", ConvexfsWarning)
+        fitted = estimator.fit(both, y)
     weights = weights_of(fitted, 2 * J)
     return np.where(swapped, -1.0, 1.0) * (weights[:J] - weights[J:]), fitted
 
@@ -263,7 +269,7 @@ def knockoff_threshold(W: np.ndarray, fdr: float) -> float:
     inf
     """
     for t in np.unique(np.abs(W[W != 0])):
-        # Multiplied out, for 1 / 5 <= 0.2 must hold in floating point.
-        if 1 + np.sum(W <= -t) <= fdr * np.sum(W >= t) * (1 + 1e-12):
+        above, below = np.sum(t <= W), np.sum(-t >= W)
+        if 1 + below <= fdr * above * (1 + _ROUNDING):
             return float(t)
     return math.inf

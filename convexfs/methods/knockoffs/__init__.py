@@ -1,4 +1,4 @@
-"""Knockoffs: how far a copy of every feature may differ from it, its relations to the others kept."""
+"""Knockoffs: how far a copy of a feature may be from it, its relations to others kept."""
 
 from convexfs.methods.base.formulation import Formulation, Method
 

@@ -107,7 +107,7 @@ def _newton(Sigma: np.ndarray, barrier: _Barrier, sign: float) -> Solution:
     s = np.full(len(Sigma), 0.5 * _largest_equal(Sigma))
     status, steps = INACCURATE, 0
     value, slope, curvature = _at(Sigma, s, barrier)
-    for steps in range(1, _MOST_STEPS + 1):
+    while steps < _MOST_STEPS:
         step = -cho_solve(cho_factor(curvature), slope)
         promised = -float(slope @ step)
         if promised <= _TOL * (1.0 + abs(value)):
@@ -121,7 +121,7 @@ def _newton(Sigma: np.ndarray, barrier: _Barrier, sign: float) -> Solution:
             length *= 0.5
         else:  # rounding hides what is left to gain: the certificate says how much it is
             break
-        s = s + length * step
+        s, steps = s + length * step, steps + 1
         value, slope, curvature = tried
     return Solution(
         status=status,

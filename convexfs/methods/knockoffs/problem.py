@@ -19,7 +19,9 @@ def knockoffs_me(Sigma: np.ndarray) -> cp.Problem:
     Janson 2022, Sec. 3.2). The logarithms keep s inside the cone.
     """
     s = cp.Variable(len(Sigma), name="s")
-    return cp.Problem(cp.Maximize(cp.sum(cp.log(s)) + cp.log_det(2 * Sigma - cp.diag(s))))
+    return cp.Problem(
+        cp.Maximize(cp.sum(cp.log(s)) + cp.log_det(2 * cp.Constant(Sigma) - cp.diag(s)))
+    )
 
 
 def knockoffs_mvr(Sigma: np.ndarray) -> cp.Problem:
@@ -31,7 +33,9 @@ def knockoffs_mvr(Sigma: np.ndarray) -> cp.Problem:
     the variance that the others leave unexplained (Spector & Janson 2022, Sec. 3.1).
     """
     s = cp.Variable(len(Sigma), name="s")
-    return cp.Problem(cp.Minimize(cp.sum(cp.inv_pos(s)) + cp.tr_inv(2 * Sigma - cp.diag(s))))
+    return cp.Problem(
+        cp.Minimize(cp.sum(cp.inv_pos(s)) + cp.tr_inv(2 * cp.Constant(Sigma) - cp.diag(s)))
+    )
 
 
 def knockoffs_sdp(Sigma: np.ndarray) -> cp.Problem:
@@ -64,5 +68,5 @@ def _copies_exist(s: cp.Variable, Sigma: np.ndarray) -> list[cp.Constraint]:
     return [
         (s >= 0).set_label("sign"),
         (s <= 1).set_label("one"),
-        (2 * Sigma - cp.diag(s) >> 0).set_label("psd"),
+        (2 * cp.Constant(Sigma) - cp.diag(s) >> 0).set_label("psd"),
     ]

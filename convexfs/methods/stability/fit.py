@@ -82,22 +82,12 @@ def largest_tail(
     return StabilityResult(*best, worst)
 
 
-def unimodal_bound(
-    n_selected: float, n_features: int, threshold: float, n_pairs: int
-) -> float:
-    """Bound on the expected number of features falsely selected, if their laws are unimodal.
-
-    False are features that a half selects with at most the mean probability
-    ``n_selected / n_features`` (Shah & Samworth 2013, Theorem 2).
-    """
-    eta = (n_selected / n_features) ** 2
-    return n_features * largest_tail(n_pairs, threshold, eta).probability
-
-
 def unimodal_closed_form(
     n_selected: float, n_features: int, threshold: float, n_pairs: int
 ) -> float:
-    r"""The same as printed (Shah & Samworth 2013, eq. 8), for thresholds on its grid.
+    r"""Bound the expected number falsely selected as printed (Shah & Samworth 2013, eq. 8).
+
+    It is the number of features times :func:`largest_tail` at thresholds on the grid of 1/2B:
 
     :math:`C q^2 / J`, with :math:`C = 1 / (2 (2\tau - 1 - 1/2B))` up to :math:`\tau = 3/4` and
     :math:`4 (1 - \tau + 1/2B) / (1 + 1/B)` above, for :math:`q / J \le 1 / \sqrt 3`.
@@ -110,13 +100,11 @@ def unimodal_closed_form(
     return factor * n_selected**2 / n_features
 
 
-def meinshausen_buhlmann(
-    n_selected: float, n_features: int, threshold: float, n_pairs: int
-) -> float:
+def meinshausen_buhlmann(n_selected: float, n_features: int, threshold: float) -> float:
     r"""The bound of Meinshausen & Buhlmann (2010), :math:`q^2 / ((2 \tau - 1) J)`.
 
     It holds for complementary pairs without any assumption on the law, whatever their number.
     """
     check_number("threshold", threshold, 0.5, 1.0)
     certain = 2.0 * threshold - 1.0
-    return np.inf if certain == 0 else n_selected**2 / (certain * n_features)
+    return math.inf if certain == 0 else n_selected**2 / (certain * n_features)

@@ -15,11 +15,11 @@ import numpy as np
 from convexfs.records import NATIVE, OPTIMAL, Solution
 
 Numbers = Mapping[str, Any]
+#: What a probability errs by.
+_ROUNDING = 1e-15
 
 
-def stability_unimodal(
-    tail: np.ndarray, share: np.ndarray, eta: float, mode: int = 0
-) -> Solution:
+def stability_unimodal(tail: np.ndarray, share: np.ndarray, eta: float, mode: int = 0) -> Solution:
     """Mix the two uniform laws whose chord is highest at `eta`."""
     start = time.perf_counter()
     laws = _uniform_laws(len(tail), mode)
@@ -46,12 +46,16 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Minimum of the dual function ``mu eta + max over laws (tail - mu mean)``, minus the tail."""
+    """Minimum of the dual function ``mu eta + max over laws (tail - mu mean)``, minus the tail.
+
+    Where the tail is 0, rounding errors would be all there is: a gap within them is 0.
+    """
     tail, share, eta = np.asarray(values["tail"]), np.asarray(values["share"]), hyper["eta"]
     laws = _uniform_laws(len(tail), hyper.get("mode", 0))
     means, tails = laws @ share, laws @ tail
     mu = _highest_chord(means, tails, eta)[3]
-    return float(mu * eta + (tails - mu * means).max() - tail @ np.asarray(primal["p"]))
+    apart = float(mu * eta + (tails - mu * means).max() - tail @ np.asarray(primal["p"]))
+    return 0.0 if abs(apart) <= _ROUNDING else apart
 
 
 def _uniform_laws(n: int, mode: int) -> np.ndarray:
@@ -78,7 +82,9 @@ def _highest_chord(
     heights = tails[left][:, None] + slopes * (eta - means[left])[:, None]
     i, j = np.unravel_index(np.argmax(heights), heights.shape)
     if heights[i, j] <= tails[best]:
-        return best, best, 0.0, 0.0
+        # Nothing to be gained by a larger mean, or no room for it: then its price is not 0.
+        steepest = ((tails[right] - tails[best]) / (means[right] - means[best])).max()
+        return best, best, 0.0, max(float(steepest), 0.0)
     first, second = int(left[i]), int(right[j])
     weight = (eta - means[first]) / (means[second] - means[first])
     return first, second, float(weight), float(slopes[i, j])

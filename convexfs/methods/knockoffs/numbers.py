@@ -70,8 +70,9 @@ def _known(covariance: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
             f"{n_features} x {n_features}, one row a feature"
         )
     variances = known.diagonal()
-    symmetric = np.allclose(known, known.T, rtol=_ROUNDING, atol=_ROUNDING * np.abs(known).max())
-    if not (np.isfinite(known).all() and symmetric and (variances > 0).all()):
+    # Of a NaN neither is true.
+    symmetric = np.abs(known - known.T).max() <= _ROUNDING * np.abs(known).max() < np.inf
+    if not (symmetric and (variances > 0).all()):
         raise InputError(
             "covariance is no covariance matrix: it must be finite and symmetric, with positive "
             "variances"

@@ -9,7 +9,7 @@ from convexfs.errors import check_number
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.stability import METHOD
-from convexfs.methods.stability.numbers import stability_unimodal, tail_problem
+from convexfs.methods.stability.numbers import last_mode, stability_unimodal, tail_problem
 from convexfs.records import Certificate, Solution
 
 
@@ -69,7 +69,7 @@ def largest_tail(
     formulation = METHOD.formulation("stability-unimodal")
     check_solver(formulation, solving)
     best, proofs = None, []
-    for mode in range(min(int(2 * n_pairs * eta), n_pairs) + 1):
+    for mode in range(last_mode(n_pairs, eta) + 1):
         values, hyper = tail_problem(n_pairs, threshold, eta, mode)
         solution, certificate = solve_step(formulation, values, hyper, solving)
         p = require_answer(solution, formulation.symbol)
@@ -85,12 +85,14 @@ def largest_tail(
 def unimodal_closed_form(
     n_selected: float, n_features: int, threshold: float, n_pairs: int
 ) -> float:
-    r"""Bound the expected number falsely selected as printed (Shah & Samworth 2013, eq. 8).
+    r"""Bound the expected number falsely selected as printed (Shah & Samworth 2013, Theorem 2).
 
     It is the number of features times :func:`largest_tail` at thresholds on the grid of 1/2B:
 
     :math:`C q^2 / J`, with :math:`C = 1 / (2 (2\tau - 1 - 1/2B))` up to :math:`\tau = 3/4` and
-    :math:`4 (1 - \tau + 1/2B) / (1 + 1/B)` above, for :math:`q / J \le 1 / \sqrt 3`.
+    :math:`4 (1 - \tau + 1/2B) / (1 + 1/B)` above, for :math:`\theta = q / J \le 1 / \sqrt 3` and
+    :math:`\tau` above the smaller of :math:`1/2 + \theta^2` and
+    :math:`1/2 + 1/2B + 3 \theta^2/4`.
     """
     half_step = 1.0 / (2 * n_pairs)
     if threshold <= 0.75:

@@ -73,7 +73,8 @@ def _highest_chord(
 
     The mean may be smaller than `eta`, so that a point left of it is a chord of slope 0.
     """
-    left, right = np.flatnonzero(means <= eta), np.flatnonzero(means > eta)
+    low = means <= eta + _ROUNDING
+    left, right = np.flatnonzero(low), np.flatnonzero(~low)
     best = int(left[np.argmax(tails[left])])
     if not len(right):
         return best, best, 0.0, 0.0
@@ -86,5 +87,5 @@ def _highest_chord(
         steepest = ((tails[right] - tails[best]) / (means[right] - means[best])).max()
         return best, best, 0.0, max(float(steepest), 0.0)
     first, second = int(left[i]), int(right[j])
-    weight = (eta - means[first]) / (means[second] - means[first])
+    weight = max((eta - means[first]) / (means[second] - means[first]), 0.0)
     return first, second, float(weight), float(slopes[i, j])

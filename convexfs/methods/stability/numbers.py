@@ -37,11 +37,16 @@ def tail_problem(
     check_number("n_pairs", n_pairs, 1, whole=True)
     check_number("threshold", threshold, 0.5, 1.0)
     check_number("mode", mode, 0, n_pairs, whole=True)
-    if mode > 2 * n_pairs * eta * (1 + _ROUNDING):
+    if mode > last_mode(n_pairs, eta):
         raise InputError(
             f"no law with its mode at {mode} of {n_pairs} pairs has a mean of {eta:g} or less: "
-            f"give a mode of at most {int(2 * n_pairs * eta)}"
+            f"give a mode of at most {last_mode(n_pairs, eta)}"
         )
     at = np.arange(n_pairs + 1)
     tail = at >= n_pairs * (2.0 * threshold - 1.0) - _ROUNDING
     return {"tail": tail.astype(float), "share": at / n_pairs}, {"eta": float(eta), "mode": mode}
+
+
+def last_mode(n_pairs: int, eta: float) -> int:
+    """The largest mode of a unimodal law of this mean: the uniform law up to it has half of it."""
+    return min(int(2 * n_pairs * eta + _ROUNDING), n_pairs)

@@ -337,7 +337,7 @@ def stability_index(selections: np.ndarray) -> StabilityIndex:
             {\tfrac{\bar k}{J} (1 - \tfrac{\bar k}{J})}
 
     for M sets of mean size :math:`\bar k`, a share :math:`p_j` of which has feature j; its
-    variance is the theorem's of Nogueira, Sechidis & Brown (2018), Sec. 4.
+    interval is that of a normal law (Nogueira, Sechidis & Brown 2018).
 
     Parameters
     ----------

@@ -9,14 +9,14 @@ _FORMULATIONS = (
     Formulation(
         name="knockoffs-me",
         equation="max sum_j log(s_j) + log det(2 Sigma - diag(s))",
-        reference=f"{_MRC}, Sec. 3.2: maximum entropy",
+        reference=f"{_MRC}: maximum entropy",
         symbol="s",
         cones=frozenset({"LP", "SDP", "EXP"}),
     ),
     Formulation(
         name="knockoffs-mvr",
         equation="min sum_j 1/s_j + tr(inv(2 Sigma - diag(s)))",
-        reference=f"{_MRC}, Sec. 3.1: minimum variance-based reconstructability",
+        reference=f"{_MRC}: minimum variance-based reconstructability",
         symbol="s",
         cones=frozenset({"LP", "SDP", "SOC"}),
         chosen_by="s",
@@ -24,7 +24,7 @@ _FORMULATIONS = (
     Formulation(
         name="knockoffs-sdp",
         equation="max 1's   s.t. 0 <= s <= 1, 2 Sigma - diag(s) psd",
-        reference=f"{_SDP}, Sec. 3.4.2",
+        reference=f"{_SDP}, Sec. 3.4",
         symbol="s",
         cones=frozenset({"LP", "SDP"}),
         chosen_by="s",
@@ -32,7 +32,7 @@ _FORMULATIONS = (
     Formulation(
         name="knockoffs-equi",
         equation="max 1's   s.t. s_1 = ... = s_J, 0 <= s <= 1, 2 Sigma - diag(s) psd",
-        reference=f"{_SDP}, Sec. 3.4.2: equi-correlated",
+        reference=f"{_SDP}, Sec. 3.4: equi-correlated",
         symbol="s",
         cones=frozenset({"LP", "SDP"}),
         chosen_by="s",

@@ -16,7 +16,7 @@ def knockoffs_me(Sigma: np.ndarray) -> cp.Problem:
     .. math:: \max_s\; \sum_j \log s_j + \log\det(2 \Sigma - D(s))
 
     which is the logarithm of the determinant of their joint correlation matrix (Spector &
-    Janson 2022, Sec. 3.2). The logarithms keep s inside the cone.
+    Janson 2022). The logarithms keep s inside the cone.
     """
     s = cp.Variable(len(Sigma), name="s")
     return cp.Problem(
@@ -30,7 +30,7 @@ def knockoffs_mvr(Sigma: np.ndarray) -> cp.Problem:
     .. math:: \min_s\; \sum_j 1 / s_j + \mathrm{tr}\,(2 \Sigma - D(s))^{-1}
 
     which is the trace of their inverse joint correlation matrix: the sum over all of one over
-    the variance that the others leave unexplained (Spector & Janson 2022, Sec. 3.1).
+    the variance that the others leave unexplained (Spector & Janson 2022).
     """
     s = cp.Variable(len(Sigma), name="s")
     return cp.Problem(
@@ -44,7 +44,7 @@ def knockoffs_sdp(Sigma: np.ndarray) -> cp.Problem:
     .. math::
         \max_s\; 1^T s \quad\text{s.t.}\quad 0 \le s \le 1,\; 2 \Sigma - D(s) \succeq 0
 
-    (Candes et al. 2018, Sec. 3.4.2.)
+    (Candes et al. 2018, Sec. 3.4.)
     """
     s = cp.Variable(len(Sigma), name="s")
     return cp.Problem(cp.Maximize(cp.sum(s)), _copies_exist(s, Sigma))

@@ -7,7 +7,7 @@ _FORMULATIONS = (
         name="stability-unimodal",
         equation="max tail'p   s.t. 1'p = 1, share'p <= eta, 0 <= p_0 <= ... <= p_mode >= ... >= 0",
         reference="Shah & Samworth, Variable Selection with Error Control: Another Look at "
-        "Stability Selection (2013), Sec. 3.2",
+        "Stability Selection (2013), Theorem 2",
         symbol="p",
         cones=frozenset({"LP"}),
     ),

@@ -13,7 +13,7 @@ _WEIGHTS = ("weights_", "coef_", "feature_importances_")
 
 def seeded(estimator: Any, seed: int) -> Any:
     """Return an unfitted copy, whose chance is that of `seed` unless it has a state of its own."""
-    made = clone(estimator)
+    made: Any = clone(estimator)
     open_states = {
         name: seed
         for name, value in made.get_params().items()

@@ -161,7 +161,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = [f"feature {j + 1}" for j in range(len(self.W_))]
-        figure = weight_bars(self.W_, names, self.get_support())
+        figure = weight_bars(self.W_, names, self._get_support_mask())
         figure.axes[0].set(xlabel="weight of the feature minus that of its knockoff")
         return figure
 
@@ -232,7 +232,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
             f"{int((self.W_ < 0).sum())} weigh less; a larger fdr or more samples may help",
         )
 
-    def _get_support_mask(self) -> np.ndarray:
+    def _get_support_mask(self) -> Any:
         check_is_fitted(self)
         return np.isin(np.arange(len(self.W_)), self.selected_)
 

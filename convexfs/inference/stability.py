@@ -174,9 +174,10 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         DataFrame
             A row a group, a column a feature.
         """
-        groups = self._groups(groups)
-        table = pd.DataFrame(self.local_probabilities_, columns=self._names())
-        return table.groupby(groups).mean()
+        labels, region = np.unique(self._groups(groups), return_inverse=True)
+        inside = (self.local_probabilities_[region == number] for number in range(len(labels)))
+        means = [np.nanmean(rows, axis=0) for rows in inside]
+        return pd.DataFrame(means, index=labels, columns=self._names())
 
     def summary(self) -> str:
         """What was selected, and what each line of evidence does and does not say."""
@@ -215,7 +216,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
             title = "how often each sample selects a feature, of the halves that hold it"
             figure.axes[0].set_title(title, loc="left")
             return figure
-        figure = weight_bars(self.probabilities_, self._names(), self.get_support())
+        figure = weight_bars(self.probabilities_, self._names(), self._get_support_mask())
         axes = figure.axes[0]
         across = axes.get_xlabel() == "weight"
         axes.set(**{"xlabel" if across else "ylabel": "share of halves that select it"})
@@ -306,7 +307,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         numbered = [f"feature {j + 1}" for j in range(len(self.probabilities_))]
         return list(getattr(self, "feature_names_in_", numbered))
 
-    def _get_support_mask(self) -> np.ndarray:
+    def _get_support_mask(self) -> Any:
         check_is_fitted(self)
         return np.isin(np.arange(len(self.probabilities_)), self.selected_)
 

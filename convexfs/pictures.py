@@ -151,6 +151,39 @@ def neighbor_map(
     return figure
 
 
+def sample_map(shares: np.ndarray, codes: np.ndarray, groups: np.ndarray | None = None) -> Any:
+    """Numbers from 0 to 1 of samples and features; samples by class, and group within it.
+
+    Parameters
+    ----------
+    shares : array (n_samples, n_features)
+        Such as which sample selects which feature, or how often.
+    codes : int array (n_samples,)
+    groups : array (n_samples,), optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    order = np.lexsort((codes if groups is None else groups, codes))
+    figure, axes = new_figure(8, 5)
+    n, m = shares.shape
+    axes.imshow(
+        shares[order], aspect="auto", interpolation="nearest", cmap="Blues", vmin=0, vmax=1,
+        extent=(0.5, m + 0.5, n + 0.5, 0.5),
+    )  # fmt: skip
+    sizes = np.bincount(codes)
+    ends = np.cumsum(sizes)
+    for edge in ends[:-1] + 0.5:
+        axes.axhline(edge, color="tab:red", linewidth=1)
+    axes.set_yticks(ends - sizes / 2 + 0.5, [f"class {code}" for code in range(len(sizes))])
+    axes.tick_params(axis="y", length=0)
+    # Without a frame a feature at the edge is not mistaken for it.
+    axes.spines[:].set_visible(False)
+    axes.set(xlabel="feature", ylabel=f"{n} samples")
+    return figure
+
+
 def _feature_name(feature: int, names: Sequence[str] | None) -> str:
     return f"feature {feature + 1}" if names is None else names[feature]
 

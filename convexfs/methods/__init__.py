@@ -14,7 +14,10 @@ from convexfs.errors import InputError, did_you_mean
 from convexfs.methods.base.formulation import Formulation, Method
 from convexfs.methods.base.own import OWN
 
-_OWN = ("relief", "irelief", "simba", "lmba", "logo", "llfs", "lfe", "lmnn", "mmc")
+_OWN = (
+    "relief", "irelief", "simba", "lmba", "logo", "llfs", "lfe", "lmnn", "mmc",
+    "knockoffs", "stability",
+)  # fmt: skip
 _GROUP = "convexfs.methods"
 
 METHODS: dict[str, Method]

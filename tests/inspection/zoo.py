@@ -198,6 +198,8 @@ def place(problem: cp.Problem, seed: int) -> dict[str, Any]:
     values = {}
     for variable in problem.variables():
         value: Any = rng.uniform(0.2, 1.5, variable.shape)
+        if variable.name() == "s" and variable.shape:
+            value /= 100  # of 2 Sigma - diag(s), a small s is inside
         if variable.attributes["symmetric"] or variable.attributes["PSD"]:
             value = value @ value.T + np.eye(len(value))
         elif variable.attributes["diag"]:

@@ -13,7 +13,7 @@ def learned(*, init: Literal[False] = False) -> Any:
     return field(init=init)
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(learned,))
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(learned, field))
 def parameters(cls: Any) -> Any:
     """Make the annotated fields of a class its keyword-only parameters.
 

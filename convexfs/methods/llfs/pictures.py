@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.pictures import new_figure
+from convexfs.pictures import new_figure, sample_map
 
 
 def support_map(support: np.ndarray, codes: np.ndarray, groups: np.ndarray | None = None) -> Any:
@@ -17,23 +17,8 @@ def support_map(support: np.ndarray, codes: np.ndarray, groups: np.ndarray | Non
     codes : int array (n_samples,)
     groups : int array (n_samples,), optional
     """
-    order = np.lexsort((codes if groups is None else groups, codes))
-    figure, axes = new_figure(8, 5)
-    n, m = support.shape
-    axes.imshow(
-        support[order], aspect="auto", interpolation="nearest", cmap="Blues",
-        extent=(0.5, m + 0.5, n + 0.5, 0.5),
-    )  # fmt: skip
-    sizes = np.bincount(codes)
-    ends = np.cumsum(sizes)
-    for edge in ends[:-1] + 0.5:
-        axes.axhline(edge, color="tab:red", linewidth=1)
-    axes.set_yticks(ends - sizes / 2 + 0.5, [f"class {code}" for code in range(len(sizes))])
-    axes.tick_params(axis="y", length=0)
-    # Without a frame a feature at the edge is not mistaken for it.
-    axes.spines[:].set_visible(False)
-    axes.set(xlabel="feature", ylabel=f"{n} samples")
-    axes.set_title("features each sample selects", loc="left")
+    figure = sample_map(support, codes, groups)
+    figure.axes[0].set_title("features each sample selects", loc="left")
     return figure
 
 

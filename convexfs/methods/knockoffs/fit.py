@@ -1,0 +1,99 @@
+"""Knockoffs: the s of a correlation matrix, and Gaussian copies of samples by it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
+
+from convexfs.errors import check_choice
+from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
+from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.knockoffs import METHOD
+from convexfs.methods.knockoffs.numbers import LEDOIT_WOLF, correlations
+from convexfs.records import Certificate, Solution
+
+#: Where s comes from: the ends of the formulations' names.
+CHOICES = tuple(row.name.rpartition("-")[2] for row in METHOD.formulations)
+
+
+@parameters
+class Settings:
+    """Parameters of knockoffs: the covariance, and the problem that s solves."""
+
+    covariance: Any = LEDOIT_WOLF
+    s: str = "me"
+
+
+@dataclass(frozen=True)
+class KnockoffsResult:
+    """How far knockoffs are from their features, and the proof that s is optimal.
+
+    Attributes
+    ----------
+    s : array (J,)
+        One minus the correlation of a feature and its knockoff.
+    correlation : array (J, J)
+    mean, spread : array (J,)
+        Of the samples; standard deviations as the covariance has them.
+    """
+
+    s: np.ndarray
+    correlation: np.ndarray
+    mean: np.ndarray
+    spread: np.ndarray
+    solution: Solution
+    certificate: Certificate
+
+    def copies(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        r"""Draw knockoffs of samples, Gaussian given the samples.
+
+        :math:`\tilde x \sim N(x - D \Sigma^{-1} x,\; 2D - D \Sigma^{-1} D)` for standardised x
+        (Candes et al. 2018, eq. 3.2).
+        """
+        scaled = (X - self.mean) / self.spread
+        pulled = cho_solve(cho_factor(self.correlation), np.diag(self.s))
+        left = 2.0 * np.diag(self.s) - self.s[:, None] * pulled
+        variances, directions = eigh(0.5 * (left + left.T))
+        root = directions * np.sqrt(np.maximum(variances, 0.0))
+        drawn = scaled - scaled @ pulled + rng.standard_normal(X.shape) @ root.T
+        return self.mean + self.spread * drawn
+
+
+def knockoffs(
+    X: np.ndarray,
+    codes: np.ndarray,
+    settings: Settings | None = None,
+    solving: Solving = AS_USUAL,
+) -> KnockoffsResult:
+    """How far knockoffs of the features may be from them: one convex problem.
+
+    Parameters
+    ----------
+    X : array (N, J)
+        Without constant columns.
+    codes : int array (N,)
+        Classes, which have no part in it.
+    settings : Settings
+    solving : Solving
+        How the problem is solved.
+    """
+    settings = settings or Settings()
+    check_choice("s", settings.s, CHOICES)
+    formulation = METHOD.formulation(f"knockoffs-{settings.s}")
+    check_solver(formulation, solving)
+    correlation, spread = correlations(X, settings.covariance)
+    solution, certificate = solve_step(formulation, {"Sigma": correlation}, {}, solving)
+    s = inside(require_answer(solution, formulation.symbol), correlation)
+    return KnockoffsResult(s, correlation, X.mean(axis=0), spread, solution, certificate)
+
+
+def inside(s: np.ndarray, correlation: np.ndarray) -> np.ndarray:
+    """Return s shortened to ``0 <= s``, ``2 Sigma - diag(s)`` psd, which a solver misses by a bit.
+
+    Copies drawn by an s outside would have other correlations than were asked for.
+    """
+    s = np.maximum(s, 0.0)
+    # The largest eigenvalue of diag(s) relative to 2 Sigma: at most 1 inside.
+    reach = float(eigh(np.diag(s), 2.0 * correlation, eigvals_only=True)[-1])
+    return s / max(reach, 1.0)

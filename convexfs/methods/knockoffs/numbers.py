@@ -1,0 +1,92 @@
+"""What the problems of knockoffs are made of: correlations, known or estimated."""
+
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError, check_choice
+
+LEDOIT_WOLF = "ledoit-wolf"
+#: Smallest eigenvalue of a correlation matrix that is not taken for 0.
+_SINGULAR = 1e-10
+#: What rounding may make of a symmetric matrix, relative to its entries.
+_ROUNDING = 1e-8
+
+
+def knockoffs_me(
+    X: np.ndarray, codes: np.ndarray, *, covariance: Any
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The numeric half: the correlation matrix; classes have no part in it."""
+    return {"Sigma": correlations(X, covariance)[0]}, {}
+
+
+knockoffs_mvr = knockoffs_sdp = knockoffs_equi = knockoffs_me
+
+
+def correlations(X: np.ndarray, covariance: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Correlation matrix of the features and their standard deviations, of no constant column.
+
+    Parameters
+    ----------
+    X : array (N, J)
+    covariance : "ledoit-wolf" or array (J, J)
+        Estimated from the samples, or known.
+    """
+    if isinstance(covariance, str):
+        check_choice("covariance", covariance, [LEDOIT_WOLF])
+        spread = X.std(axis=0)
+        if not spread.all():
+            raise InputError(
+                f"column {int(np.argmin(spread)) + 1} is constant: it has no correlations, "
+                "leave it out"
+            )
+        return shrunken((X - X.mean(axis=0)) / spread), spread
+    return _known(covariance, X.shape[1])
+
+
+def shrunken(X: np.ndarray) -> np.ndarray:
+    r"""Correlations of standardised samples, shrunk towards none (Ledoit & Wolf 2004).
+
+    :math:`(1 - r) S + r I`, with the r of least expected squared error:
+    :math:`r = \min(1, b / d)`, :math:`d = \|S - I\|_F^2`,
+    :math:`b = N^{-2} \sum_n \|x_n x_n^T - S\|_F^2`.
+    """
+    N, J = X.shape
+    S = X.T @ X / N
+    scatter = (np.sum(X**2, axis=1) ** 2).sum() / N**2 - (S**2).sum() / N
+    distance = (S**2).sum() - J
+    r = 1.0 if scatter >= distance else max(scatter / distance, 0.0)
+    shrunk = (1.0 - r) * S
+    np.fill_diagonal(shrunk, 1.0)
+    return _invertible(shrunk)
+
+
+def _known(covariance: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    """Correlations and standard deviations of a covariance matrix that was given."""
+    known = np.asarray(covariance, dtype=np.float64)
+    if known.shape != (n_features, n_features):
+        raise InputError(
+            f"covariance has shape {known.shape}: it must be 'ledoit-wolf' or a matrix of "
+            f"{n_features} x {n_features}, one row a feature"
+        )
+    variances = known.diagonal()
+    # Of a NaN neither is true.
+    symmetric = np.abs(known - known.T).max() <= _ROUNDING * np.abs(known).max() < np.inf
+    if not (symmetric and (variances > 0).all()):
+        raise InputError(
+            "covariance is no covariance matrix: it must be finite and symmetric, with positive "
+            "variances"
+        )
+    spread = np.sqrt(variances)
+    return _invertible(0.5 * (known + known.T) / np.outer(spread, spread)), spread
+
+
+def _invertible(Sigma: np.ndarray) -> np.ndarray:
+    least = float(np.linalg.eigvalsh(Sigma)[0])
+    if least > _SINGULAR:
+        return Sigma
+    raise InputError(
+        f"the correlation matrix has the eigenvalue {least:.1e}: some feature is determined by "
+        "others, so that its knockoff could only be the feature itself; leave copies and sums of "
+        "features out"
+    )

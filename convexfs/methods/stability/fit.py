@@ -1,0 +1,112 @@
+"""Stability selection's error bounds: how many features are falsely selected on average."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from convexfs.errors import check_number
+from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
+from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.stability import METHOD
+from convexfs.methods.stability.numbers import last_mode, stability_unimodal, tail_problem
+from convexfs.records import Certificate, Solution
+
+
+@parameters
+class Settings:
+    """Parameters of the bound: pairs of halves, the share of halves, what a half selects."""
+
+    n_pairs: int = 50
+    threshold: float = 0.75
+    n_selected: float | None = None
+
+
+@dataclass(frozen=True)
+class StabilityResult:
+    """The bound and its proof.
+
+    Attributes
+    ----------
+    probability : float
+        Most that a feature, selected by a half with the mean probability, reaches the threshold.
+    mode : int
+        Of the law that does.
+    solution : Solution
+        Of that mode.
+    certificate : Certificate
+        The worst over all modes: each has a linear program of its own.
+    """
+
+    probability: float
+    mode: int
+    solution: Solution
+    certificate: Certificate
+
+
+def stability(
+    X: np.ndarray,
+    codes: np.ndarray,
+    settings: Settings | None = None,
+    solving: Solving = AS_USUAL,
+) -> StabilityResult:
+    """The largest tail over all modes; of the samples only the number of features counts."""
+    settings = settings or Settings()
+    hyper = stability_unimodal(
+        X, codes, n_pairs=settings.n_pairs, threshold=settings.threshold,
+        n_selected=settings.n_selected,
+    )[1]  # fmt: skip
+    return largest_tail(settings.n_pairs, settings.threshold, hyper["eta"], solving)
+
+
+def largest_tail(
+    n_pairs: int, threshold: float, eta: float, solving: Solving = AS_USUAL
+) -> StabilityResult:
+    """The most that a unimodal law of mean `eta` has at ``2 threshold - 1`` and above.
+
+    Laws of so small a mean have their mode at ``2 n_pairs eta`` or below, most often at 0.
+    """
+    formulation = METHOD.formulation("stability-unimodal")
+    check_solver(formulation, solving)
+    best, proofs = None, []
+    for mode in range(last_mode(n_pairs, eta) + 1):
+        values, hyper = tail_problem(n_pairs, threshold, eta, mode)
+        solution, certificate = solve_step(formulation, values, hyper, solving)
+        p = require_answer(solution, formulation.symbol)
+        proofs.append(certificate)
+        tail = float(values["tail"] @ p)
+        if best is None or tail > best[0]:
+            best = (tail, mode, solution)
+    worst = max(proofs, key=lambda proof: math.inf if math.isnan(proof.worst) else proof.worst)
+    assert best is not None  # mode 0 is always tried
+    return StabilityResult(*best, worst)
+
+
+def unimodal_closed_form(
+    n_selected: float, n_features: int, threshold: float, n_pairs: int
+) -> float:
+    r"""Bound the expected number falsely selected as printed (Shah & Samworth 2013, Theorem 2).
+
+    It is the number of features times :func:`largest_tail` at thresholds on the grid of 1/2B:
+
+    :math:`C q^2 / J`, with :math:`C = 1 / (2 (2\tau - 1 - 1/2B))` up to :math:`\tau = 3/4` and
+    :math:`4 (1 - \tau + 1/2B) / (1 + 1/B)` above, for :math:`\theta = q / J \le 1 / \sqrt 3` and
+    :math:`\tau` above the smaller of :math:`1/2 + \theta^2` and
+    :math:`1/2 + 1/2B + 3 \theta^2/4`.
+    """
+    half_step = 1.0 / (2 * n_pairs)
+    if threshold <= 0.75:
+        factor = 1.0 / (2.0 * (2.0 * threshold - 1.0 - half_step))
+    else:
+        factor = 4.0 * (1.0 - threshold + half_step) / (1.0 + 2.0 * half_step)
+    return factor * n_selected**2 / n_features
+
+
+def meinshausen_buhlmann(n_selected: float, n_features: int, threshold: float) -> float:
+    r"""The bound of Meinshausen & Buhlmann (2010), :math:`q^2 / ((2 \tau - 1) J)`.
+
+    It holds for complementary pairs without any assumption on the law, whatever their number.
+    """
+    check_number("threshold", threshold, 0.5, 1.0)
+    certain = 2.0 * threshold - 1.0
+    return math.inf if certain == 0 else n_selected**2 / (certain * n_features)

@@ -27,7 +27,9 @@ class Joined:
     labels: np.ndarray
 
 
-def joined(ids: Sequence[Any], own: str, reading: Reading, name: str) -> Joined:
+def joined(
+    ids: Sequence[Any], own: str, reading: Reading, name: str, columns: Sequence[str] = ()
+) -> Joined:
     """Find the classes of samples by their ids; say which samples and labels are alone.
 
     Parameters
@@ -40,6 +42,8 @@ def joined(ids: Sequence[Any], own: str, reading: Reading, name: str) -> Joined:
         With ``labels``, the file and perhaps its column.
     name : str
         What messages call the samples.
+    columns : sequence of str
+        Of their table, to see whether the samples are columns.
     """
     classes = _label_column(str(reading.labels), own, reading)
     texts = np.array([str(value) for value in ids], dtype=object)
@@ -47,8 +51,10 @@ def joined(ids: Sequence[Any], own: str, reading: Reading, name: str) -> Joined:
     if not known.any():
         raise InputError(
             f"no id of {name} ('{texts[0]}', ...) is in {reading.labels} "
-            f"('{classes.index[0]}', ...); check that both name the samples alike"
-        )
+            f"('{classes.index[0]}', ...); "
+            + ("but its columns are: try --transpose" if set(columns) & set(classes.index)
+               else "check that both name the samples alike")
+        )  # fmt: skip
     left, unused = int((~known).sum()), len(classes) - int(known.sum())
     if left:
         reading.tell(f"{left} samples without a label in {reading.labels} are left out")

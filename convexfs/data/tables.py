@@ -113,7 +113,7 @@ def _is_numbered(column: Any) -> bool:
 def _labelled(frame: Any, own: str | None, reading: Reading, name: str) -> tuple[Any, str]:
     if own is None:
         raise InputError(f"{name} has no column of ids to join its labels by; say --id COLUMN")
-    found = joined(frame[own], own, reading, name)
+    found = joined(frame[own], own, reading, name, list(frame.columns))
     frame = frame[found.known].drop(columns=found.target, errors="ignore")
     return frame.assign(**{found.target: found.labels}), found.target
 

@@ -108,6 +108,8 @@ def test_genes_in_rows_with_labels_apart(tmp_path):
     turned = FRAME.drop(columns="kind").set_index("patient").T.rename_axis("gene")
     turned.to_csv(tmp_path / "t.tsv", sep="\t")
     labels = write(tmp_path / "l.csv", FRAME[["patient", "kind"]])
+    with pytest.raises(InputError, match=r"no id of .*t\.tsv .* but its columns are: try --transp"):
+        load(tmp_path / "t.tsv", labels=labels, id="gene")
     data = load(tmp_path / "t.tsv", labels=labels, transpose=True)
     np.testing.assert_array_equal(data.X, FRAME[["a", "b"]])
 

@@ -1,0 +1,117 @@
+"""From a file as a lab has it to a ranking, by one line each."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from bed_reader import to_bed
+
+from convexfs.cli import main
+from tests.data.test_annotated import h5ad
+
+N = 40
+KINDS = np.array(["case", "control"])[np.arange(N) % 2]
+
+
+def lab():
+    """Samples of four genes, the first of which tells the classes apart."""
+    X = np.random.default_rng(0).standard_normal((N, 4)).round(3)
+    X[:, 0] += 4 * (np.arange(N) % 2)
+    frame = pd.DataFrame(X, columns=["tells", "g1", "g2", "g3"])
+    frame.insert(0, "patient", [f"p{i}" for i in range(N)])
+    return frame.assign(status=KINDS)
+
+
+def write_turned(path):
+    lab().set_index("patient").T.rename_axis("gene").to_csv(path, sep="\t")
+
+
+def write_apart(path):
+    lab().drop(columns="status").set_index("patient").T.rename_axis("gene").to_csv(path)
+    lab()[["patient", "status"]].to_excel(path.parent / "labels.xlsx", index=False)
+
+
+def write_holes(path):
+    frame = lab()
+    frame.loc[3, "g1"] = np.nan
+    frame.to_csv(path, index=False)
+
+
+def write_genotypes(path):
+    X = np.random.default_rng(1).integers(0, 3, (N, 3)).astype(float)
+    X[:, 0] = 2.0 * (np.arange(N) % 2)
+    names = {"iid": [f"p{i}" for i in range(N)], "sid": ["tells", "rs2", "rs3"]}
+    to_bed(path, X, {**names, "pheno": (1 + np.arange(N) % 2).astype(str)})
+
+
+LINES = {
+    "european csv": (
+        "t.csv", lambda path: lab().to_csv(path, sep=";", decimal=",", index=False),
+        ["--target", "status"], "separated by semicolons",
+    ),
+    "packed": ("t.csv.gz", lambda path: lab().to_csv(path, index=False), ["--target", "status"],
+               "'patient' has a value of its own"),
+    "holes": ("t.csv", write_holes, ["--target", "status", "--impute", "knn"], "taken as the id"),
+    "workbook": ("t.xlsx", lambda path: lab().to_excel(path, index=False),
+                 ["--target", "status", "--id", "patient"], ""),
+    "samples in columns": ("t.tsv", write_turned, ["--target", "status", "--transpose"], ""),
+    "labels apart": ("t.csv", write_apart, ["--transpose", "--labels", "labels.xlsx"], ""),
+    "genotypes": ("t.bed", write_genotypes, ["--scale", "none"], ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_one_line_from_file_to_ranking(capsys, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    file, write, words, said = LINES[name]
+    write(tmp_path / file)
+    assert main(["select", file, *words, "--top", "1", "--json"]) == 0
+    out, err = capsys.readouterr()
+    record = json.loads(out)
+    assert record["selected"] == ["tells"]
+    assert "patient" not in record["weights"]
+    assert said in err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
+def test_what_is_written_keeps_the_ids(capsys, tmp_path, suffix):
+    lab().to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / f"few{suffix}"
+    assert main(["select", str(tmp_path / "t.csv"), "--target", "status", "--top", "1",
+                 "--out", str(out)]) == 0  # fmt: skip
+    capsys.readouterr()
+    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
+    read = readers.get(suffix, lambda path: pd.read_excel(path, engine="calamine"))(out)
+    assert list(read.columns) == ["patient", "tells", "status"]
+    assert read["patient"].tolist() == [f"p{i}" for i in range(N)]
+
+
+def test_weights_go_back_into_annotated_data(capsys, tmp_path):
+    import h5py
+
+    source, out = h5ad(tmp_path / "d.h5ad"), tmp_path / "weighted.h5ad"
+    words = ["select", str(source), "--target", "obs:cell_type", "--top", "1", "--json"]
+    assert main([*words, "--out", str(out)]) == 0
+    record = json.loads(capsys.readouterr().out)
+    with h5py.File(out) as file:
+        weights: np.ndarray = file["var/convexfs_weight"][()]  # type: ignore[index]
+        chosen: np.ndarray = file["var/convexfs_selected"][()]  # type: ignore[index]
+    assert dict(zip(["g1", "g2", "g3"], weights.tolist(), strict=True)) == record["weights"]
+    assert chosen.sum() == 1
+    assert main(["select", "iris", "--out", str(out)]) == 2
+    assert "no known format" in capsys.readouterr().err
+
+
+def test_what_is_wrong_is_one_line(capsys, tmp_path):
+    lab().to_csv(tmp_path / "t.csv", index=False)
+    for words, message in (
+        (["--target", "status", "--id", "patiens"], "no column 'patiens'; did you mean patient?"),
+        (["--labels", "nowhere.csv"], "there is no file nowhere.csv"),
+        (["--target", "status", "--groups", "ward"], "no column 'ward'"),
+        (["--target", "status", "--sep", ";;"], "one character"),
+    ):
+        assert main(["select", str(tmp_path / "t.csv"), *words]) == 2
+        err = capsys.readouterr().err.splitlines()
+        assert len(err) == 1
+        assert message in err[0]

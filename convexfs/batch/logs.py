@@ -131,11 +131,11 @@ class _RunHandler(MultiProcessingHandler):
 
     def _format_record(self, record: logging.LogRecord) -> logging.LogRecord:
         """Keep what the file shows, as text: the rest may be large or not picklable."""
-        kept = ("name", "levelno", "levelname", "process", "created", "msecs")
+        fields = ("name", "levelno", "levelname", "process", "created", "msecs")
         text = logging.Formatter().format(record)
         if len(text) > LONGEST:
             text = f"{text[:LONGEST]} [cut]"
-        return logging.makeLogRecord({name: vars(record)[name] for name in kept} | {"msg": text})
+        return logging.makeLogRecord({name: vars(record)[name] for name in fields} | {"msg": text})
 
 
 class _Datagrams:

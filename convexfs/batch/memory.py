@@ -31,8 +31,8 @@ _ENDS = re.compile(r"WorkerDied: (SIGABRT|SIGSEGV|SIGBUS|exit code)")
 
 def size_of(text: str) -> int:
     """Bytes that a text such as 500MB, 2GB or 1.5GiB stands for."""
-    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([A-Z]*)\s*", text.upper())
-    size = float(found[1]) * UNITS.get(found[2], 0) if found else 0.0
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([A-Z]*)\s*", text.upper())
+    size = float(match[1]) * UNITS.get(match[2], 0) if match else 0.0
     if not 1 <= size < 2**63:
         raise InputError(f"{text!r} is no size of memory; write it as 500MB or 2GB")
     return int(size)

@@ -106,12 +106,12 @@ def _hold_memory(allowed: int) -> None:
     try:
         import resource
 
-        held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        in_use = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     except (ImportError, OSError):  # Linux only
         return
     limits = [x for x in (soft, hard) if x != resource.RLIM_INFINITY]
-    limits.append(held + _OVERHEAD + _COPIES * allowed)
+    limits.append(in_use + _OVERHEAD + _COPIES * allowed)
     resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
 
 

@@ -77,8 +77,8 @@ class Notation:
 
     def side(self, node: Node) -> Node:
         """Write a side that is one number for every row without a vector of ones."""
-        held = tree.number_in(node)
-        return node if held is None else tree.number(held)
+        value = tree.number_in(node)
+        return node if value is None else tree.number(value)
 
     def _relation(self, node: Node) -> Piece:
         left, right = node.parts
@@ -164,8 +164,8 @@ class Notation:
 
     def _quotient(self, node: Node) -> Piece:
         sign, numerator = tree.signed(node.body)
-        top = self.style.held(self.write(numerator), PRODUCT)
-        bottom = self.style.held(self.write(node.parts[1]), CALL)
+        top = self.style.bracketed(self.write(numerator), PRODUCT)
+        bottom = self.style.bracketed(self.write(node.parts[1]), CALL)
         fraction = self.style.put("fraction", top, bottom)
         return fraction if sign > 0 else self.style.signed([(-1, fraction)])
 
@@ -177,7 +177,7 @@ class Notation:
         if written.kind == "number" and "e" in _PLAIN.write(base):
             written = self.style.put("()", written)
         form = "entrywise power" if node.shape else "power"
-        return self.style.raised(form, written, self.style.held(self.write(exponent), CALL))
+        return self.style.raised(form, written, self.style.bracketed(self.write(exponent), CALL))
 
     def _total(self, node: Node) -> Piece:
         style, dimensions = self.style, len(node.body.shape)

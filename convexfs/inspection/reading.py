@@ -184,8 +184,8 @@ def _of_constraints(expression: Any, symbols: SymbolTable) -> Node:
     elif isinstance(expression, PartialProblem):
         problem = expression.args[0]
         free = [*expression.dont_opt_vars, *expression.parameters()]
-        kept = {leaf.id for leaf in free}
-        taken = [leaf for leaf in problem.variables() if leaf.id not in kept]
+        free_ids = {leaf.id for leaf in free}
+        taken = [leaf for leaf in problem.variables() if leaf.id not in free_ids]
         way = "min" if isinstance(problem.objective, cp.Minimize) else "max"
         name, rows = f"{way} over {_names(taken, symbols)}", problem.constraints
         first = [read(problem.objective.expr, symbols)]

@@ -109,17 +109,19 @@ class Text:
     def row(self, parts: Sequence[Piece]) -> Piece:
         """Factors side by side; rows among them are opened."""
         opened = [each for part in parts for each in (part.parts or (part,))]
-        held = [part if part.kind == "sum over" else self.held(part, CALL) for part in opened]
-        written = str(held[0])
-        for before, part in pairwise(held):
+        factors = [
+            part if part.kind == "sum over" else self.bracketed(part, CALL) for part in opened
+        ]
+        written = str(factors[0])
+        for before, part in pairwise(factors):
             written += self.gap(before, part) + part
-        return held[0] if len(held) == 1 else Piece(written, PRODUCT, "row", tuple(held))
+        return factors[0] if len(factors) == 1 else Piece(written, PRODUCT, "row", tuple(factors))
 
     def gap(self, before: Piece, part: Piece) -> str:
         is_call = part.kind in ("call", "exponential")
         return "" if before.endswith("'") and not is_call else " "
 
-    def held(self, piece: Piece, level: int) -> Piece:
+    def bracketed(self, piece: Piece, level: int) -> Piece:
         """Put brackets around what does not hold together as tightly as `level` on one line."""
         return piece if piece.level >= level else self.put("()", piece)
 
@@ -236,7 +238,7 @@ class Latex(Text):
         words = any(word in box for word in (r"\mathrm", r"\text") for box in (before, part))
         return r" \, " if before.kind == "number" or words else " "
 
-    def held(self, piece: Piece, level: int) -> Piece:
+    def bracketed(self, piece: Piece, level: int) -> Piece:
         return piece
 
     def indexed(self, body: Piece, entries: Sequence[Any]) -> Piece:

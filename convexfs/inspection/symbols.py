@@ -216,6 +216,6 @@ def _digest(value: Any) -> tuple[int, str]:
     leading = complex(flat[np.argmax(flat != 0)]) if flat.size else 0j
     sign = -1 if (leading.real or leading.imag) < 0 else 1
     # Adding 0 turns negative zeros into plain ones.
-    for part in (sign * entries + 0, *(place.astype(np.int64) for place in places)):
+    for part in (sign * entries + 0, *(index.astype(np.int64) for index in places)):
         digest.update(part.data)
     return sign, digest.hexdigest()

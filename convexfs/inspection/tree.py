@@ -164,8 +164,8 @@ def signed(node: Node) -> tuple[int, Node]:
     if node.kind in ("quotient", "broadcast", "reshape"):
         sign, body = signed(node.body)
         return sign, _inside(node, body)
-    held = node.number if node.kind == "product" else number_in(node)
-    if held is not None and np.isreal(held) and np.real(held) < 0:
+    coefficient = node.number if node.kind == "product" else number_in(node)
+    if coefficient is not None and np.isreal(coefficient) and np.real(coefficient) < 0:
         return -1, negate(node)
     return 1, node
 
@@ -204,30 +204,30 @@ def difference(shape: Shape, left: Node, right: Node) -> Node:
 def times(*nodes: Node) -> Node:
     """The product of scalars and at most one array."""
     shape = next((node.shape for node in nodes if node.shape), ())
-    held: complex = 1.0
+    coefficient: complex = 1.0
     factors: list[Node] = []
     for node in nodes:
         sign, body = signed(node)
-        held *= sign
+        coefficient *= sign
         if body.kind == "number":
-            held *= body.value
+            coefficient *= body.value
         elif body.kind == "product":
-            held *= body.number
+            coefficient *= body.number
             factors += body.parts
         else:
             factors.append(body)
     # A stable sort: scalars stay in the order they were written, the array goes last.
-    return _product(shape, held, tuple(sorted(factors, key=lambda node: node.shape != ())))
+    return _product(shape, coefficient, tuple(sorted(factors, key=lambda node: node.shape != ())))
 
 
-def _product(shape: Shape, held: complex, factors: tuple[Node, ...]) -> Node:
+def _product(shape: Shape, coefficient: complex, factors: tuple[Node, ...]) -> Node:
     if not factors:
-        return number(held)
-    if held == 1 and len(factors) == 1:
+        return number(coefficient)
+    if coefficient == 1 and len(factors) == 1:
         return factors[0]
-    if held == -1 and len(factors) == 1:
+    if coefficient == -1 and len(factors) == 1:
         return make("sum", shape, factors[0], signs=(-1,))
-    return make("product", shape, *factors, number=held)
+    return make("product", shape, *factors, number=coefficient)
 
 
 def chain(shape: Shape, left: Node, right: Node) -> Node:
@@ -240,8 +240,8 @@ def chain(shape: Shape, left: Node, right: Node) -> Node:
         # A vector at the joint forbids to open a chain.
         opened = body.kind == "chain" and len(body.parts[joint].shape) == 2
         factors += body.parts if opened else (body,)
-    kept = [node for node in factors if node.kind != "identity"] or factors[:1]
-    body = kept[0] if len(kept) == 1 else make("chain", shape, *kept)
+    others = [node for node in factors if node.kind != "identity"] or factors[:1]
+    body = others[0] if len(others) == 1 else make("chain", shape, *others)
     return times(*scalars, body) if scalars else body
 
 

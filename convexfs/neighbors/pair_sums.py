@@ -26,9 +26,9 @@ def signed_scatter(X: np.ndarray, neighbors: SignedNeighbors) -> np.ndarray:
 def signed_laplacian(neighbors: SignedNeighbors) -> sparse.csr_array:
     """L of :func:`signed_scatter`, sparse."""
     n = len(neighbors.index)
-    row, group, place = np.nonzero(neighbors.coefficient)
-    index = neighbors.index[row, group, place]
-    weight = neighbors.coefficient[row, group, place]
+    row, group, rank = np.nonzero(neighbors.coefficient)
+    index = neighbors.index[row, group, rank]
+    weight = neighbors.coefficient[row, group, rank]
     C = sparse.csr_array((weight, (row, index)), shape=(n, n))
     both = C + C.T
     return sparse.csr_array(sparse.diags_array(both.sum(axis=1)) - both)

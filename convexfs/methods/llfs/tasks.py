@@ -172,24 +172,25 @@ def _of_point(whole: Task, point: int) -> Task:
 def do_point(work: PointWork, task: Task) -> Result:
     """Solve and round every beta of a point, choose, and say what is known of each."""
     point = json.loads(task.hyper)[POINT]
-    found, sets = work.solve(point)
-    table = found.table
+    solved, sets = work.solve(point)
+    table = solved.table
     chosen = np.zeros(work.n_features)
-    chosen[found.features] = 1.0
-    solution, certificate = verdict(table[None], chosen, work.settings, found.seconds)
+    chosen[solved.features] = 1.0
+    solution, certificate = verdict(table[None], chosen, work.settings, solved.seconds)
     solution = _ended(solution, table["status"])
     log.info(
         "point %d of %s with %s: %s, features %s at beta %.3g, mean U1 %.6g, %d programs, %.3g s",
-        point, task.data or "a fit", task.solver, solution.status, found.features.tolist(),
-        found.beta, np.nan if solution.objective is None else solution.objective,
-        table["programs"].sum(), found.seconds,
+        point, task.data or "a fit", task.solver, solution.status, solved.features.tolist(),
+        solved.beta, np.nan if solution.objective is None else solution.objective,
+        table["programs"].sum(), solved.seconds,
     )  # fmt: skip
     result = result_of(solution, certificate)
     needs = " + ".join(sorted(work.settings.formulation.cones))
     known = {"solver": task.solver, "solver_version": task.solver_version}
     known |= {"needs": needs, "sense": "min"}
-    kept = {name: value for name, value in asdict(found).items() if name != "seconds"}
-    answer = {"step": len(table), "label": f"{POINT_LABEL}{point}", "primal": kept | {"f": chosen}}
+    fields = {name: value for name, value in asdict(solved).items() if name != "seconds"}
+    primal = fields | {"f": chosen}
+    answer = {"step": len(table), "label": f"{POINT_LABEL}{point}", "primal": primal}
     betas = (_beta_row(work, b, sets.masks[b], sets.f, table[b]) for b in range(len(table)))
     return Result({**result.row, **known}, (*betas, {**result.solutions[-1], **answer}))
 

@@ -67,9 +67,9 @@ def least_useful_c(values: Numbers) -> float:
     program = program_of(**values, c=1.0, simplex=False)
     n, targets = len(program.X), program.targets
     others = np.not_equal.outer(program.codes, program.codes)
-    i, place = np.nonzero(targets >= 0)
+    i, rank = np.nonzero(targets >= 0)
     C = np.bincount(i, minlength=n)[:, None] * others.astype(float)
-    np.subtract.at(C, (i, targets[i, place]), others.sum(axis=1)[i].astype(float))
+    np.subtract.at(C, (i, targets[i, rank]), others.sum(axis=1)[i].astype(float))
     gain = pair_sums(program.X, C)
     paying = gain > 0
     return float(np.min(program.linear[paying] / gain[paying], initial=np.inf))
@@ -110,8 +110,8 @@ def _solve(program: Program) -> Solution:
 def _gap(values: Numbers, hyper: Numbers, primal: Numbers, *, simplex: bool) -> float:
     u = np.asarray(primal["u"], dtype=np.float64)
     program, unit = _in_units(program_of(**values, c=hyper.get("c", 1.0), simplex=simplex))
-    found = polish(program, u)
-    bound = program.bound(u, 0.0) if found is None else found.bound
+    polished = polish(program, u)
+    bound = program.bound(u, 0.0) if polished is None else polished.bound
     apart = program.value(u)[0] - bound
     # Where the loss is 0 rounding errors of its terms are all there is.
     return 0.0 if abs(apart) <= _rounding(program) else apart * unit**2

@@ -142,10 +142,10 @@ def minimise(program: Program, tol: float, max_steps: int) -> Answer:
 
 def _polished(program: Program, answer: Answer) -> Answer:
     """Point and bound of the program over the kinks alone, where they are better."""
-    found = polish(program, answer.u)
-    if found is None:
+    polished = polish(program, answer.u)
+    if polished is None:
         return answer
-    return answer.with_point(found.u, program.value(found.u)[0], found.bound, answer.steps)
+    return answer.with_point(polished.u, program.value(polished.u)[0], polished.bound, answer.steps)
 
 
 class _Path:

@@ -15,8 +15,8 @@ def lmba_simplex(
     check_number("c", c, 0, open_ends=True)
     check_number("c, a price,", c, 1e-30, 1e30)  # beyond, one part of the loss is rounding
     X = np.asarray(X, dtype=np.float64)
-    found = target_neighbors(X, codes, n_neighbors)
-    values = {"X": X, "codes": codes, "targets": found.index, "theta": found.theta}
+    targets = target_neighbors(X, codes, n_neighbors)
+    values = {"X": X, "codes": codes, "targets": targets.index, "theta": targets.theta}
     return values, {"c": float(c)}
 
 

@@ -29,8 +29,8 @@ def targets_and_price(
 
 def target_pairs(targets: np.ndarray) -> np.ndarray:
     """Rows (i, j): a sample and one of its targets."""
-    i, place = np.nonzero(targets >= 0)
-    return np.column_stack([i, targets[i, place]])
+    i, rank = np.nonzero(targets >= 0)
+    return np.column_stack([i, targets[i, rank]])
 
 
 def triplets(pairs: np.ndarray, listed: np.ndarray) -> np.ndarray:

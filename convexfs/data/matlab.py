@@ -82,7 +82,7 @@ def send() -> None:
 
 
 def _read(path: str, allowed: int) -> tuple[dict[str, Any], list[np.ndarray]]:
-    """What there is to say, and the arrays in the order of its names."""
+    """Return what there is to say, and the arrays in the order of its names."""
     from scipy.io.matlab import loadmat, whosmat
 
     _hold_memory(allowed)
@@ -126,7 +126,7 @@ def _uncelled(value: Any) -> Any:
 
 
 def _kind(value: Any) -> str | None:
-    """What a variable is, if it is no array of numbers or text."""
+    """Return what a variable is, if it is no array of numbers or text."""
     from scipy.sparse import issparse
 
     if issparse(value):

@@ -208,7 +208,7 @@ class _Writer:
         return " * ".join(factors)
 
     def _atom(self, node: Node, args: list[str]) -> str:
-        """A call of cvxpy's own function, for what numpy has no short word for."""
+        """Return a call of cvxpy's own function, for what numpy has no short word for."""
         taken = {*self.atoms, *self.names.values()}
         stem = re.sub(r"\W", "_", node.function)
         name = next(n for k in count(1) if (n := f"{stem}_{k}") not in taken)

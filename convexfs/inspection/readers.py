@@ -112,7 +112,7 @@ def _quad_form(expression: Any, x: Node, matrix: Node) -> Node:
 
 
 def call(expression: Any, *args: Node) -> Node:
-    """A function of the atom's own name, with cvxpy's own way to compute it."""
+    """Return a function of the atom's own name, with cvxpy's own way to compute it."""
     name = type(expression).__name__.removesuffix("Approx")
     return tree.make(
         "call", getattr(expression, "shape", ()), *args,
@@ -122,7 +122,7 @@ def call(expression: Any, *args: Node) -> Node:
 
 
 def _options(expression: Any) -> dict[str, Any]:
-    """What an atom knows besides its arguments."""
+    """Return what an atom knows besides its arguments."""
     options: dict[str, Any] = {}
     if hasattr(expression, "axis"):
         keepdims = getattr(expression, "keepdims", False)
@@ -138,7 +138,7 @@ def _options(expression: Any) -> dict[str, Any]:
 
 
 def _weights(expression: Any) -> Any:
-    """The exponent of a norm, or a geometric mean's weights, with those that are zero."""
+    """Return the exponent of a norm, or a geometric mean's weights, with those that are zero."""
     powers, positive = getattr(expression, "p", None), getattr(expression, "_keep", None)
     if positive is None or powers is None:
         return powers

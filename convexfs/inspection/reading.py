@@ -49,7 +49,7 @@ class Formula:
 
 @deep()
 def read_problem(problem: cp.Problem, symbols: SymbolTable) -> Formula:
-    """The formula of `problem`."""
+    """Return the formula of `problem`."""
     sense = "maximize" if isinstance(problem.objective, cp.Maximize) else "minimize"
     objective = read(problem.objective.expr, symbols)
     clauses = tuple(
@@ -60,7 +60,7 @@ def read_problem(problem: cp.Problem, symbols: SymbolTable) -> Formula:
 
 
 def read(expression: Any, symbols: SymbolTable) -> Node:
-    """The formula of an expression."""
+    """Return the formula of an expression."""
     if isinstance(expression, cp.Constant):
         return symbols.constant(expression)
     if isinstance(expression, cp.Variable | cp.Parameter):

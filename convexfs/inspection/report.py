@@ -283,7 +283,7 @@ def _rules(part: Any) -> dict[str, bool]:
 
 
 def _span(run: Any) -> str:
-    """The key of a constraint, or the first and last of a family."""
+    """Return the key of a constraint, or the first and last of a family."""
     return " .. ".join(dict.fromkeys((run[0].key, run[-1].key)))
 
 

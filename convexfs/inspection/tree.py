@@ -88,27 +88,27 @@ class Node:
 
 
 def make(kind: str, shape: Shape, *parts: Node, **info: Any) -> Node:
-    """A node as it is, nothing folded."""
+    """Return a node as it is, nothing folded."""
     return Node(kind, shape, parts, info)
 
 
 def number(value: complex) -> Node:
-    """A scalar."""
+    """Return a scalar."""
     return make("number", (), value=value)
 
 
 def call(function: str, shape: Shape, *args: Node, **options: Any) -> Node:
-    """A function by name."""
+    """Return a function by name."""
     return make("call", shape, *args, function=function, options=options, evaluate=None)
 
 
 def relation(left: Node, sign: str, right: Node) -> Node:
-    """A statement about two sides."""
+    """Return a statement about two sides."""
     return make("relation", (), left, right, sign=sign)
 
 
 def filled(value: complex, shape: Shape) -> Node:
-    """An array of one value."""
+    """Return an array of one value."""
     return broadcast(number(value), shape)
 
 
@@ -122,17 +122,17 @@ def broadcast(body: Node, shape: Shape) -> Node:
 
 
 def ones_of(node: Node) -> bool:
-    """Whether a node is an array of ones."""
+    """Return whether a node is an array of ones."""
     return node.kind == "broadcast" and number_in(node) == 1
 
 
 def repeats_scalar(node: Node) -> bool:
-    """Whether a node is one scalar for all entries of an array."""
+    """Return whether a node is one scalar for all entries of an array."""
     return node.kind == "broadcast" and node.body.shape == ()
 
 
 def number_in(node: Node) -> complex | None:
-    """The number a scalar or an array of one number holds."""
+    """Return the number a scalar or an array of one number holds."""
     if node.kind == "broadcast":
         node = node.body
     return node.value if node.kind == "number" else None
@@ -171,7 +171,7 @@ def signed(node: Node) -> tuple[int, Node]:
 
 
 def add(shape: Shape, nodes: Iterable[Node]) -> Node:
-    """The sum of nodes; sums among them are opened and zero numbers left out."""
+    """Return the sum of nodes; sums among them are opened and zero numbers left out."""
     terms: list[tuple[int, Node]] = []
     for node in nodes:
         if len(node.shape) > len(shape):  # cvxpy takes a 1x1 matrix for a scalar
@@ -202,7 +202,7 @@ def difference(shape: Shape, left: Node, right: Node) -> Node:
 
 
 def times(*nodes: Node) -> Node:
-    """The product of scalars and at most one array."""
+    """Return the product of scalars and at most one array."""
     shape = next((node.shape for node in nodes if node.shape), ())
     coefficient: complex = 1.0
     factors: list[Node] = []
@@ -256,7 +256,7 @@ def _without_scalars(node: Node) -> tuple[list[Node], Node]:
 
 
 def total(shape: Shape, body: Node, axis: Any = None, keepdims: bool = False) -> Node:
-    """The sum of a body's entries, with what multiplies them all in front."""
+    """Return the sum of a body's entries, with what multiplies them all in front."""
     if body.kind == "broadcast":
         return make("total", shape, body, axis=axis, keepdims=keepdims)
     scalars, inner = _without_scalars(body)
@@ -292,7 +292,7 @@ def entrywise(operator: str, left: Node, right: Node) -> Node:
 
 
 def _is_scalar(node: Node, shape: Shape) -> bool:
-    """Whether a factor is one number for all entries of the other factor."""
+    """Return whether a factor is one number for all entries of the other factor."""
     is_one = node.shape == () or repeats_scalar(node)
     return is_one and np.broadcast_shapes(node.shape, shape) == shape
 
@@ -307,7 +307,7 @@ def power(base: Node, exponent: Node) -> Node:
 
 
 def norm(body: Node, p: float, shape: Shape = (), axis: Any = None, keepdims: bool = False) -> Node:
-    """The p-norm, of a scalar its absolute value."""
+    """Return the p-norm, of a scalar its absolute value."""
     if body.shape == ():
         return call("abs", (), body)
     # cvxpy's Frobenius norm is the 2-norm of the flattened matrix.

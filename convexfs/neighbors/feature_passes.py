@@ -114,7 +114,7 @@ def take_columns(X: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 
 def score_pairs(signed: np.ndarray, p: np.ndarray, budget: float = 0.0) -> Pairs:
-    r"""The pairs that make up ``c = Z'p`` without Z.
+    r"""Return the pairs that make up ``c = Z'p`` without Z.
 
     .. math::
         c_j = \sum_n p_n z_{nj} = \sum_{n<i} S_{ni} |x_{nj} - x_{ij}|,\qquad

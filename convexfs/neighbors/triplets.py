@@ -29,7 +29,7 @@ class Targets:
 
 
 def target_neighbors(X: np.ndarray, codes: np.ndarray, n_neighbors: int) -> Targets:
-    """The `n_neighbors` nearest hits of every sample by Euclidean distance."""
+    """Return the `n_neighbors` nearest hits of every sample by Euclidean distance."""
     nearest = signed_neighbors(X, codes, n_neighbors, "sqeuclidean").index
     hit, miss = nearest[:, 0, 0], nearest[:, 1, 0]
     rows = np.arange(len(X))

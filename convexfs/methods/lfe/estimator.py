@@ -152,7 +152,7 @@ def choose_components(
     tried: Sequence[int] = ODD_NEIGHBORS,
     cv: Any = FOLDS,
 ) -> ComponentChoice:
-    """How many components, and neighbours to vote, serve a KNN classifier best (Sec. 3.1).
+    """Return how many components, and neighbours to vote, serve a KNN classifier best (Sec. 3.1).
 
     The projection is learned once a fold; its components are then taken one
     after the other, the most powerful first.

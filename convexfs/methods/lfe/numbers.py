@@ -22,7 +22,7 @@ def lfe(
     miss: str,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half of eq. 8: Sigma over all features."""
+    """Return the numeric half of eq. 8: Sigma over all features."""
     neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)
     return priced(scatter(X, neighbors), "closed", 0.0)
 
@@ -36,7 +36,7 @@ def lfe_trace(
     lam_share: float = 0.0,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half of both forms with a price: Sigma and lam."""
+    """Return the numeric half of both forms with a price: Sigma and lam."""
     check_share(lam_share)
     Sigma = lfe(X, codes, n_neighbors=n_neighbors, miss=miss, map=map)[0]["Sigma"]
     return priced(Sigma, "trace", lam_share)

@@ -127,7 +127,7 @@ class PointWork:
         return self.solve(point)[0]
 
     def solve(self, point: int) -> tuple[PointResult, PointSets]:
-        """What the point chose, and what it chose from."""
+        """Return what the point chose, and what it chose from."""
         answer, chosen_from = solve_point(point, self.X, self.codes, self.settings)
         return replace(answer, features=self.columns[answer.features]), chosen_from
 
@@ -146,7 +146,7 @@ def point_work(
     feasible: Callable[..., Any] | None = None,
     seed: Any = 0,
 ) -> PointWork:
-    """What :func:`llfs` does at every point; the arguments are the same."""
+    """Return what :func:`llfs` does at every point; the arguments are the same."""
     # A changed problem may name features by their place.
     changed = solving.build is not None or feasible is not None
     columns = np.arange(X.shape[1]) if changed else varying_columns(X)
@@ -250,7 +250,7 @@ def summarise(
 def verdict(
     tables: np.ndarray, f: np.ndarray, settings: PointSettings, seconds: float
 ) -> tuple[Solution, Certificate]:
-    """What is known of some points and all their betas; `f` is what they chose."""
+    """Return what is known of some points and all their betas; `f` is what they chose."""
     unsolved = np.isin(tables["status"], (FAILED, TIMEOUT))
     converged = not (unsolved | (tables["status"] == UNCONVERGED)).any()
     # Infinite where a beta has no set, which is no answer; NaN would be one, a wrong one.

@@ -58,7 +58,7 @@ def stored_model(
     solver: str | None,
     hyper: Mapping[str, Any],
 ) -> StoredModel:
-    """The one model of a folder that is meant; see ``LLFS.from_run``."""
+    """Return the one model of a folder that is meant; see ``LLFS.from_run``."""
     models = _models(run_dir)
     asked = dict(hyper) if solver is None else {**hyper, "solver": solver}
     models = [model for model in models if _is_meant(model, asked)] or _fail(
@@ -122,7 +122,7 @@ def _models(run_dir: str | Path) -> list[_Stored]:
 
 
 def _chosen(row: Mapping[str, Any], hyper: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of an estimator that would keep such points."""
+    """Return the parameters of an estimator that would keep such points."""
     settings = dict(vars(Settings()))
     limit, tol = row["time_limit"], row["tol"]
     more = {
@@ -153,7 +153,7 @@ def _words(asked: Mapping[str, Any]) -> str:
 
 
 def _choices(models: list[_Stored]) -> str:
-    """What the models differ in, or what the only one is."""
+    """Return what the models differ in, or what the only one is."""
     told = [{"data": _spec(model), **model.chosen} for model in models]
     values = {name: list(dict.fromkeys(repr(each[name]) for each in told)) for name in told[0]}
     shown = {name for name, each in values.items() if len(each) > 1} or {"data", "solver", "form"}
@@ -170,7 +170,7 @@ def _spec(model: _Stored) -> str:
 
 
 def _on(models: list[_Stored], data: Any, run_dir: str | Path) -> tuple[list[_Stored], Any]:
-    """The models of given data, and these as samples and classes."""
+    """Return the models of given data, and these as samples and classes."""
     for X, y, codes in _readings(data):
         matching = [model for model in models if _digest(model, X, codes) == model.data_sha256]
         if matching:
@@ -194,7 +194,7 @@ def _digest(model: _Stored, X: Any, codes: np.ndarray) -> str:
 
 
 def _own_data(model: _Stored, run_dir: str | Path) -> tuple[Any, Any]:
-    """The data that a batch names, loaded again."""
+    """Return the data that a batch names, loaded again."""
     if not model.specs:
         _fail(f"{run_dir}: these points were fitted to arrays; give them as data=(X, y)")
     spec = _spec(model)

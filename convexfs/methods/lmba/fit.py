@@ -129,7 +129,7 @@ def lmba_loss(
     c: float = Settings.c,
     n_neighbors: int = Settings.n_neighbors,
 ) -> float:
-    """The evaluation function e(w) itself (Definition 6); all weights 1 by default.
+    """Return the evaluation function e(w) itself (Definition 6); all weights 1 by default.
 
     Targets and margins are those of all columns of `X`, whatever the weights.
     With weights 0 and 1 it scores subsets, less being better.

@@ -23,25 +23,25 @@ Numbers = Mapping[str, Any]
 def lmba_box(
     X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
 ) -> Solution:
-    """The box form, to a relative gap of 1e-10."""
+    """Solve the box form, to a relative gap of 1e-10."""
     return _solve(program_of(X, codes, targets, theta, c, simplex=False))
 
 
 def lmba_simplex(
     X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
 ) -> Solution:
-    """The form of given sum, to a relative gap of 1e-10."""
+    """Solve the form of given sum, to a relative gap of 1e-10."""
     return _solve(program_of(X, codes, targets, theta, c, simplex=True))
 
 
 def lmba_box_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """How far u is outside ``0 <= u <= 1``."""
+    """Return how far u is outside ``0 <= u <= 1``."""
     u = np.asarray(primal["u"])
     return float(max(np.max(-u, initial=0.0), np.max(u - 1.0, initial=0.0)))
 
 
 def lmba_simplex_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """How far u is below 0, or its mean from 1."""
+    """Return how far u is below 0, or its mean from 1."""
     u = np.asarray(primal["u"])
     return float(max(np.max(-u, initial=0.0), abs(u.mean() - 1.0)))
 
@@ -84,7 +84,7 @@ def program_of(
     *,
     simplex: bool,
 ) -> Program:
-    """The linear program of these numbers; centred, which no difference sees."""
+    """Return the linear program of these numbers; centred, which no difference sees."""
     X = np.asarray(X, dtype=np.float64)
     centred = np.ascontiguousarray(X - X.mean(axis=0))
     total = float(X.shape[1]) if simplex else None
@@ -118,7 +118,7 @@ def _gap(values: Numbers, hyper: Numbers, primal: Numbers, *, simplex: bool) -> 
 
 
 def _in_units(program: Program) -> tuple[Program, float]:
-    """The program with samples of ordinary size, and the power of 2 they were divided by.
+    """Return the program with samples of ordinary size, and the power of 2 they were divided by.
 
     Solvers have accuracies that are absolute; the weights do not see the unit.
     """
@@ -128,7 +128,7 @@ def _in_units(program: Program) -> tuple[Program, float]:
 
 
 def _rounding(program: Program) -> float:
-    """What the loss errs by: a share of all it adds up, with all weights 1."""
+    """Return what the loss errs by: a share of all it adds up, with all weights 1."""
     n = len(program.X)
     own = np.bincount(program.codes)[program.codes]
     triplets = float((program.targets >= 0).sum(axis=1) @ (n - own))

@@ -43,7 +43,7 @@ def minimise_wide(program: Program, tol: float, max_steps: int) -> Answer:
 
 
 def _first(program: Program) -> np.ndarray:
-    """The features that pay most where all weigh the same."""
+    """Return the features that pay most where all weigh the same."""
     n_features = program.X.shape[1]
     equal = np.full(n_features, 0.5 if program.total is None else program.total / n_features)
     _, v, _, _ = program.proof(pair_distances(program.X, equal), program.typical_hinge())

@@ -11,7 +11,7 @@ from convexfs.neighbors.triplets import target_neighbors
 def lmnn(
     X: np.ndarray, codes: np.ndarray, *, c: float, n_neighbors: int
 ) -> tuple[dict[str, Any], dict[str, float]]:
-    """The numeric half: target neighbours, and all triplets."""
+    """Return the numeric half: target neighbours, and all triplets."""
     values, hyper = targets_and_price(X, codes, c, n_neighbors)
     pairs = target_pairs(values["targets"])
     return values | {"triplets": triplets(pairs, codes[pairs[:, :1]] != codes)}, hyper

@@ -202,3 +202,27 @@ def test_every_public_name_is_there():
     assert set(names) <= set(dir(convexfs))
     with pytest.raises(AttributeError, match="no attribute 'relief'"):
         convexfs.relief  # noqa: B018
+
+
+def asserts_under_ifs(path: Path) -> set[str]:
+    """Tests whose assertions a condition may leave out, so that they pass without having looked."""
+    return {
+        f"{path.name}: {test.name}"
+        for test in ast.walk(ast.parse(path.read_text()))
+        if isinstance(test, ast.FunctionDef) and test.name.startswith(("test_", "assert_"))
+        for branch in ast.walk(test)
+        if isinstance(branch, ast.If)
+        for node in ast.walk(branch)
+        if isinstance(node, ast.Assert)
+    }
+
+
+def test_no_assertion_stands_under_an_if(tmp_path):
+    own = tmp_path / "test_own.py"
+    own.write_text(
+        "def test_it(x):\n    assert x\n    if x:\n        for y in x:\n            assert y"
+    )
+    assert asserts_under_ifs(own) == {"test_own.py: test_it"}
+    files = [*(ROOT / "tests").rglob("test_*.py")]
+    assert len(files) > 100
+    assert not set().union(*map(asserts_under_ifs, files))

@@ -1,5 +1,6 @@
 """What the READMEs show is what happens."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -53,3 +54,11 @@ def test_the_problem_file_in_the_guide_is_the_one_that_is_shipped(tmp_path):
         shipped.grid,
         shipped.solvers,
     )
+
+
+def test_modules_in_the_readme_have_the_functions_named_with_them():
+    named = re.findall(r"`(convexfs\.[\w.]+)` \(((?:`\w+`(?:, )?)+)\)", README)
+    assert len(named) >= 5
+    for module, functions in named:
+        loaded = importlib.import_module(module)
+        assert all(callable(getattr(loaded, name)) for name in re.findall(r"\w+", functions))

@@ -94,7 +94,7 @@ def rfe_rbf(X: Any, y: Any, C: float = 1.0) -> np.ndarray:
 
 
 def _objective_changes(X: np.ndarray, codes: np.ndarray, C: float) -> np.ndarray:
-    """What the dual objective changes by when a feature is left out of the kernel."""
+    """Return what the dual objective changes by when a feature is left out of the kernel."""
     gamma = 1.0 / X.shape[1]
     changes = np.zeros(X.shape[1])
     for a in range(codes.max() + 1):

@@ -94,7 +94,7 @@ def _least_on_simplex(H: np.ndarray, f: np.ndarray, tol: float) -> np.ndarray:
 
 
 def _onto_simplex(v: np.ndarray) -> np.ndarray:
-    """The nearest point of the unit simplex."""
+    """Return the nearest point of the unit simplex."""
     falling = np.sort(v)[::-1]
     level = (np.cumsum(falling) - 1.0) / np.arange(1, len(v) + 1)
     return np.maximum(v - level[np.flatnonzero(falling > level)[-1]], 0.0)

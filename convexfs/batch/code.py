@@ -15,7 +15,7 @@ LEFT_OUT = (
 
 @cache
 def code_sha256(package: Path) -> str:
-    """Hash of all code that states, feeds, solves and judges problems."""
+    """Hash all code that states, feeds, solves and judges problems."""
     digest = hashlib.sha256()
     for file in sorted(files_that_count(package)):
         text = file.read_bytes()
@@ -24,7 +24,7 @@ def code_sha256(package: Path) -> str:
 
 
 def files_that_count(package: Path) -> Iterator[Path]:
-    """The files of a package that make or judge results."""
+    """Return the files of a package that make or judge results."""
     for file in package.rglob("*.py"):
         names = file.relative_to(package).with_suffix("").parts
         if not any(fnmatch(name, pattern) for name in names for pattern in LEFT_OUT):

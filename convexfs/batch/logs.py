@@ -84,13 +84,13 @@ def _spawned(
 
 
 def _send_to(records: Any, level: int) -> None:
-    """Be the setup of a worker that was not forked."""
+    """Send the log records of a worker that was not forked to the run's file."""
     _attach(QueueHandler(records), level, ExitStack())
     logging.captureWarnings(True)
 
 
 def _attach(handler: logging.Handler, level: int, ends: ExitStack) -> None:
-    """Let the handler hear everything, and cvxpy be heard nowhere else, until the end."""
+    """Pass all records to the handler, and those of cvxpy to nobody else, inside the block."""
     root, cvxpy = logging.getLogger(), logging.getLogger("__cvxpy__")
     for console in tuple(cvxpy.handlers):
         cvxpy.removeHandler(console)
@@ -104,7 +104,7 @@ def _attach(handler: logging.Handler, level: int, ends: ExitStack) -> None:
 
 
 class _LogFile(logging.FileHandler):
-    """A file that a full disk silences; to stop the run is the store's part."""
+    """Log file that ignores write errors; of a full disk the store tells."""
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Say nothing: the screen belongs to the run."""
@@ -131,15 +131,15 @@ class _RunHandler(MultiProcessingHandler):
 
     def _format_record(self, record: logging.LogRecord) -> logging.LogRecord:
         """Keep what the file shows, as text: the rest may be large or not picklable."""
-        kept = ("name", "levelno", "levelname", "process", "created", "msecs")
+        fields = ("name", "levelno", "levelname", "process", "created", "msecs")
         text = logging.Formatter().format(record)
         if len(text) > LONGEST:
             text = f"{text[:LONGEST]} [cut]"
-        return logging.makeLogRecord({name: vars(record)[name] for name in kept} | {"msg": text})
+        return logging.makeLogRecord({name: vars(record)[name] for name in fields} | {"msg": text})
 
 
 class _Datagrams:
-    """As much of a queue as the handler asks for."""
+    """The part of a queue's interface that the handler uses."""
 
     def __init__(self):
         self._inlet, self._outlet = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -156,7 +156,7 @@ class _Datagrams:
             raise queue.Empty from None
 
     def qsize(self) -> int:
-        """Say whether a record waits: 1 or 0."""
+        """Return 1 if a record waits, else 0."""
         self._outlet.settimeout(0)
         try:
             return len(self._outlet.recv(1, socket.MSG_PEEK))
@@ -168,4 +168,4 @@ class _Datagrams:
         self._outlet.close()
 
     def join_thread(self) -> None:
-        """Nothing to wait for: a record is sent when ``put_nowait`` returns."""
+        """Do nothing: a record is sent when ``put_nowait`` returns."""

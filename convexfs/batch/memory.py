@@ -30,16 +30,16 @@ _ENDS = re.compile(r"WorkerDied: (SIGABRT|SIGSEGV|SIGBUS|exit code)")
 
 
 def size_of(text: str) -> int:
-    """Bytes that a text such as 500MB, 2GB or 1.5GiB stands for."""
-    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([A-Z]*)\s*", text.upper())
-    size = float(found[1]) * UNITS.get(found[2], 0) if found else 0.0
+    """Return the bytes that a text such as 500MB, 2GB or 1.5GiB stands for."""
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([A-Z]*)\s*", text.upper())
+    size = float(match[1]) * UNITS.get(match[2], 0) if match else 0.0
     if not 1 <= size < 2**63:
         raise InputError(f"{text!r} is no size of memory; write it as 500MB or 2GB")
     return int(size)
 
 
 def written(size: int) -> str:
-    """A size in words."""
+    """Write a number of bytes as people do."""
     power = min(len(str(size)) - 1, 12) // 3
     return f"{size / 1000**power:g} {('B', 'KB', 'MB', 'GB', 'TB')[power]}"
 
@@ -68,7 +68,7 @@ def _data_bytes() -> int:
 
 
 def named(failure: str, limit: int | None) -> str:
-    """A failure with the limit as its cause, if that is what it was or may have been."""
+    """Return a failure's text, with the limit as its cause where that may have been it."""
     if limit is None or not HOLDS:
         return failure
     if _REFUSALS.search(failure):

@@ -160,7 +160,7 @@ def _utc(when: float) -> str:
 
 
 def _serve(pipe: Connection, others: tuple, parent: int, work: Callable, setup: Callable | None):
-    """Be a worker: say hello, then answer each task until the pipe is closed."""
+    """Run a worker: say hello, then answer each task until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _end_with(parent)
@@ -176,7 +176,7 @@ def _serve(pipe: Connection, others: tuple, parent: int, work: Callable, setup: 
 
 
 def pack(attempt: Attempt, value: Any) -> bytes:
-    """An attempt and what it returned, to be sent; if that cannot be, it has failed."""
+    """Pickle an attempt and what it returned; a result that cannot be pickled is a failure."""
     try:
         return pickle.dumps((attempt, value))
     except Exception as error:
@@ -185,7 +185,7 @@ def pack(attempt: Attempt, value: Any) -> bytes:
 
 
 def _unpack(parcel: bytes, unreadable: Callable[[str, str], Attempt]) -> tuple[Attempt, Any]:
-    """What :func:`pack` was given; code of the result's own runs here, and may do anything."""
+    """Undo :func:`pack`. This runs code of the result's own, which may do anything."""
     try:
         return pickle.loads(parcel)
     except KeyboardInterrupt:
@@ -195,7 +195,7 @@ def _unpack(parcel: bytes, unreadable: Callable[[str, str], Attempt]) -> tuple[A
 
 
 def _end_with(parent: int) -> None:
-    """Have this process end with its parent, on Linux even inside a C call."""
+    """Make this process end with its parent, on Linux even inside a C call."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -220,7 +220,7 @@ def run_tasks(
 
 
 def _print_into_the_log(setup: Callable[[], None] | None) -> None:
-    """Be the setup of a worker: what its tasks print would run through the progress bar."""
+    """Send what a worker's tasks print to the log, so that it cannot break the progress bar."""
     if setup is not None:
         setup()
     sys.stdout = _LogLines()
@@ -250,7 +250,7 @@ def forgetting(registry: dict[str, Any]) -> Iterator[None]:
 def _resume(
     store: Store, tasks: Sequence[Task], folder: Path, retry_failed: bool | Container[str]
 ) -> tuple[Progress, list[Task]]:
-    """What is finished already, and what is left to do."""
+    """Return the counts of what is finished already, and the tasks that are left to do."""
     progress, todo = Progress(folder, frozenset(task.key for task in tasks)), []
     finished = store.finished()
     for task in tasks:
@@ -264,7 +264,7 @@ def _resume(
 
 
 def _again(kind: str, retry_failed: bool | Container[str]) -> bool:
-    """Whether a task that failed in this way, or did not, is to be done again."""
+    """Return whether a task that ended in this way is to be done again."""
     return bool(kind) and (retry_failed if isinstance(retry_failed, bool) else kind in retry_failed)
 
 
@@ -291,7 +291,7 @@ def _record(store: Store, outcome: pool.Outcome[Any], machine: int, progress: Pr
 
 
 def _why(outcome: pool.Outcome[Any], memory_limit: int | None) -> str:
-    """Why a task failed, in the user's own limits; a worker is ended some time after its."""
+    """Return why a task failed; of a timeout, the user's limit without the grace of the worker."""
     if outcome.status == pool.TIMEOUT and isinstance(outcome.task, Task):
         return f"TimeLimit: was ended, over its limit of {outcome.task.time_limit:g} s"
     failure = outcome.failure
@@ -308,7 +308,7 @@ def _check_memory_limit(limit: int, executor: Executor | None) -> None:
 
 
 def describe_environment() -> dict[str, Any]:
-    """The machine and the versions results are computed with."""
+    """Describe the machine and the versions that results are computed with."""
     packages = {
         name: distribution.version
         for distribution in metadata.distributions()
@@ -326,7 +326,7 @@ def describe_environment() -> dict[str, Any]:
 
 
 def _revision() -> str | None:
-    """Commit the package is run from, with a mark if it has changes; None outside a checkout."""
+    """Return the commit the package runs from, marked if changed; None outside a checkout."""
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)

@@ -34,10 +34,10 @@ def connect(path: Path, mode: str, patience: float = 30.0) -> sqlite3.Connection
 def identity(path: Path) -> tuple[int, int] | None:
     """Return what tells this file from another of its name, None if there is none."""
     try:
-        found = path.stat()
+        file = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return file.st_dev, file.st_ino
 
 
 @contextmanager
@@ -54,14 +54,14 @@ def explained(path: Path) -> Iterator[None]:
         raise RunError(f"{path}: {trouble} ({error})") from error
 
 
-def lock(path: Path, held: ExitStack) -> None:
+def lock(path: Path, resources: ExitStack) -> None:
     """Take the run's lock, or name the process that has it.
 
     The lock is an open write transaction on a little database: it ends with this process
     however that ends, forked workers do not inherit it, and others can read meanwhile
     who holds it.
     """
-    holder = held.enter_context(closing(connect(path, "rwc", patience=0.5)))
+    holder = resources.enter_context(closing(connect(path, "rwc", patience=0.5)))
     try:
         holder.execute("BEGIN IMMEDIATE")
         holder.execute(

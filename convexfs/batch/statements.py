@@ -21,7 +21,7 @@ class Unstated:
 
 
 def unstated(tasks: Iterable[Task], known: Iterable[str]) -> list[Unstated]:
-    """The problem files of some tasks, but for those known by their hash, each once."""
+    """Return the problem files of some tasks, each once, without those known by their hash."""
     firsts: dict[str, Task] = {}
     for task in tasks:
         if task.problem_file:
@@ -35,7 +35,7 @@ def state_or(work: Callable[[Task], Any], what: Task | Unstated) -> Any:
 
 
 def state(task: Task) -> dict[str, Any]:
-    """Size and statement of the first convex problem of a task."""
+    """Return size and statement of the first convex problem of a task."""
     from convexfs.inspection import show
 
     problem = load_problem_file(task.problem_file, task.problem_sha256)
@@ -51,7 +51,7 @@ def state(task: Task) -> dict[str, Any]:
 
 
 def file_row(task: Task) -> dict[str, Any]:
-    """What can be told of a task's problem file without stating it."""
+    """Return what can be told of a task's problem file without stating it."""
     problem = load_problem_file(task.problem_file, task.problem_sha256)
     return {
         "sha256": problem.sha256,

@@ -82,7 +82,7 @@ def send() -> None:
 
 
 def _read(path: str, allowed: int) -> tuple[dict[str, Any], list[np.ndarray]]:
-    """What there is to say, and the arrays in the order of its names."""
+    """Return what there is to say, and the arrays in the order of its names."""
     from scipy.io.matlab import loadmat, whosmat
 
     _hold_memory(allowed)
@@ -106,12 +106,12 @@ def _hold_memory(allowed: int) -> None:
     try:
         import resource
 
-        held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        in_use = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     except (ImportError, OSError):  # Linux only
         return
     limits = [x for x in (soft, hard) if x != resource.RLIM_INFINITY]
-    limits.append(held + _OVERHEAD + _COPIES * allowed)
+    limits.append(in_use + _OVERHEAD + _COPIES * allowed)
     resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
 
 
@@ -126,7 +126,7 @@ def _uncelled(value: Any) -> Any:
 
 
 def _kind(value: Any) -> str | None:
-    """What a variable is, if it is no array of numbers or text."""
+    """Return what a variable is, if it is no array of numbers or text."""
     from scipy.sparse import issparse
 
     if issparse(value):

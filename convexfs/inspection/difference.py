@@ -56,12 +56,12 @@ def _renamed(first: cp.Problem, second: cp.Problem) -> dict[str, str]:
         [leaf for name, leaf in mine.items() if name not in theirs and not unnamed(leaf)]
         for mine, theirs in ((old, new), (new, old))
     )
-    found = {}
+    renamed = {}
     for leaf in come:
         alike = [[other for other in side if _alike(leaf, other)] for side in (gone, come)]
         if [len(side) for side in alike] == [1, 1]:
-            found[leaf.name()] = alike[0][0].name()
-    return found
+            renamed[leaf.name()] = alike[0][0].name()
+    return renamed
 
 
 def _alike(leaf: Any, other: Any) -> bool:

@@ -36,7 +36,7 @@ class Notation:
         return getattr(self, f"_{node.kind}")(node)
 
     def lines(self, node: Node) -> list[Piece]:
-        """The same on as many lines as it needs, broken before signs and relations."""
+        """Return the same on as many lines as it needs, broken before signs and relations."""
         if len(_PLAIN.write(node)) <= WIDTH:
             return [self.write(node)]
         if node.kind == "relation" and node.sign != "holds":
@@ -64,12 +64,12 @@ class Notation:
         return [(sign, self._within(body, TERM))]
 
     def number(self, value: float) -> Piece:
-        """A number with its sign."""
+        """Return a number with its sign."""
         numeral = self.style.number(self.digits(abs(value)))
         return self.style.signed([(-1, numeral)]) if value < 0 else numeral
 
     def digits(self, value: float) -> str:
-        """A number as short as it is exact, or with six digits."""
+        """Return a number as short as it is exact, or with six digits."""
         if float(value).is_integer() and abs(value) < 1e6:
             return str(int(value))
         exact = repr(float(value))
@@ -77,8 +77,8 @@ class Notation:
 
     def side(self, node: Node) -> Node:
         """Write a side that is one number for every row without a vector of ones."""
-        held = tree.number_in(node)
-        return node if held is None else tree.number(held)
+        value = tree.number_in(node)
+        return node if value is None else tree.number(value)
 
     def _relation(self, node: Node) -> Piece:
         left, right = node.parts
@@ -164,8 +164,8 @@ class Notation:
 
     def _quotient(self, node: Node) -> Piece:
         sign, numerator = tree.signed(node.body)
-        top = self.style.held(self.write(numerator), PRODUCT)
-        bottom = self.style.held(self.write(node.parts[1]), CALL)
+        top = self.style.bracketed(self.write(numerator), PRODUCT)
+        bottom = self.style.bracketed(self.write(node.parts[1]), CALL)
         fraction = self.style.put("fraction", top, bottom)
         return fraction if sign > 0 else self.style.signed([(-1, fraction)])
 
@@ -177,7 +177,7 @@ class Notation:
         if written.kind == "number" and "e" in _PLAIN.write(base):
             written = self.style.put("()", written)
         form = "entrywise power" if node.shape else "power"
-        return self.style.raised(form, written, self.style.held(self.write(exponent), CALL))
+        return self.style.raised(form, written, self.style.bracketed(self.write(exponent), CALL))
 
     def _total(self, node: Node) -> Piece:
         style, dimensions = self.style, len(node.body.shape)
@@ -280,7 +280,7 @@ class Notation:
         return self.style.indexed(self._within(node.body, UNIT), entries)
 
     def _entries(self, key: tuple[Any, ...], shape: tree.Shape) -> tuple[Any, ...]:
-        """A key in plain words: a position, ``:``, a range, a list; counted from 0."""
+        """Return a key in plain words: a position, ``:``, a range, a list; counted from 0."""
         sizes = iter(shape)
         missing = len(shape) - sum(part is not None and part is not Ellipsis for part in key)
         entries: list[Any] = []
@@ -340,7 +340,7 @@ class Notation:
         return style.call(name, [*(self.write(self.side(arg)) for arg in node.parts), *extra])
 
     def _named(self, node: Node) -> tuple[Piece, ...]:
-        """What an atom knows besides its arguments."""
+        """Return what an atom knows besides its arguments."""
         options = node.options
         return tuple(self._option(options[name]) for name in ("k", "p", "axes") if name in options)
 

@@ -78,12 +78,12 @@ class NumpyCode:
     def _run(self, function: str, values: Mapping[str, Any]) -> Any:
         names: dict[str, Any] = {}
         exec(self.text, names)
-        given = {self.variables[name]: value for name, value in values.items()}
+        arguments = {self.variables[name]: value for name, value in values.items()}
         dense = {
             name: value.toarray() if sparse.issparse(value) else value
             for name, value in self.data.items()
         }
-        return names[function](**given, **dense)
+        return names[function](**arguments, **dense)
 
 
 @deep()
@@ -106,14 +106,14 @@ def numpy_code(formula: Formula) -> NumpyCode:
         "    }",
     ]
     data: dict[str, Any] = dict(writer.atoms)
-    given = {}
+    names = {}
     for symbol in formula.symbols.declared.values():
         code = writer.names[symbol.name]
         if symbol.kind in (CONSTANT, POSITIONS):
             data[code] = symbol.stands_for
         else:
-            given[symbol.name] = code
-    return NumpyCode("\n".join(lines) + "\n", data, given)
+            names[symbol.name] = code
+    return NumpyCode("\n".join(lines) + "\n", data, names)
 
 
 class _Writer:
@@ -208,7 +208,7 @@ class _Writer:
         return " * ".join(factors)
 
     def _atom(self, node: Node, args: list[str]) -> str:
-        """A call of cvxpy's own function, for what numpy has no short word for."""
+        """Return a call of cvxpy's own function, for what numpy has no short word for."""
         taken = {*self.atoms, *self.names.values()}
         stem = re.sub(r"\W", "_", node.function)
         name = next(n for k in count(1) if (n := f"{stem}_{k}") not in taken)
@@ -218,8 +218,8 @@ class _Writer:
             raise InputError(f"{node.function} has no value that code could compute")
 
         def atom(*values: Any) -> Any:
-            found = evaluate([np.broadcast_to(v, s) for v, s in zip(values, shapes, strict=True)])
-            return np.reshape(found.toarray() if sparse.issparse(found) else found, shape)
+            result = evaluate([np.broadcast_to(v, s) for v, s in zip(values, shapes, strict=True)])
+            return np.reshape(result.toarray() if sparse.issparse(result) else result, shape)
 
         self.atoms[name] = atom
         return f"{name}({', '.join(args)})"

@@ -108,7 +108,7 @@ class Page:
 
     @deep()
     def as_latex(self) -> str:
-        """An array, or aligned lines if some had to be broken."""
+        """Return an array, or aligned lines if some had to be broken."""
         rows = [
             (
                 Latex().word(head) * bool(head),
@@ -126,7 +126,7 @@ class Page:
 
     @deep()
     def as_optidef(self) -> str:
-        """An environment of LaTeX's package optidef, and a sentence on the symbols."""
+        """Return an environment of LaTeX's package optidef, and a sentence on the symbols."""
         (sense, (objective,)), (_, rows), (_, symbols) = self._lines(Notation(Latex()))
         declared = self.formula.symbols.declared.values()
         over = ", ".join(Latex().name(each.name) for each in declared if each.kind == VARIABLE)
@@ -178,7 +178,7 @@ class Page:
         yield "where", [*symbol_lines(folded.symbols, notation, folded.letter), *words]
 
     def _for_all(self, notation: Notation, pieces: list[Piece], count: int) -> list[Piece]:
-        """A family's line, with the range of its index."""
+        """Return a family's line, with the range of its index."""
         if count == 1:
             return pieces
         style = notation.style
@@ -194,7 +194,7 @@ class Page:
 
 
 def label(run: Sequence[Clause]) -> str:
-    """The label of a constraint, or the first and last of a family."""
+    """Return the label of a constraint, or the first and last of a family."""
     named = [clause.key for clause in run if clause.labelled]
     return " .. ".join(dict.fromkeys((named[0], named[-1]))) if named else ""
 
@@ -202,7 +202,7 @@ def label(run: Sequence[Clause]) -> str:
 def symbol_lines(
     symbols: list[Declaration], notation: Notation, letter: str = "", grouped: bool = True
 ) -> list[Line]:
-    """What every symbol is, variables first; constants of one set stand on one line."""
+    """Return what every symbol is, variables first; constants of one set stand on one line."""
     groups: dict[Any, list[Piece]] = {}
     for symbol in sorted(symbols, key=lambda each: _ORDER[each.kind]):
         value = _value(symbol, notation)
@@ -221,7 +221,7 @@ def symbol_lines(
 
 
 def _value(symbol: Declaration, notation: Notation) -> Piece | None:
-    """The entries of a short constant vector, or the value of a scalar parameter."""
+    """Return the entries of a short constant vector, or the value of a scalar parameter."""
     if symbol.kind == PARAMETER and symbol.shape == () and symbol.stands_for.value is not None:
         return notation.write(number(np.asarray(symbol.stands_for.value).item()))
     is_family_of_arrays = symbol.count and symbol.shape

@@ -25,12 +25,12 @@ from convexfs.inspection.tree import Node
 
 def _add(expression: AddExpression, *args: Node) -> Node:
     # Zero times anything affine is nothing; zero times log(x) still asks for x > 0.
-    kept = [
+    terms = [
         node
         for node, arg in zip(args, expression.args, strict=True)
         if not (node.kind == "product" and node.number == 0 and _affine_factors(arg))
     ]
-    return tree.add(expression.shape, kept)
+    return tree.add(expression.shape, terms)
 
 
 def _affine_factors(expression: Any) -> bool:
@@ -112,7 +112,7 @@ def _quad_form(expression: Any, x: Node, matrix: Node) -> Node:
 
 
 def call(expression: Any, *args: Node) -> Node:
-    """A function of the atom's own name, with cvxpy's own way to compute it."""
+    """Return a function of the atom's own name, with cvxpy's own way to compute it."""
     name = type(expression).__name__.removesuffix("Approx")
     return tree.make(
         "call", getattr(expression, "shape", ()), *args,
@@ -122,28 +122,28 @@ def call(expression: Any, *args: Node) -> Node:
 
 
 def _options(expression: Any) -> dict[str, Any]:
-    """What an atom knows besides its arguments."""
+    """Return what an atom knows besides its arguments."""
     options: dict[str, Any] = {}
     if hasattr(expression, "axis"):
         keepdims = getattr(expression, "keepdims", False)
         options = {"axis": expression.axis, "keepdims": keepdims}
     for name in ("k", "p", "axes"):
-        held = _weights(expression) if name == "p" else getattr(expression, name, None)
-        if held is None or (name == "k" and held == 0):
+        option = _weights(expression) if name == "p" else getattr(expression, name, None)
+        if option is None or (name == "k" and option == 0):
             continue
         # A geometric mean without weights has equal ones.
-        if np.size(held) == 1 or np.ptp(np.asarray(held, dtype=float)) > 0:
-            options[name] = held
+        if np.size(option) == 1 or np.ptp(np.asarray(option, dtype=float)) > 0:
+            options[name] = option
     return options
 
 
 def _weights(expression: Any) -> Any:
-    """The exponent of a norm, or a geometric mean's weights, with those that are zero."""
-    held, kept = getattr(expression, "p", None), getattr(expression, "_keep", None)
-    if kept is None or held is None:
-        return held
-    weights = np.zeros(len(kept))
-    weights[kept] = np.asarray(held, dtype=float)
+    """Return the exponent of a norm, or a geometric mean's weights, with those that are zero."""
+    powers, positive = getattr(expression, "p", None), getattr(expression, "_keep", None)
+    if positive is None or powers is None:
+        return powers
+    weights = np.zeros(len(positive))
+    weights[positive] = np.asarray(powers, dtype=float)
     return weights
 
 

@@ -49,7 +49,7 @@ class Formula:
 
 @deep()
 def read_problem(problem: cp.Problem, symbols: SymbolTable) -> Formula:
-    """The formula of `problem`."""
+    """Return the formula of `problem`."""
     sense = "maximize" if isinstance(problem.objective, cp.Maximize) else "minimize"
     objective = read(problem.objective.expr, symbols)
     clauses = tuple(
@@ -60,7 +60,7 @@ def read_problem(problem: cp.Problem, symbols: SymbolTable) -> Formula:
 
 
 def read(expression: Any, symbols: SymbolTable) -> Node:
-    """The formula of an expression."""
+    """Return the formula of an expression."""
     if isinstance(expression, cp.Constant):
         return symbols.constant(expression)
     if isinstance(expression, cp.Variable | cp.Parameter):
@@ -184,8 +184,8 @@ def _of_constraints(expression: Any, symbols: SymbolTable) -> Node:
     elif isinstance(expression, PartialProblem):
         problem = expression.args[0]
         free = [*expression.dont_opt_vars, *expression.parameters()]
-        kept = {leaf.id for leaf in free}
-        taken = [leaf for leaf in problem.variables() if leaf.id not in kept]
+        free_ids = {leaf.id for leaf in free}
+        taken = [leaf for leaf in problem.variables() if leaf.id not in free_ids]
         way = "min" if isinstance(problem.objective, cp.Minimize) else "max"
         name, rows = f"{way} over {_names(taken, symbols)}", problem.constraints
         first = [read(problem.objective.expr, symbols)]

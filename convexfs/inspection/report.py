@@ -161,7 +161,9 @@ class Inspection:
         return f"{self.mathml}\n<pre>{html.escape(self._facts())}</pre>"
 
     def _facts(self) -> str:
-        rules = ", ".join(f"{rule} {'yes' if kept else 'no'}" for rule, kept in self.rules.items())
+        rules = ", ".join(
+            f"{rule} {'yes' if obeyed else 'no'}" for rule, obeyed in self.rules.items()
+        )
         program, form = self.problem, self.canonical
         ready = [name for name, verdict in self.solvers.items() if verdict == "ready"]
         facts = {
@@ -281,7 +283,7 @@ def _rules(part: Any) -> dict[str, bool]:
 
 
 def _span(run: Any) -> str:
-    """The key of a constraint, or the first and last of a family."""
+    """Return the key of a constraint, or the first and last of a family."""
     return " .. ".join(dict.fromkeys((run[0].key, run[-1].key)))
 
 

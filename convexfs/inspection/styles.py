@@ -109,22 +109,24 @@ class Text:
     def row(self, parts: Sequence[Piece]) -> Piece:
         """Factors side by side; rows among them are opened."""
         opened = [each for part in parts for each in (part.parts or (part,))]
-        held = [part if part.kind == "sum over" else self.held(part, CALL) for part in opened]
-        written = str(held[0])
-        for before, part in pairwise(held):
+        factors = [
+            part if part.kind == "sum over" else self.bracketed(part, CALL) for part in opened
+        ]
+        written = str(factors[0])
+        for before, part in pairwise(factors):
             written += self.gap(before, part) + part
-        return held[0] if len(held) == 1 else Piece(written, PRODUCT, "row", tuple(held))
+        return factors[0] if len(factors) == 1 else Piece(written, PRODUCT, "row", tuple(factors))
 
     def gap(self, before: Piece, part: Piece) -> str:
         is_call = part.kind in ("call", "exponential")
         return "" if before.endswith("'") and not is_call else " "
 
-    def held(self, piece: Piece, level: int) -> Piece:
+    def bracketed(self, piece: Piece, level: int) -> Piece:
         """Put brackets around what does not hold together as tightly as `level` on one line."""
         return piece if piece.level >= level else self.put("()", piece)
 
     def raised(self, form: str, base: Piece, *exponent: Piece) -> Piece:
-        """A power or a transpose."""
+        """Return a power or a transpose."""
         return self.put(form, base, *exponent)
 
     def indexed(self, body: Piece, entries: Sequence[Any]) -> Piece:
@@ -138,7 +140,7 @@ class Text:
         return f"[{', '.join(map(str, entry))}]" if isinstance(entry, tuple) else str(entry)
 
     def blocks(self, rows: Sequence[Sequence[Piece]]) -> Piece:
-        """A matrix of blocks."""
+        """Return a matrix of blocks."""
         return self.put("[]", self.end.join(map(self.cell.join, rows)))
 
     def sizes(self, sizes: Sequence[int]) -> Piece:
@@ -148,7 +150,7 @@ class Text:
         return Piece(self.comma.join(items))
 
     def subset(self, letter: Piece, sign: str, sizes: Sequence[int]) -> Piece:
-        """A letter with a sign and a shape: R_+^30."""
+        """Return a letter with a sign and a shape: R_+^30."""
         sign, shape = (self.put("sign", sign) if sign else ""), self.sizes(sizes)
         return self.put("set", letter, sign, self.put("size", shape) if sizes else "")
 
@@ -184,7 +186,7 @@ class Latex(Text):
     times, cell, end, by = r" \times ", " & ", r" \\ ", r" \, "
 
     def name(self, name: str) -> Piece:
-        r"""A symbol: ``lam_1`` is ``\lambda_{1}``, ``budget`` is upright."""
+        r"""Return a symbol: ``lam_1`` is ``\lambda_{1}``, ``budget`` is upright."""
         stem, _, index = name.partition("_")
         return self.put("index", self.letters(stem), self.letters(index)) if index else Piece(
             self.letters(stem)
@@ -202,7 +204,7 @@ class Latex(Text):
         return Piece(rf"\text{{{''.join(_SPECIAL.get(letter, letter) for letter in word)}}}")
 
     def number(self, digits: str) -> Piece:
-        """A number; a power of ten is written as one."""
+        """Return a number; a power of ten is written as one."""
         mantissa, exponential, exponent = digits.partition("e")
         if not exponential or "j" in digits:
             return Piece(self.word("nan") if digits == "nan" else self.plain(digits), kind="number")
@@ -236,7 +238,7 @@ class Latex(Text):
         words = any(word in box for word in (r"\mathrm", r"\text") for box in (before, part))
         return r" \, " if before.kind == "number" or words else " "
 
-    def held(self, piece: Piece, level: int) -> Piece:
+    def bracketed(self, piece: Piece, level: int) -> Piece:
         return piece
 
     def indexed(self, body: Piece, entries: Sequence[Any]) -> Piece:

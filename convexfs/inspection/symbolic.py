@@ -66,7 +66,7 @@ def _stated(state: State, offered: dict[str, Any], plain: cp.Problem) -> cp.Prob
 
 
 def _agree(one: cp.Problem, other: cp.Problem) -> bool:
-    """Whether two problems have the same numbers at a random point."""
+    """Return whether two problems have the same numbers at a random point."""
     random, values = np.random.default_rng(0), {}
     for variable in other.variables():
         values[variable.name()] = variable.project(random.uniform(0.1, 0.9, variable.shape))

@@ -80,7 +80,7 @@ class SymbolTable:
         return symbol
 
     def constant(self, constant: cp.Constant) -> Node:
-        """A constant as a number, as ones, zeros or the identity, or as a symbol."""
+        """Return a constant as a number, as ones, zeros or the identity, or as a symbol."""
         value: Any = constant.value
         if constant.shape == ():
             return number(_scalar(value))
@@ -96,7 +96,7 @@ class SymbolTable:
         return node if sign > 0 else negate(node)
 
     def positions(self, part: np.ndarray) -> Node:
-        """A symbol for a long list of positions, or a mask."""
+        """Return a symbol for a long list of positions, or a mask."""
         _, digest = _digest(part)
         if digest not in self._nodes:
             name = self.numbered("I")
@@ -123,7 +123,7 @@ class SymbolTable:
         self._leaves[leaf.id] = _symbol(leaf.shape, self.free(self._renamed.get(stem, stem)))
 
     def numbered(self, stem: str) -> str:
-        """A new name: a stem and the first number that is free."""
+        """Return a new name: a stem and the first number that is free."""
         name = next(name for k in count(1) if (name := f"{stem}_{k}") not in self._taken)
         self._taken.add(name)
         return name
@@ -133,13 +133,13 @@ class SymbolTable:
         return next((letter for letter in letters if letter not in self._taken), letters[0])
 
     def indexed(self, stems: str, letter: str) -> str:
-        """A new name: the first stem that is free with `letter` as its index."""
+        """Return a new name: the first stem that is free with `letter` as its index."""
         names = [f"{stem}_{letter}" for stem in stems if stem not in self._taken]
         name = next((name for name in names if name not in self._taken), f"{stems}_{letter}")
         return self.free(name)
 
     def free(self, stem: str) -> str:
-        """A new name: the stem, counted on if it is taken."""
+        """Return a new name: the stem, counted on if it is taken."""
         name, k = stem, 1
         while name in self._taken:
             k += 1
@@ -178,7 +178,7 @@ def _as_numbers(value: Any) -> Any:
 
 
 def unnamed(leaf: Any) -> bool:
-    """Whether a leaf has only the name that cvxpy gives by counting."""
+    """Return whether a leaf has only the name that cvxpy gives by counting."""
     return leaf.name().strip() in ("", f"var{leaf.id}", f"param{leaf.id}")
 
 
@@ -188,7 +188,7 @@ def _scalar(value: Any) -> complex:
 
 
 def _recognised(value: Any, shape: Shape) -> Node | None:
-    """An array of one number, or a multiple of the identity."""
+    """Return an array of one number, or a multiple of the identity."""
     if sparse.issparse(value):
         if value.count_nonzero() == 0:
             return filled(0.0, shape)
@@ -216,6 +216,6 @@ def _digest(value: Any) -> tuple[int, str]:
     leading = complex(flat[np.argmax(flat != 0)]) if flat.size else 0j
     sign = -1 if (leading.real or leading.imag) < 0 else 1
     # Adding 0 turns negative zeros into plain ones.
-    for part in (sign * entries + 0, *(place.astype(np.int64) for place in places)):
+    for part in (sign * entries + 0, *(index.astype(np.int64) for index in places)):
         digest.update(part.data)
     return sign, digest.hexdigest()

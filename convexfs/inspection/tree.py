@@ -88,27 +88,27 @@ class Node:
 
 
 def make(kind: str, shape: Shape, *parts: Node, **info: Any) -> Node:
-    """A node as it is, nothing folded."""
+    """Return a node as it is, nothing folded."""
     return Node(kind, shape, parts, info)
 
 
 def number(value: complex) -> Node:
-    """A scalar."""
+    """Return a scalar."""
     return make("number", (), value=value)
 
 
 def call(function: str, shape: Shape, *args: Node, **options: Any) -> Node:
-    """A function by name."""
+    """Return a function by name."""
     return make("call", shape, *args, function=function, options=options, evaluate=None)
 
 
 def relation(left: Node, sign: str, right: Node) -> Node:
-    """A statement about two sides."""
+    """Return a statement about two sides."""
     return make("relation", (), left, right, sign=sign)
 
 
 def filled(value: complex, shape: Shape) -> Node:
-    """An array of one value."""
+    """Return an array of one value."""
     return broadcast(number(value), shape)
 
 
@@ -122,17 +122,17 @@ def broadcast(body: Node, shape: Shape) -> Node:
 
 
 def ones_of(node: Node) -> bool:
-    """Whether a node is an array of ones."""
+    """Return whether a node is an array of ones."""
     return node.kind == "broadcast" and number_in(node) == 1
 
 
 def repeats_scalar(node: Node) -> bool:
-    """Whether a node is one scalar for all entries of an array."""
+    """Return whether a node is one scalar for all entries of an array."""
     return node.kind == "broadcast" and node.body.shape == ()
 
 
 def number_in(node: Node) -> complex | None:
-    """The number a scalar or an array of one number holds."""
+    """Return the number a scalar or an array of one number holds."""
     if node.kind == "broadcast":
         node = node.body
     return node.value if node.kind == "number" else None
@@ -164,14 +164,14 @@ def signed(node: Node) -> tuple[int, Node]:
     if node.kind in ("quotient", "broadcast", "reshape"):
         sign, body = signed(node.body)
         return sign, _inside(node, body)
-    held = node.number if node.kind == "product" else number_in(node)
-    if held is not None and np.isreal(held) and np.real(held) < 0:
+    coefficient = node.number if node.kind == "product" else number_in(node)
+    if coefficient is not None and np.isreal(coefficient) and np.real(coefficient) < 0:
         return -1, negate(node)
     return 1, node
 
 
 def add(shape: Shape, nodes: Iterable[Node]) -> Node:
-    """The sum of nodes; sums among them are opened and zero numbers left out."""
+    """Return the sum of nodes; sums among them are opened and zero numbers left out."""
     terms: list[tuple[int, Node]] = []
     for node in nodes:
         if len(node.shape) > len(shape):  # cvxpy takes a 1x1 matrix for a scalar
@@ -202,32 +202,32 @@ def difference(shape: Shape, left: Node, right: Node) -> Node:
 
 
 def times(*nodes: Node) -> Node:
-    """The product of scalars and at most one array."""
+    """Return the product of scalars and at most one array."""
     shape = next((node.shape for node in nodes if node.shape), ())
-    held: complex = 1.0
+    coefficient: complex = 1.0
     factors: list[Node] = []
     for node in nodes:
         sign, body = signed(node)
-        held *= sign
+        coefficient *= sign
         if body.kind == "number":
-            held *= body.value
+            coefficient *= body.value
         elif body.kind == "product":
-            held *= body.number
+            coefficient *= body.number
             factors += body.parts
         else:
             factors.append(body)
     # A stable sort: scalars stay in the order they were written, the array goes last.
-    return _product(shape, held, tuple(sorted(factors, key=lambda node: node.shape != ())))
+    return _product(shape, coefficient, tuple(sorted(factors, key=lambda node: node.shape != ())))
 
 
-def _product(shape: Shape, held: complex, factors: tuple[Node, ...]) -> Node:
+def _product(shape: Shape, coefficient: complex, factors: tuple[Node, ...]) -> Node:
     if not factors:
-        return number(held)
-    if held == 1 and len(factors) == 1:
+        return number(coefficient)
+    if coefficient == 1 and len(factors) == 1:
         return factors[0]
-    if held == -1 and len(factors) == 1:
+    if coefficient == -1 and len(factors) == 1:
         return make("sum", shape, factors[0], signs=(-1,))
-    return make("product", shape, *factors, number=held)
+    return make("product", shape, *factors, number=coefficient)
 
 
 def chain(shape: Shape, left: Node, right: Node) -> Node:
@@ -240,8 +240,8 @@ def chain(shape: Shape, left: Node, right: Node) -> Node:
         # A vector at the joint forbids to open a chain.
         opened = body.kind == "chain" and len(body.parts[joint].shape) == 2
         factors += body.parts if opened else (body,)
-    kept = [node for node in factors if node.kind != "identity"] or factors[:1]
-    body = kept[0] if len(kept) == 1 else make("chain", shape, *kept)
+    others = [node for node in factors if node.kind != "identity"] or factors[:1]
+    body = others[0] if len(others) == 1 else make("chain", shape, *others)
     return times(*scalars, body) if scalars else body
 
 
@@ -256,7 +256,7 @@ def _without_scalars(node: Node) -> tuple[list[Node], Node]:
 
 
 def total(shape: Shape, body: Node, axis: Any = None, keepdims: bool = False) -> Node:
-    """The sum of a body's entries, with what multiplies them all in front."""
+    """Return the sum of a body's entries, with what multiplies them all in front."""
     if body.kind == "broadcast":
         return make("total", shape, body, axis=axis, keepdims=keepdims)
     scalars, inner = _without_scalars(body)
@@ -292,7 +292,7 @@ def entrywise(operator: str, left: Node, right: Node) -> Node:
 
 
 def _is_scalar(node: Node, shape: Shape) -> bool:
-    """Whether a factor is one number for all entries of the other factor."""
+    """Return whether a factor is one number for all entries of the other factor."""
     is_one = node.shape == () or repeats_scalar(node)
     return is_one and np.broadcast_shapes(node.shape, shape) == shape
 
@@ -307,7 +307,7 @@ def power(base: Node, exponent: Node) -> Node:
 
 
 def norm(body: Node, p: float, shape: Shape = (), axis: Any = None, keepdims: bool = False) -> Node:
-    """The p-norm, of a scalar its absolute value."""
+    """Return the p-norm, of a scalar its absolute value."""
     if body.shape == ():
         return call("abs", (), body)
     # cvxpy's Frobenius norm is the 2-norm of the flattened matrix.

@@ -82,8 +82,8 @@ def feature_blocks(X: np.ndarray) -> list[ArrayBlock | FileBlock]:
     if file is None:
         return [ArrayBlock(X[:, start:stop]) for start, stop in cuts]
     offset = file.offset + X.ctypes.data - file.ctypes.data
-    place = (str(file.filename), offset, X.dtype.str, len(X), X.strides)
-    return [FileBlock(*place, start, stop) for start, stop in cuts]
+    layout = (str(file.filename), offset, X.dtype.str, len(X), X.strides)
+    return [FileBlock(*layout, start, stop) for start, stop in cuts]
 
 
 def all_distances(X: np.ndarray, map: Callable[..., Any] = map) -> np.ndarray:
@@ -114,7 +114,7 @@ def take_columns(X: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 
 def score_pairs(signed: np.ndarray, p: np.ndarray, budget: float = 0.0) -> Pairs:
-    r"""The pairs that make up ``c = Z'p`` without Z.
+    r"""Return the pairs that make up ``c = Z'p`` without Z.
 
     .. math::
         c_j = \sum_n p_n z_{nj} = \sum_{n<i} S_{ni} |x_{nj} - x_{ij}|,\qquad
@@ -129,8 +129,8 @@ def score_pairs(signed: np.ndarray, p: np.ndarray, budget: float = 0.0) -> Pairs
     S = np.triu(S + S.T, 1)
     row, other = np.nonzero(S)
     weight = S[row, other]
-    kept = _heaviest(np.abs(weight), budget)
-    row, other, weight = row[kept], other[kept], weight[kept]
+    heavy = _heaviest(np.abs(weight), budget)
+    row, other, weight = row[heavy], other[heavy], weight[heavy]
     starts = np.searchsorted(row, np.arange(len(p) + 1))
     mass = np.abs(S)
     S[row, other] = 0.0

@@ -74,7 +74,7 @@ def expected_distances(distances: np.ndarray, codes: np.ndarray, sigma: float) -
 
 
 def has_hit(codes: np.ndarray) -> np.ndarray:
-    """Which samples share their class with another one."""
+    """Return which samples share their class with another one."""
     return np.bincount(codes)[codes] > 1
 
 

@@ -29,15 +29,15 @@ class Targets:
 
 
 def target_neighbors(X: np.ndarray, codes: np.ndarray, n_neighbors: int) -> Targets:
-    """The `n_neighbors` nearest hits of every sample by Euclidean distance."""
-    found = signed_neighbors(X, codes, n_neighbors, "sqeuclidean").index
-    hit, miss = found[:, 0, 0], found[:, 1, 0]
+    """Return the `n_neighbors` nearest hits of every sample by Euclidean distance."""
+    nearest = signed_neighbors(X, codes, n_neighbors, "sqeuclidean").index
+    hit, miss = nearest[:, 0, 0], nearest[:, 1, 0]
     rows = np.arange(len(X))
     near = ((X - X[hit]) ** 2).sum(axis=1)
     far = ((X - X[miss]) ** 2).sum(axis=1)
     # Index -1 would be the last sample: without a hit there is no margin either.
-    theta = np.where(found[rows, 0, 0] >= 0, np.abs(far - near), 0.0)
-    return Targets(found[:, 0, :], theta)
+    theta = np.where(nearest[rows, 0, 0] >= 0, np.abs(far - near), 0.0)
+    return Targets(nearest[:, 0, :], theta)
 
 
 def pair_distances(X: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -58,8 +58,8 @@ def pair_sums(X: np.ndarray, C: np.ndarray) -> np.ndarray:
 
 def target_sum(X: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """``A_f``: the squared differences of all samples to their targets, summed."""
-    i, place = np.nonzero(targets >= 0)
-    return ((X[i] - X[targets[i, place]]) ** 2).sum(axis=0)
+    i, rank = np.nonzero(targets >= 0)
+    return ((X[i] - X[targets[i, rank]]) ** 2).sum(axis=0)
 
 
 def list_triplets(codes: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -69,8 +69,8 @@ def list_triplets(codes: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, n
     -------
     target_pairs, impostor_pairs : int arrays (P, 2), (Q, 2)
     """
-    i, place = np.nonzero(targets >= 0)
-    target_pairs = np.column_stack([i, targets[i, place]])
+    i, rank = np.nonzero(targets >= 0)
+    target_pairs = np.column_stack([i, targets[i, rank]])
     impostor_pairs = np.argwhere(np.not_equal.outer(codes, codes))
     return target_pairs, impostor_pairs
 

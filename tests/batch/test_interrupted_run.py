@@ -100,24 +100,27 @@ def test_a_problem_file_that_changes_stops_the_run_and_nothing_is_lost(slow, tmp
     assert same_results(whole, out) == []
 
 
-@pytest.mark.parametrize("how", ["moved", "deleted"])
-def test_a_folder_that_goes_away_stops_the_run(slow, tmp_path, how):
-    slow.write_text(slow.read_text().replace("range(400)", "range(100)"))
-    out, line = tmp_path / "out", command(slow, "--jobs", 2, "--out", tmp_path / "out")
-
-    def go_away():
-        out.rename(tmp_path / "moved")
-        if how == "deleted":
-            shutil.rmtree(tmp_path / "moved")
-
+def assert_stopped_without_its_folder(line, out, go_away):
     code, err = go_on(line, out, go_away)
     assert code == 2
     assert_one_line(err)
     assert "was moved, deleted or replaced while the run was going" in err
     assert not out.exists()
-    if how == "moved":
-        kept = finished(tmp_path / "moved")
-        (tmp_path / "moved").rename(out)
-        code, _ = go_on(line, out, lambda: None)
-        assert 5 < kept < finished(out) == 100
-        assert code == 0
+
+
+def test_a_folder_that_is_deleted_stops_the_run(slow, tmp_path):
+    out, moved = tmp_path / "out", tmp_path / "moved"
+    line = command(slow, "--jobs", 2, "--out", out)
+    assert_stopped_without_its_folder(line, out, lambda: shutil.rmtree(out.rename(moved)))
+
+
+def test_a_folder_that_is_moved_stops_the_run_until_it_is_back(slow, tmp_path):
+    slow.write_text(slow.read_text().replace("range(400)", "range(100)"))
+    out, moved = tmp_path / "out", tmp_path / "moved"
+    line = command(slow, "--jobs", 2, "--out", out)
+    assert_stopped_without_its_folder(line, out, lambda: out.rename(moved))
+    before = finished(moved)
+    moved.rename(out)
+    code, _ = go_on(line, out, lambda: None)
+    assert 5 < before < finished(out) == 100
+    assert code == 0

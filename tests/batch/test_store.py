@@ -213,20 +213,31 @@ def test_volatile_columns_exist():
     assert all(f"\n  {column} " in SCHEMA for column in VOLATILE)
 
 
-@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
-def test_a_folder_that_goes_away_stops_the_writer(folder, tmp_path, how):
+@pytest.mark.parametrize(
+    "happens",
+    [
+        lambda folder, moved: shutil.rmtree(moved),
+        lambda *_: None,
+        lambda folder, moved: fill(folder),
+    ],
+    ids=["deleted", "moved", "replaced"],
+)
+def test_a_folder_that_goes_away_stops_the_writer(folder, tmp_path, happens):
+    with Store(folder) as store:
+        store.record(task("a"), [], [])
+        happens(folder, folder.rename(tmp_path / "elsewhere"))
+        with pytest.raises(RunError, match=r"was moved, deleted or replaced .* put the folder"):
+            store.record(task("b"), [], [])
+
+
+def test_a_folder_that_was_moved_has_what_was_written_before(folder, tmp_path):
     with Store(folder) as store:
         store.record(task("a"), [], [])
         folder.rename(tmp_path / "elsewhere")
-        if how == "deleted":
-            shutil.rmtree(tmp_path / "elsewhere")
-        if how == "replaced":
-            fill(folder)
-        with pytest.raises(RunError, match=r"was moved, deleted or replaced .* put the folder"):
+        with pytest.raises(RunError, match="was moved"):
             store.record(task("b"), [], [])
-    if how == "moved":
-        with Store.read(tmp_path / "elsewhere") as kept:
-            assert set(kept.finished()) == {"a"}
+    with Store.read(tmp_path / "elsewhere") as moved:
+        assert set(moved.finished()) == {"a"}
 
 
 def test_a_problem_is_kept_once_and_can_be_stated_again(folder):

@@ -77,8 +77,9 @@ def test_a_copied_column_is_like_the_one_it_copies(model):
     found = weights_of(model)
     assert np.isfinite(found).all()
     assert model.certificate_.ok is not False
-    if isinstance(model, Relief | IRelief | Simba | LFE):
-        assert found[1] == pytest.approx(found[4])
+    # The others may choose either of two equal columns.
+    shares = isinstance(model, Relief | IRelief | Simba | LFE)
+    assert not shares or found[1] == pytest.approx(found[4])
 
 
 @everyone
@@ -87,8 +88,8 @@ def test_samples_that_are_in_both_classes_leave_nothing_to_select(model):
     model.fit(np.vstack([X, X]), np.r_[Y, 1 - Y])
     assert np.isfinite(weights_of(model)).all()
     assert model.certificate_.ok is not False
-    if isinstance(model, Relief | IRelief | LFE | Logo | LogoCV):
-        assert not weights_of(model).any()
+    by_margin = isinstance(model, Relief | IRelief | LFE | Logo | LogoCV)
+    assert not by_margin or not weights_of(model).any()
 
 
 @pytest.mark.parametrize(

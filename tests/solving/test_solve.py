@@ -146,8 +146,7 @@ def test_every_solver_takes_its_translated_options(name):
     problem = build() if row.cones else problems.integer()
     solution = solve(problem, name, tol=1e-5, time_limit=60.0 if row.limit else None)
     assert solution.status != "error", solution.failure
-    if row.accuracy(1.0):
-        assert row.options(1e-3) != row.options(1e-8)
+    assert (row.options(1e-3) != row.options(1e-8)) == bool(row.accuracy(1.0))
 
 
 def test_the_problem_knows_that_it_was_infeasible():

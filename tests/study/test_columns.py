@@ -80,8 +80,9 @@ def test_terminal_and_page_say_the_same_of_a_column():
     for own in both:
         told = page[own.name]
         assert (told["label"], told.get("title", "")) == (own.heading, own.meaning)
-        if not own.name.endswith(("_low", "_high")):  # told beside their number
-            assert own.heading in shown
+    for own in both:
+        # Ends of an interval are told beside their number.
+        assert own.name.endswith(("_low", "_high")) or own.heading in shown
 
 
 def test_an_interval_stands_beside_its_number():

@@ -21,7 +21,7 @@ from convexfs.solving.backends import BACKENDS
 from convexfs.study.compare import _warm_up, compare_files, measure
 from convexfs.study.outcomes import outcomes
 from convexfs.study.profiles import leaders, summary
-from tests.batch.test_run import _finished
+from tests.batch.problem_texts import finished as _finished
 from tests.waiting import until
 
 CONIC = 'METHOD = "relief"\nDATA = ["iris", "wine"]\nGRID = {"n_neighbors": [1, 5]}\n'

@@ -15,7 +15,7 @@ from convexfs.neighbors.soft import has_hit, signed_probabilities
 def irelief(
     X: np.ndarray, codes: np.ndarray, *, sigma: float, map: Callable[..., Any] = map
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half of the first step: nu at equal weights of length 1."""
+    """Return the numeric half of the first step: nu at equal weights of length 1."""
     check_number("sigma", sigma, 0, open_ends=True)
     n_features = X.shape[1]
     start = np.full(n_features, n_features**-0.5)

@@ -100,11 +100,11 @@ class LFE(Settings, Projection):
     n_components: int | str | None = None
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
-        kept = self.n_components
-        if kept == BY_CROSS_VALIDATION:
+        count = self.n_components
+        if count == BY_CROSS_VALIDATION:
             self.choice_ = choose_components(X, codes, self)
-            kept = self.choice_.n_components
-        self.components_ = self.components_[:kept]
+            count = self.choice_.n_components
+        self.components_ = self.components_[:count]
 
     def _check_parameters(self, n_features: int) -> None:
         # Text alone is compared: of an array there would be no one answer.
@@ -152,7 +152,7 @@ def choose_components(
     tried: Sequence[int] = ODD_NEIGHBORS,
     cv: Any = FOLDS,
 ) -> ComponentChoice:
-    """How many components, and neighbours to vote, serve a KNN classifier best (Sec. 3.1).
+    """Return how many components, and neighbours to vote, serve a KNN classifier best (Sec. 3.1).
 
     The projection is learned once a fold; its components are then taken one
     after the other, the most powerful first.

@@ -102,16 +102,16 @@ def lfe(
     check_solver(formulation, solving)
     neighbors = signed_neighbors(X, codes, settings.n_neighbors, "sqeuclidean", settings.miss, map)
     # A changed problem may name features by their place.
-    kept = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
-    varying = X if len(kept) == X.shape[1] else X[:, kept]
-    inside = len(X) < len(kept) and form != "row-sparse" and solving.build is None
+    columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
+    varying = X if len(columns) == X.shape[1] else X[:, columns]
+    inside = len(X) < len(columns) and form != "row-sparse" and solving.build is None
     samples, basis = in_their_span(varying) if inside else (varying, None)
     values, hyper = numbers.priced(numbers.scatter(samples, neighbors), form, lam)
     solution, certificate = solve_step(formulation, values, hyper, solving)
     W = require_answer(solution, formulation.symbol)
     result = _result(W, values["Sigma"], basis, solution, certificate)
     components = np.zeros((len(result.components), X.shape[1]))
-    components[:, kept] = result.components
+    components[:, columns] = result.components
     return replace(result, components=components)
 
 
@@ -127,11 +127,11 @@ def power_losses(eigenvalues: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray,
         \sum_{i>t} \beta_i \sigma_i,\qquad
         \sum_i \beta_i \sigma_i - \sum_{i\le t} \beta_i \sigma_i / \|\beta_{\le t}\|_2.
     """
-    kept = np.concatenate([[0.0], np.cumsum(beta * eigenvalues)])
+    power = np.concatenate([[0.0], np.cumsum(beta * eigenvalues)])
     length = np.sqrt(np.concatenate([[0.0], np.cumsum(beta**2)]))
-    whole = kept[-1] / length[-1] if len(beta) else 0.0
-    rescaled = np.divide(kept, length, out=np.zeros_like(kept), where=length > 0)
-    return kept[-1] - kept, whole - rescaled
+    whole = power[-1] / length[-1] if len(beta) else 0.0
+    rescaled = np.divide(power, length, out=np.zeros_like(power), where=length > 0)
+    return power[-1] - power, whole - rescaled
 
 
 def in_their_span(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -46,7 +46,7 @@ def lfe_trace(Sigma: np.ndarray, lam: float = 0.0) -> Solution:
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """How far W is outside ``normF(W) <= 1, W psd``, or from being symmetric."""
+    """Return how far W is outside ``normF(W) <= 1, W psd``, or from being symmetric."""
     W = np.asarray(primal["W"])
     lowest = np.linalg.eigvalsh(0.5 * (W + W.T)).min(initial=0.0)
     skewed = np.abs(W - W.T).max(initial=0.0)
@@ -66,13 +66,13 @@ def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def _rising(eigenvalues: np.ndarray, lam: float) -> np.ndarray:
-    """What eigenvalues exceed lam by, beyond rounding."""
+    """Return what eigenvalues exceed lam by, beyond rounding."""
     lifted = eigenvalues - lam
     return np.where(lifted > _ROUNDING * np.abs(eigenvalues).max(), lifted, 0.0)
 
 
 def _composed(vectors: np.ndarray, eigenvalues: np.ndarray) -> np.ndarray:
-    """The matrix with these eigenvectors and nonnegative eigenvalues."""
+    """Return the matrix with these eigenvectors and nonnegative eigenvalues."""
     used = eigenvalues > 0
     root = vectors[:, used] * np.sqrt(eigenvalues[used])
     return root @ root.T

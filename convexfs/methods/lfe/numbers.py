@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import eigh
 
 from convexfs.errors import check_number
 from convexfs.neighbors.hits_misses import SignedNeighbors, signed_neighbors
-from convexfs.neighbors.pair_sums import signed_scatter
 
 #: What a term of Sigma errs by, relative to the largest there can be.
 _ROUNDING = 1e-15
@@ -22,7 +22,7 @@ def lfe(
     miss: str,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half of eq. 8: Sigma over all features."""
+    """Return the numeric half of eq. 8: Sigma over all features."""
     neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)
     return priced(scatter(X, neighbors), "closed", 0.0)
 
@@ -36,7 +36,7 @@ def lfe_trace(
     lam_share: float = 0.0,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half of both forms with a price: Sigma and lam."""
+    """Return the numeric half of both forms with a price: Sigma and lam."""
     check_share(lam_share)
     Sigma = lfe(X, codes, n_neighbors=n_neighbors, miss=miss, map=map)[0]["Sigma"]
     return priced(Sigma, "trace", lam_share)
@@ -52,6 +52,34 @@ def scatter(samples: np.ndarray, neighbors: SignedNeighbors) -> np.ndarray:
     Sigma = signed_scatter(samples, neighbors)
     largest = len(samples) * float(np.ptp(samples, axis=0).max()) ** 2
     return Sigma if np.abs(Sigma).max() > _ROUNDING * largest else np.zeros_like(Sigma)
+
+
+def signed_scatter(X: np.ndarray, neighbors: SignedNeighbors) -> np.ndarray:
+    r"""``Sigma = sum_n (mean m m' over its misses - mean h h' over its hits)`` (eq. 12).
+
+    With C the signed weights of all pairs,
+
+    .. math::
+        \Sigma = \sum_{n,i} C_{ni} (x_n - x_i)(x_n - x_i)^T = X^T L X,\qquad
+        L = \mathrm{diag}((C + C^T) 1) - C - C^T,
+
+    so that the work is one sparse and one dense product.
+    """
+    # Differences do not see the mean; taking it off keeps their rounding small.
+    centred = X - X.mean(axis=0)
+    Sigma = centred.T @ (signed_laplacian(neighbors) @ centred)
+    return 0.5 * (Sigma + Sigma.T)
+
+
+def signed_laplacian(neighbors: SignedNeighbors) -> sparse.csr_array:
+    """L of :func:`signed_scatter`, sparse."""
+    n = len(neighbors.index)
+    row, group, rank = np.nonzero(neighbors.coefficient)
+    index = neighbors.index[row, group, rank]
+    weight = neighbors.coefficient[row, group, rank]
+    C = sparse.csr_array((weight, (row, index)), shape=(n, n))
+    both = C + C.T
+    return sparse.csr_array(sparse.diags_array(both.sum(axis=1)) - both)
 
 
 def priced(

@@ -198,8 +198,8 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
             Which model, if the folder holds several; further parameters of the estimator,
             such as `vote`, are those of the model.
         """
-        found = stored_model(cls, run_dir, data, solver, hyper)
-        return cls(**found.parameters)._fitted(found.X, found.y, found.points)
+        stored = stored_model(cls, run_dir, data, solver, hyper)
+        return cls(**stored.parameters)._fitted(stored.X, stored.y, stored.points)
 
     def _fitted(self, X: Any, y: Any, stored: Callable[..., Any] | None = None) -> Self:
         """Fit to samples, whose points are computed or, by a map `stored`, known."""
@@ -207,8 +207,8 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         check_choice("vote", self.vote, ("normalised", "raw"))
         check_choice("support", self.support, ("frequent", "union"))
         check_flag("neighbor_vote", self.neighbor_vote)
-        kept = pruned(X, codes, self.prune_to)
-        considered = X[:, kept]
+        columns = pruned(X, codes, self.prune_to)
+        considered = X[:, columns]
         jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         with progress(self.verbose > 0) as watch:
             if self.run_dir is None:
@@ -225,9 +225,9 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
                 map=stored or computed,
             )
         self.local_support_ = np.zeros(X.shape, dtype=bool)
-        self.local_support_[:, kept] = result.support
+        self.local_support_[:, columns] = result.support
         self.pruned_ = np.ones(X.shape[1], dtype=bool)
-        self.pruned_[kept[result.considered]] = False
+        self.pruned_[columns[result.considered]] = False
         self.weights_ = self.local_support_.mean(axis=0)
         self.radii_ = np.array([point.radius for point in result.points])
         self.betas_ = np.array([point.beta for point in result.points])
@@ -274,10 +274,10 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         check_finite(row[None], "x", names)
         check_largest(row[None], "x", names)
         spheres = self._spheres
-        found = []
+        voters = []
         for i in spheres.voters(row):
             features = np.flatnonzero(self.local_support_[i])
-            found.append(
+            voters.append(
                 {
                     "sample": int(i),
                     "class": self.classes_[spheres.codes[i]],
@@ -286,7 +286,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
                     "radius": float(self.radii_[i]),
                 }
             )
-        return sorted(found, key=lambda voter: voter["distance"])
+        return sorted(voters, key=lambda voter: voter["distance"])
 
     def problem(
         self, i: int, beta: float | None = None, stage: str = "compactness", iterate: Any = None

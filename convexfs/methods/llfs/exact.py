@@ -65,7 +65,7 @@ def best_subset(
     max_features: int,
     known: float = np.inf,
 ) -> tuple[np.ndarray | None, float, int]:
-    """The set of least U1 below `known`, its U1 and the sets visited; None if there is none.
+    """Return the set of least U1 below `known`, its U1 and the sets visited; None if there is none.
 
     Features are tried from the least U1 upwards, which finds good sets early.
     """

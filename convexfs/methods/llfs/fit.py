@@ -127,9 +127,9 @@ class PointWork:
         return self.solve(point)[0]
 
     def solve(self, point: int) -> tuple[PointResult, PointSets]:
-        """What the point chose, and what it chose from."""
-        found, chosen_from = solve_point(point, self.X, self.codes, self.settings)
-        return replace(found, features=self.columns[found.features]), chosen_from
+        """Return what the point chose, and what it chose from."""
+        answer, chosen_from = solve_point(point, self.X, self.codes, self.settings)
+        return replace(answer, features=self.columns[answer.features]), chosen_from
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Values of the columns considered as values of all, others zero."""
@@ -146,13 +146,14 @@ def point_work(
     feasible: Callable[..., Any] | None = None,
     seed: Any = 0,
 ) -> PointWork:
-    """What :func:`llfs` does at every point; the arguments are the same."""
+    """Return what :func:`llfs` does at every point; the arguments are the same."""
     # A changed problem may name features by their place.
     changed = solving.build is not None or feasible is not None
-    kept = np.arange(X.shape[1]) if changed else varying_columns(X)
-    asked = point_settings(settings, solving, X.shape[1], len(kept), feasible, seed)
-    varying = np.ascontiguousarray(X[:, kept], dtype=np.float64)
-    return PointWork(varying, np.ascontiguousarray(codes, dtype=np.int64), asked, kept, X.shape[1])
+    columns = np.arange(X.shape[1]) if changed else varying_columns(X)
+    asked = point_settings(settings, solving, X.shape[1], len(columns), feasible, seed)
+    varying = np.ascontiguousarray(X[:, columns], dtype=np.float64)
+    codes = np.ascontiguousarray(codes, dtype=np.int64)
+    return PointWork(varying, codes, asked, columns, X.shape[1])
 
 
 def point_settings(
@@ -177,7 +178,7 @@ def solve_point(
     """Features, radius and beta of one representative point, and the sets of all betas."""
     start = time.perf_counter()
     values = local_values(X, codes, point, settings.max_features, settings.sigma_init)
-    found = candidates(values, settings, point)
+    sets = candidates(values, settings, point)
     same = codes == codes[point]
     normalised = settings.impurity == "normalised"
     spheres: dict[bytes, tuple[float, float]] = {}
@@ -191,18 +192,18 @@ def solve_point(
             spheres[key] = sphere_and_score(X, same, point, features, settings.gamma, normalised)
         return spheres[key]
 
-    scores = [sphere(mask)[1] for mask in found.masks]
-    found.table["score"] = scores
+    scores = [sphere(mask)[1] for mask in sets.masks]
+    sets.table["score"] = scores
     best = _best(scores)
-    mask = found.masks[best]
+    mask = sets.masks[best]
     if mask is None:
         mask = _lone_feature(values, settings, point)
     radius, score = sphere(mask)
     result = PointResult(
-        point, np.flatnonzero(mask), radius, float(found.table["beta"][best]), score,
-        found.table, time.perf_counter() - start,
+        point, np.flatnonzero(mask), radius, float(sets.table["beta"][best]), score,
+        sets.table, time.perf_counter() - start,
     )  # fmt: skip
-    return result, found
+    return result, sets
 
 
 def _best(scores: Sequence[float]) -> int:
@@ -249,7 +250,7 @@ def summarise(
 def verdict(
     tables: np.ndarray, f: np.ndarray, settings: PointSettings, seconds: float
 ) -> tuple[Solution, Certificate]:
-    """What is known of some points and all their betas; `f` is what they chose."""
+    """Return what is known of some points and all their betas; `f` is what they chose."""
     unsolved = np.isin(tables["status"], (FAILED, TIMEOUT))
     converged = not (unsolved | (tables["status"] == UNCONVERGED)).any()
     # Infinite where a beta has no set, which is no answer; NaN would be one, a wrong one.

@@ -48,7 +48,7 @@ def llfs_compactness(
 def llfs_linear(
     a_same: np.ndarray, a_other: np.ndarray, beta: float, max_features: int
 ) -> Solution:
-    """The linear form, by the price of its one constraint."""
+    """Solve the linear form, by the price of its one constraint."""
     start = time.perf_counter()
     c1, c2 = a_same.mean(axis=0), a_other.mean(axis=0)
     priced = priced_minimum(c1, c2, beta * largest_sum(c2, max_features), max_features)
@@ -76,7 +76,7 @@ def _solution(
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """How far f is outside its polytope and, where there is a level, U2 below it.
+    """Return how far f is outside its polytope and, where there is a level, U2 below it.
 
     In a step U2 is replaced by its tangent at the iterate.
     """

@@ -117,7 +117,7 @@ def _separation_gradient(point: Point, z: np.ndarray) -> np.ndarray:
 
 
 def _single(point: Point) -> tuple[np.ndarray, tuple[float, float]]:
-    """The feature of least U1 alone: the global optimum of (7) while U2 allows it.
+    """Return the feature of least U1 alone: the global optimum of (7) while U2 allows it.
 
     U1 is concave, so least at a corner; it increases in f, so at a corner with one feature.
     """

@@ -82,7 +82,7 @@ def relaxed_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPat
 def road(
     values: Mapping[str, Any], settings: PointSettings, steps: list[Step] | None = None
 ) -> Road:
-    """The cvxpy stages of a point, which add every program to `steps`."""
+    """Return the cvxpy stages of a point, which add every program to `steps`."""
     # Without its sigmoid, (7) is the linear form.
     numbers = {**values, "s": 0.0, "lam": 1.0} if settings.form == "linear" else dict(values)
     alpha, tol = settings.max_features, ROAD_SHARE * settings.solving.tol
@@ -162,7 +162,7 @@ def _roundings(
     settings: PointSettings,
     point: int,
 ) -> tuple[list[np.ndarray | None], list[float]]:
-    """The best set near each row of F, or None, and its U1."""
+    """Return the best set near each row of F, or None, and its U1."""
     linear = settings.form == "linear"
     s, lam = (0.0, 1.0) if linear else (values["s"], values["lam"])
     distances = (values["a_same"], values["a_other"], s, lam)
@@ -183,7 +183,7 @@ def _roundings(
 
 
 def _exact_sets(values: Mapping[str, Any], settings: PointSettings) -> PointSets:
-    """The best binary set of every beta, without a relaxation."""
+    """Return the best binary set of every beta, without a relaxation."""
     a_same, a_other, s, lam = (values[name] for name in ("a_same", "a_other", "s", "lam"))
     alpha, masks = settings.max_features, []
     programs = None if settings.native else _stated_programs(values, settings)

@@ -82,7 +82,7 @@ class RoadPrograms:
     def run(
         self, kind: str, numbers: Mapping[str, Any], gain: float, exact: bool = False
     ) -> np.ndarray | None:
-        """The f of a program, or None if nobody finds one; `gain` is what is at stake.
+        """Return the f of a program, or None if nobody finds one; `gain` is what is at stake.
 
         Costs are scaled to a largest entry of 1, so that absolute tolerances mean the
         same at every point.
@@ -165,7 +165,7 @@ def _compiled(
 def _others(
     kind: str, solver: str, n_features: int, max_features: int, changed: Any
 ) -> tuple[str, ...]:
-    """The next solver of the table that takes such a program."""
+    """Return the next solver of the table that takes such a program."""
     from convexfs.solving.backends import needs_of, suitable
 
     needs = needs_of(_stated(kind, (1, n_features), max_features, changed))
@@ -174,7 +174,7 @@ def _others(
 
 @lru_cache(maxsize=64)
 def _resolved(solver: str, n_features: int, max_features: int, changed: Any) -> str:
-    """A solver's name as the table has it; "auto" takes quadratic programs too."""
+    """Return a solver's name as the table has it; "auto" takes quadratic programs too."""
     from convexfs.solving.backends import choose
 
     kind = CURVED if solver.lower() == AUTO else LINEAR
@@ -182,7 +182,7 @@ def _resolved(solver: str, n_features: int, max_features: int, changed: Any) -> 
 
 
 def checked_constraints(feasible: Callable[..., Any]) -> Callable[..., Any]:
-    """A changed `feasible` that says what is wrong with what it returns."""
+    """Return a changed `feasible` that says what is wrong with what it returns."""
 
     def constraints(f: Any, max_features: int) -> Any:
         rows = feasible(f, max_features)

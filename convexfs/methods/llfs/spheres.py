@@ -343,7 +343,7 @@ class Hyperspheres:
         return preferred[tied.argmax(axis=1)]
 
     def voters(self, x: np.ndarray) -> np.ndarray:
-        """Numbers of the spheres that vote on one query."""
+        """Return the numbers of the spheres that vote on one query."""
         inside = self._inside(x)
         if not self.neighbor_vote:
             return inside

@@ -31,7 +31,7 @@ def stage_problem(
     stage: str = "compactness",
     iterate: np.ndarray | None = None,
 ) -> Any:
-    """The cvxpy problem of a stage, linearised at `iterate`, by default the local optimum.
+    """Return the cvxpy problem of a stage, linearised at `iterate`, by default the local optimum.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def stage_problem(
 
 
 def _levels(values: Mapping[str, Any], f: np.ndarray) -> dict[str, Any]:
-    """What the iterate tells the bisection, the ratio and the cut of the binary problem."""
+    """Return what the iterate tells the bisection, the ratio and the cut of the binary problem."""
     a_same, a_other, s, lam = (values[name] for name in ("a_same", "a_other", "s", "lam"))
     order = np.argsort(-f, kind="stable")
     return {
@@ -87,7 +87,7 @@ def _levels(values: Mapping[str, Any], f: np.ndarray) -> dict[str, Any]:
 def _optimum(
     values: Mapping[str, Any], settings: PointSettings, beta: float
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """The local optimum at beta, the maximiser of (6), and its value."""
+    """Return the local optimum at beta, the maximiser of (6), and its value."""
     if settings.form not in ("compactness", "bisection", "bisection-only"):
         settings = replace(settings, form="compactness")
     betas = np.unique(np.append(settings.betas, [beta, 1.0]))

@@ -40,7 +40,7 @@ class StoredModel:
 
 
 @dataclass
-class _Kept:
+class _Stored:
     """Points that belong to one model, by key, and all that is known of it."""
 
     chosen: dict[str, Any]
@@ -58,7 +58,7 @@ def stored_model(
     solver: str | None,
     hyper: Mapping[str, Any],
 ) -> StoredModel:
-    """The one model of a folder that is meant; see ``LLFS.from_run``."""
+    """Return the one model of a folder that is meant; see ``LLFS.from_run``."""
     models = _models(run_dir)
     asked = dict(hyper) if solver is None else {**hyper, "solver": solver}
     models = [model for model in models if _is_meant(model, asked)] or _fail(
@@ -93,7 +93,7 @@ def _fail(message: str) -> Any:
     raise InputError(message)
 
 
-def _models(run_dir: str | Path) -> list[_Kept]:
+def _models(run_dir: str | Path) -> list[_Stored]:
     """Every model that a folder has points of."""
     with Store.read(run_dir) as store:
         rows = store.solutions(blobs=False)
@@ -101,7 +101,7 @@ def _models(run_dir: str | Path) -> list[_Kept]:
         tasks: Any = store.tasks().sort_values("finished_utc", kind="stable")
     if not answered:
         _fail(f"{run_dir}: holds no {POINT}s of {METHOD.name}; give the folder of a run with some")
-    models: dict[str, _Kept] = {}
+    models: dict[str, _Stored] = {}
     for row in tasks[tasks["key"].isin(answered)].astype(object).to_dict("records"):
         if not isinstance(row["hyper"], str):
             _fail(f"{run_dir}: an earlier version kept its {POINT}s without settings; fit again")
@@ -109,20 +109,20 @@ def _models(run_dir: str | Path) -> list[_Kept]:
         if row["repeat"]:  # measured again
             continue
         point, changed = hyper.pop(POINT), row["problem_code"] != AS_PRINTED
-        kept = _Kept(
+        model = _Stored(
             _chosen(row, hyper), row["data_sha256"], row["problem_file"] or "",
             row["problem_code"] if changed else "",
         )  # fmt: skip
-        known = canonical([kept.chosen, kept.data_sha256, kept.changed])
+        known = canonical([model.chosen, model.data_sha256, model.changed])
         # Of a point done again after a change of code the last counts.
-        model = models.setdefault(known, kept)
+        model = models.setdefault(known, model)
         model.keys[point] = row["key"]
         model.specs |= {row["data"]} - {""}
     return list(models.values())
 
 
 def _chosen(row: Mapping[str, Any], hyper: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of an estimator that would keep such points."""
+    """Return the parameters of an estimator that would keep such points."""
     settings = dict(vars(Settings()))
     limit, tol = row["time_limit"], row["tol"]
     more = {
@@ -137,23 +137,23 @@ def _chosen(row: Mapping[str, Any], hyper: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, **more, **own}
 
 
-def _is_meant(model: _Kept, asked: Mapping[str, Any]) -> bool:
+def _is_meant(model: _Stored, asked: Mapping[str, Any]) -> bool:
     known = model.chosen
     return all(_same(known[name], value) for name, value in asked.items() if name in known)
 
 
-def _same(kept: Any, asked: Any) -> bool:
-    if isinstance(kept, str) and isinstance(asked, str):
-        return kept.lower() == asked.lower()
-    return bool(np.array_equal(np.asarray(kept), np.asarray(asked)))
+def _same(stored: Any, asked: Any) -> bool:
+    if isinstance(stored, str) and isinstance(asked, str):
+        return stored.lower() == asked.lower()
+    return bool(np.array_equal(np.asarray(stored), np.asarray(asked)))
 
 
 def _words(asked: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in asked.items())
 
 
-def _choices(models: list[_Kept]) -> str:
-    """What the models differ in, or what the only one is."""
+def _choices(models: list[_Stored]) -> str:
+    """Return what the models differ in, or what the only one is."""
     told = [{"data": _spec(model), **model.chosen} for model in models]
     values = {name: list(dict.fromkeys(repr(each[name]) for each in told)) for name in told[0]}
     shown = {name for name, each in values.items() if len(each) > 1} or {"data", "solver", "form"}
@@ -165,16 +165,16 @@ def _choices(models: list[_Kept]) -> str:
     return "; ".join(listed)
 
 
-def _spec(model: _Kept) -> str:
+def _spec(model: _Stored) -> str:
     return min(model.specs, default="arrays")
 
 
-def _on(models: list[_Kept], data: Any, run_dir: str | Path) -> tuple[list[_Kept], Any]:
-    """The models of given data, and these as samples and classes."""
+def _on(models: list[_Stored], data: Any, run_dir: str | Path) -> tuple[list[_Stored], Any]:
+    """Return the models of given data, and these as samples and classes."""
     for X, y, codes in _readings(data):
-        found = [model for model in models if _digest(model, X, codes) == model.data_sha256]
-        if found:
-            return found, (X, y)
+        matching = [model for model in models if _digest(model, X, codes) == model.data_sha256]
+        if matching:
+            return matching, (X, y)
     return _fail(f"{run_dir}: no model there was fitted to these data; it holds {_choices(models)}")
 
 
@@ -188,13 +188,13 @@ def _readings(data: Any) -> list[tuple[Any, Any, np.ndarray]]:
     return [(X, y, np.unique(np.asarray(y), return_inverse=True)[1])]
 
 
-def _digest(model: _Kept, X: Any, codes: np.ndarray) -> str:
+def _digest(model: _Stored, X: Any, codes: np.ndarray) -> str:
     samples = np.asarray(X, dtype=np.float64)
     return digest(samples[:, pruned(samples, codes, model.chosen["prune_to"])], codes)
 
 
-def _own_data(model: _Kept, run_dir: str | Path) -> tuple[Any, Any]:
-    """The data that a batch names, loaded again."""
+def _own_data(model: _Stored, run_dir: str | Path) -> tuple[Any, Any]:
+    """Return the data that a batch names, loaded again."""
     if not model.specs:
         _fail(f"{run_dir}: these points were fitted to arrays; give them as data=(X, y)")
     spec = _spec(model)
@@ -204,7 +204,7 @@ def _own_data(model: _Kept, run_dir: str | Path) -> tuple[Any, Any]:
     return data.X, data.y
 
 
-def _check_all_there(model: _Kept, n_samples: int, run_dir: str | Path) -> None:
+def _check_all_there(model: _Stored, n_samples: int, run_dir: str | Path) -> None:
     missing = sorted(set(range(n_samples)) - set(model.keys))
     if missing:
         listed = ", ".join(map(str, missing[:LISTED])) + (", ..." if len(missing) > LISTED else "")
@@ -214,7 +214,7 @@ def _check_all_there(model: _Kept, n_samples: int, run_dir: str | Path) -> None:
         )
 
 
-def _check_file(model: _Kept) -> None:
+def _check_file(model: _Stored) -> None:
     """Raise if what changed the problem is no longer as it was."""
     if model.changed and load_problem_file(model.problem_file).code_sha256 != model.changed:
         raise RunError(f"{model.problem_file} has changed since the run: put it back as it was")

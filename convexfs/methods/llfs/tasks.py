@@ -59,7 +59,7 @@ log = logging.getLogger(__name__)
 
 
 def changes_of(formulation: Callable[..., Any] | str | Path | None) -> dict[str, Any]:
-    """What an estimator's ``formulation`` changes: ``build``, or ``feasible`` of all stages.
+    """Return what an estimator's ``formulation`` changes: ``build``, or ``feasible`` of all stages.
 
     A function of ``f`` is a ``feasible``: no ``build`` is offered an f.
     """
@@ -131,7 +131,7 @@ def do(task: Task, problem: ProblemFile) -> Result:
 
 @lru_cache(maxsize=4)
 def _work(whole: Task) -> PointWork:
-    """What a task on a whole data set asks of every point."""
+    """Return what a task on a whole data set asks of every point."""
     problem = load_problem_file(whole.problem_file, whole.problem_sha256)
     data, chosen, feasible = dataset_of(whole), json.loads(whole.hyper), problem.feasible
     build = None if feasible else with_fixed(problem.build, chosen)
@@ -143,14 +143,14 @@ def _work(whole: Task) -> PointWork:
 
 
 def told(settings: Settings) -> dict[str, Any]:
-    """The settings that are not as usual, as JSON can say them."""
+    """Return the settings that are not as usual, as JSON can say them."""
     plain = {row.name: np.asarray(getattr(settings, row.name)).tolist() for row in fields(Settings)}
     usual = Settings()
     return {name: value for name, value in plain.items() if value != getattr(usual, name)}
 
 
 def _settled(settings: PointSettings) -> dict[str, str]:
-    """The formulation and the solver that a choice of form and of "auto" means."""
+    """Return the formulation and the solver that a choice of form and of "auto" means."""
     from convexfs.solving.backends import BACKENDS
 
     known = {name.lower(): name for name in BACKENDS}
@@ -172,30 +172,31 @@ def _of_point(whole: Task, point: int) -> Task:
 def do_point(work: PointWork, task: Task) -> Result:
     """Solve and round every beta of a point, choose, and say what is known of each."""
     point = json.loads(task.hyper)[POINT]
-    found, sets = work.solve(point)
-    table = found.table
+    solved, sets = work.solve(point)
+    table = solved.table
     chosen = np.zeros(work.n_features)
-    chosen[found.features] = 1.0
-    solution, certificate = verdict(table[None], chosen, work.settings, found.seconds)
+    chosen[solved.features] = 1.0
+    solution, certificate = verdict(table[None], chosen, work.settings, solved.seconds)
     solution = _ended(solution, table["status"])
     log.info(
         "point %d of %s with %s: %s, features %s at beta %.3g, mean U1 %.6g, %d programs, %.3g s",
-        point, task.data or "a fit", task.solver, solution.status, found.features.tolist(),
-        found.beta, np.nan if solution.objective is None else solution.objective,
-        table["programs"].sum(), found.seconds,
+        point, task.data or "a fit", task.solver, solution.status, solved.features.tolist(),
+        solved.beta, np.nan if solution.objective is None else solution.objective,
+        table["programs"].sum(), solved.seconds,
     )  # fmt: skip
     result = result_of(solution, certificate)
     needs = " + ".join(sorted(work.settings.formulation.cones))
     known = {"solver": task.solver, "solver_version": task.solver_version}
     known |= {"needs": needs, "sense": "min"}
-    kept = {name: value for name, value in asdict(found).items() if name != "seconds"}
-    answer = {"step": len(table), "label": f"{POINT_LABEL}{point}", "primal": kept | {"f": chosen}}
+    fields = {name: value for name, value in asdict(solved).items() if name != "seconds"}
+    primal = fields | {"f": chosen}
+    answer = {"step": len(table), "label": f"{POINT_LABEL}{point}", "primal": primal}
     betas = (_beta_row(work, b, sets.masks[b], sets.f, table[b]) for b in range(len(table)))
     return Result({**result.row, **known}, (*betas, {**result.solutions[-1], **answer}))
 
 
 def _ended(solution: Solution, statuses: np.ndarray) -> Solution:
-    """A point's answer, saying what is left to be wished for."""
+    """Return a point's answer, saying what is left to be wished for."""
     if (statuses == TIMEOUT).any():
         return replace(solution, status=TIMEOUT)
     unconverged = int((statuses == UNCONVERGED).sum())
@@ -243,7 +244,7 @@ def stored_points(store: Store, keys: Iterable[str]) -> Iterator[PointResult]:
 
 
 def points_map(jobs: int, watch: Callable[[int, int], None]) -> Callable[..., list[PointResult]]:
-    """A ``map`` over points by `jobs` processes.
+    """Return a ``map`` over points by `jobs` processes.
 
     `watch` is called with the number of finished points and of all points.
     """
@@ -317,7 +318,7 @@ def kept_map(
 
 
 def _asked(model: Any, X: np.ndarray, codes: np.ndarray, settings: PointSettings) -> Task:
-    """What an estimator asks of its data, as a batch would."""
+    """Return what an estimator asks of its data, as a batch would."""
     file = None if model.formulation is None else changed_file(model.formulation, METHOD.name)
     hyper = told(model) | ({} if file is None else own_values(file))
     if model.prune_to is not None:
@@ -346,7 +347,7 @@ def _asked(model: Any, X: np.ndarray, codes: np.ndarray, settings: PointSettings
 
 
 def digest(X: np.ndarray, codes: np.ndarray) -> str:
-    """The hash of some samples, as a batch has it of its data."""
+    """Return the hash of some samples, as a batch has it of its data."""
     return Dataset(np.ascontiguousarray(X), codes, (), ()).digest
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from convexfs.data.ranges import constant_columns, varying_columns
 from convexfs.errors import InputError, check_choice, check_number, warn
+from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters, taken_by
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.lmba import METHOD, numbers
@@ -84,15 +85,7 @@ def lmba(
     """
     settings = settings or Settings()
     form, build = settings.form, solving.build
-    check_choice("form", form, FORMS)
-    formulation = METHOD.formulation(FORMS[form])
-    check_solver(formulation, solving)
-    check_number("n_epochs", settings.n_epochs, 1, whole=True)
-    if form == "gradient" and (build is not None or solving.solver.lower() not in (AUTO, NATIVE)):
-        raise InputError(
-            "form='gradient' is the paper's own descent, which no solver or formulation "
-            "changes: use form='box' or 'simplex'"
-        )
+    formulation = _checked_formulation(settings, solving)
     # A changed problem may name features by their place.
     columns = varying_columns(X) if build is None else np.arange(X.shape[1])
     chosen = taken_by(numbers.lmba_simplex, settings)
@@ -112,6 +105,22 @@ def lmba(
     return LmbaResult(weights, loss, solution, certificate)
 
 
+def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
+    """Return the formulation of ``settings.form``; refuse settings that do not fit each other."""
+    form = settings.form
+    check_choice("form", form, FORMS)
+    formulation = METHOD.formulation(FORMS[form])
+    check_solver(formulation, solving)
+    check_number("n_epochs", settings.n_epochs, 1, whole=True)
+    changed = solving.build is not None or solving.solver.lower() not in (AUTO, NATIVE)
+    if form == "gradient" and changed:
+        raise InputError(
+            "form='gradient' is the paper's own descent, which no solver or formulation "
+            "changes: use form='box' or 'simplex'"
+        )
+    return formulation
+
+
 def lmba_loss(
     X: np.ndarray,
     codes: np.ndarray,
@@ -120,7 +129,7 @@ def lmba_loss(
     c: float = Settings.c,
     n_neighbors: int = Settings.n_neighbors,
 ) -> float:
-    """The evaluation function e(w) itself (Definition 6); all weights 1 by default.
+    """Return the evaluation function e(w) itself (Definition 6); all weights 1 by default.
 
     Targets and margins are those of all columns of `X`, whatever the weights.
     With weights 0 and 1 it scores subsets, less being better.

@@ -18,8 +18,8 @@ def hinge_sums(d, theta, codes, targets, mu, C):
     hinges = earned = 0.0
     rounded = 0
     for i in range(n):
-        for place in range(k):
-            j = targets[i, place]
+        for rank in range(k):
+            j = targets[i, rank]
             if j < 0:
                 continue
             reach = theta[i] + d[i, j]
@@ -46,8 +46,8 @@ def slope(d, g, step, theta, codes, targets, mu):
     n, k = targets.shape
     total = 0.0
     for i in range(n):
-        for place in range(k):
-            j = targets[i, place]
+        for rank in range(k):
+            j = targets[i, rank]
             if j < 0:
                 continue
             reach = theta[i] + d[i, j] + step * g[i, j]
@@ -64,12 +64,12 @@ def rounded_rows(d, theta, codes, targets, mu, i, out):
     """1 where a triplet of sample i is in the rounded part, else 0."""
     n, k = targets.shape
     out[:] = 0.0
-    for place in range(k):
-        j = targets[i, place]
+    for rank in range(k):
+        j = targets[i, rank]
         if j < 0:
             continue
         reach = theta[i] + d[i, j]
         for p in range(n):
             h = reach - d[i, p]
             if codes[p] != codes[i] and 0.0 < h < mu:
-                out[place, p] = 1.0
+                out[rank, p] = 1.0

@@ -96,9 +96,9 @@ def _nearest_kinks(
     """Triplets (i, j, p) whose hinges are nearest to 0, and all that may be 0."""
     others = np.not_equal.outer(program.codes, program.codes)
     least = _TIED * max(float(np.abs(d).max()), program.typical_hinge())
-    found = []
-    for place in range(program.targets.shape[1]):
-        j = program.targets[:, place]
+    parts = []
+    for rank in range(program.targets.shape[1]):
+        j = program.targets[:, rank]
         rows = np.flatnonzero(j >= 0)
         reach = program.theta[rows] + d[rows, j[rows]]
         size = np.where(others[rows], np.abs(reach[:, None] - d[rows]), np.inf).ravel()
@@ -107,11 +107,11 @@ def _nearest_kinks(
         cells = np.arange(size.size)[nearest]
         cells = cells[np.isfinite(size[cells])]
         i, p = rows[cells // len(d)], cells % len(d)
-        found.append((size[cells], i, j[i], p))
-    size, i, j, p = (np.concatenate(part) for part in zip(*found, strict=True))
-    kept = np.argsort(size, kind="stable")
-    kept = kept[: min(max(usual, np.count_nonzero(size <= least)), _TIMES_USUAL * usual)]
-    return i[kept], j[kept], p[kept]
+        parts.append((size[cells], i, j[i], p))
+    size, i, j, p = (np.concatenate(part) for part in zip(*parts, strict=True))
+    smallest = np.argsort(size, kind="stable")
+    smallest = smallest[: min(max(usual, np.count_nonzero(size <= least)), _TIMES_USUAL * usual)]
+    return i[smallest], j[smallest], p[smallest]
 
 
 def _merged(

@@ -23,25 +23,25 @@ Numbers = Mapping[str, Any]
 def lmba_box(
     X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
 ) -> Solution:
-    """The box form, to a relative gap of 1e-10."""
+    """Solve the box form, to a relative gap of 1e-10."""
     return _solve(program_of(X, codes, targets, theta, c, simplex=False))
 
 
 def lmba_simplex(
     X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
 ) -> Solution:
-    """The form of given sum, to a relative gap of 1e-10."""
+    """Solve the form of given sum, to a relative gap of 1e-10."""
     return _solve(program_of(X, codes, targets, theta, c, simplex=True))
 
 
 def lmba_box_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """How far u is outside ``0 <= u <= 1``."""
+    """Return how far u is outside ``0 <= u <= 1``."""
     u = np.asarray(primal["u"])
     return float(max(np.max(-u, initial=0.0), np.max(u - 1.0, initial=0.0)))
 
 
 def lmba_simplex_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """How far u is below 0, or its mean from 1."""
+    """Return how far u is below 0, or its mean from 1."""
     u = np.asarray(primal["u"])
     return float(max(np.max(-u, initial=0.0), abs(u.mean() - 1.0)))
 
@@ -67,9 +67,9 @@ def least_useful_c(values: Numbers) -> float:
     program = program_of(**values, c=1.0, simplex=False)
     n, targets = len(program.X), program.targets
     others = np.not_equal.outer(program.codes, program.codes)
-    i, place = np.nonzero(targets >= 0)
+    i, rank = np.nonzero(targets >= 0)
     C = np.bincount(i, minlength=n)[:, None] * others.astype(float)
-    np.subtract.at(C, (i, targets[i, place]), others.sum(axis=1)[i].astype(float))
+    np.subtract.at(C, (i, targets[i, rank]), others.sum(axis=1)[i].astype(float))
     gain = pair_sums(program.X, C)
     paying = gain > 0
     return float(np.min(program.linear[paying] / gain[paying], initial=np.inf))
@@ -84,7 +84,7 @@ def program_of(
     *,
     simplex: bool,
 ) -> Program:
-    """The linear program of these numbers; centred, which no difference sees."""
+    """Return the linear program of these numbers; centred, which no difference sees."""
     X = np.asarray(X, dtype=np.float64)
     centred = np.ascontiguousarray(X - X.mean(axis=0))
     total = float(X.shape[1]) if simplex else None
@@ -110,15 +110,15 @@ def _solve(program: Program) -> Solution:
 def _gap(values: Numbers, hyper: Numbers, primal: Numbers, *, simplex: bool) -> float:
     u = np.asarray(primal["u"], dtype=np.float64)
     program, unit = _in_units(program_of(**values, c=hyper.get("c", 1.0), simplex=simplex))
-    found = polish(program, u)
-    bound = program.bound(u, 0.0) if found is None else found.bound
+    polished = polish(program, u)
+    bound = program.bound(u, 0.0) if polished is None else polished.bound
     apart = program.value(u)[0] - bound
     # Where the loss is 0 rounding errors of its terms are all there is.
     return 0.0 if abs(apart) <= _rounding(program) else apart * unit**2
 
 
 def _in_units(program: Program) -> tuple[Program, float]:
-    """The program with samples of ordinary size, and the power of 2 they were divided by.
+    """Return the program with samples of ordinary size, and the power of 2 they were divided by.
 
     Solvers have accuracies that are absolute; the weights do not see the unit.
     """
@@ -128,7 +128,7 @@ def _in_units(program: Program) -> tuple[Program, float]:
 
 
 def _rounding(program: Program) -> float:
-    """What the loss errs by: a share of all it adds up, with all weights 1."""
+    """Return what the loss errs by: a share of all it adds up, with all weights 1."""
     n = len(program.X)
     own = np.bincount(program.codes)[program.codes]
     triplets = float((program.targets >= 0).sum(axis=1) @ (n - own))

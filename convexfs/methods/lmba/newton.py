@@ -70,7 +70,7 @@ class Program:
         return target_sum(self.X, self.targets)
 
     def on(self, features: np.ndarray) -> "Program":
-        """The same with all other weights held at 0."""
+        """Return the same with all other weights held at 0."""
         return replace(self, X=np.ascontiguousarray(self.X[:, features]))
 
     def proof(self, d: np.ndarray, mu: float) -> tuple[float, np.ndarray, float, int]:
@@ -91,12 +91,12 @@ class Program:
         return float(self.linear @ u + self.c * hinges), v
 
     def bound(self, u: np.ndarray, mu: float) -> float:
-        """The bound proven by the shares that u has at width mu."""
+        """Return the bound proven by the shares that u has at width mu."""
         _, v, earned, _ = self.proof(pair_distances(self.X, u), mu)
         return earned + self.least_over_region(v)
 
     def typical_hinge(self) -> float:
-        """A width at which many hinges are rounded."""
+        """Return a width at which many hinges are rounded."""
         return float(np.mean(pair_distances(self.X, np.ones(self.X.shape[1]))))
 
 
@@ -115,7 +115,7 @@ class Answer:
         return (self.value - self.bound) / max(abs(self.value), np.finfo(float).tiny)
 
     def with_point(self, u: np.ndarray, value: float, bound: float, steps: int) -> "Answer":
-        """The better of both points and of both bounds."""
+        """Return the better of both points and of both bounds."""
         if value >= self.value:
             u, value = self.u, self.value
         return Answer(u, value, max(bound, self.bound), steps)
@@ -142,10 +142,10 @@ def minimise(program: Program, tol: float, max_steps: int) -> Answer:
 
 def _polished(program: Program, answer: Answer) -> Answer:
     """Point and bound of the program over the kinks alone, where they are better."""
-    found = polish(program, answer.u)
-    if found is None:
+    polished = polish(program, answer.u)
+    if polished is None:
         return answer
-    return answer.with_point(found.u, program.value(found.u)[0], found.bound, answer.steps)
+    return answer.with_point(polished.u, program.value(polished.u)[0], polished.bound, answer.steps)
 
 
 class _Path:
@@ -250,7 +250,7 @@ class _Path:
         return program.c / self.mu * H
 
     def _step_length(self, du: np.ndarray, g: np.ndarray) -> float:
-        """Where the slope along du vanishes, or nearly so; it rises from its start."""
+        """Return where the slope along du vanishes, or nearly so; it rises from its start."""
         longest = _longest(self.u, du)
         if self.program.total is None:
             longest = min(longest, _longest(1.0 - self.u, -du))
@@ -308,7 +308,7 @@ def _solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _solve_along_simplex(H: np.ndarray, right: np.ndarray, pivot: int) -> np.ndarray:
-    """The same among changes that sum to 0: the pivot pays for all others."""
+    """Return the same among changes that sum to 0: the pivot pays for all others."""
     others = np.arange(len(right)) != pivot
     column = H[others, pivot]
     reduced = H[np.ix_(others, others)] - column[:, None] - column + H[pivot, pivot]
@@ -324,6 +324,6 @@ def _near(multiplier: np.ndarray, central: np.ndarray) -> np.ndarray:
 
 
 def _longest(value: np.ndarray, change: np.ndarray) -> float:
-    """The longest step that keeps `value` nonnegative."""
+    """Return the longest step that keeps `value` nonnegative."""
     falling = change < 0
     return float(np.min(-value[falling] / change[falling], initial=np.inf))

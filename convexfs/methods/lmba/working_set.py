@@ -24,12 +24,12 @@ def minimise_wide(program: Program, tol: float, max_steps: int) -> Answer:
     features = _first(program)
     best = Answer(np.zeros(n_features), np.inf, -np.inf, 0)
     for _ in range(_MOST_ROUNDS):
-        found = minimise(program.on(features), tol, max_steps - best.steps)
+        answer = minimise(program.on(features), tol, max_steps - best.steps)
         u = np.zeros(n_features)
-        u[features] = found.u
+        u[features] = answer.u
         # The bound found holds for the working set alone; this one, for all features.
         bound = program.bound(u, 0.0)
-        best = best.with_point(u, found.value, bound, best.steps + found.steps)
+        best = best.with_point(u, answer.value, bound, best.steps + answer.steps)
         polished = polish(program, u)
         if polished is None:
             return best
@@ -43,7 +43,7 @@ def minimise_wide(program: Program, tol: float, max_steps: int) -> Answer:
 
 
 def _first(program: Program) -> np.ndarray:
-    """The features that pay most where all weigh the same."""
+    """Return the features that pay most where all weigh the same."""
     n_features = program.X.shape[1]
     equal = np.full(n_features, 0.5 if program.total is None else program.total / n_features)
     _, v, _, _ = program.proof(pair_distances(program.X, equal), program.typical_hinge())

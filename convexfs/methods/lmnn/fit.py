@@ -171,7 +171,7 @@ def _psd_part(M: np.ndarray) -> np.ndarray:
 
 
 def _over_all(certificate: Certificate, solution: Solution, left_out: float) -> Certificate:
-    """The certificate of the last problem for the one over all triplets.
+    """Return the certificate of the last problem for the one over all triplets.
 
     Multipliers 0 for the triplets left out keep its bound; its value grows by
     their loss.

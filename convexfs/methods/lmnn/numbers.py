@@ -11,7 +11,7 @@ from convexfs.neighbors.triplets import target_neighbors
 def lmnn(
     X: np.ndarray, codes: np.ndarray, *, c: float, n_neighbors: int
 ) -> tuple[dict[str, Any], dict[str, float]]:
-    """The numeric half: target neighbours, and all triplets."""
+    """Return the numeric half: target neighbours, and all triplets."""
     values, hyper = targets_and_price(X, codes, c, n_neighbors)
     pairs = target_pairs(values["targets"])
     return values | {"triplets": triplets(pairs, codes[pairs[:, :1]] != codes)}, hyper
@@ -29,8 +29,8 @@ def targets_and_price(
 
 def target_pairs(targets: np.ndarray) -> np.ndarray:
     """Rows (i, j): a sample and one of its targets."""
-    i, place = np.nonzero(targets >= 0)
-    return np.column_stack([i, targets[i, place]])
+    i, rank = np.nonzero(targets >= 0)
+    return np.column_stack([i, targets[i, rank]])
 
 
 def triplets(pairs: np.ndarray, listed: np.ndarray) -> np.ndarray:

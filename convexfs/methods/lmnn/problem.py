@@ -25,8 +25,8 @@ def lmnn(
     i, j, p = triplets.T
     M = cp.Variable((X.shape[1], X.shape[1]), name="M", symmetric=True)
     xi = cp.Variable(len(triplets), name="xi")
-    sample, place = np.nonzero(targets >= 0)
-    near = X[sample] - X[targets[sample, place]]
+    sample, rank = np.nonzero(targets >= 0)
+    near = X[sample] - X[targets[sample, rank]]
     farther = (_outer(X[i] - X[p]) - _outer(X[i] - X[j])) @ cp.vec(M, order="F")
     return cp.Problem(
         cp.Minimize(cp.trace(M @ (near.T @ near)) + c * cp.sum(xi)),

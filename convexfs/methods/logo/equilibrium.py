@@ -138,7 +138,7 @@ class State:
         return total > 0
 
     def step(self, mu: float) -> "State | None":
-        """The state after one regularised step; None if there is no such step."""
+        """Return the state after one regularised step; None if there is no such step."""
         budget = None
         if isinstance(self.objective, Constrained):
             budget = self.objective.beta - float(self.w.sum())

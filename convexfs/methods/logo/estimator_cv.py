@@ -200,7 +200,7 @@ def tabulate(data: PathData, paths: Mapping[PathTask, PathResult]) -> dict[str, 
     pairs = [(sigma, lam) for lam in data.lams for sigma in data.sigmas]
 
     def gathered(name: str) -> np.ndarray:
-        """A table of folds by pairs."""
+        """Return a table of folds by pairs."""
         table = [
             [getattr(paths[PathTask(fold, s)], name) for s in range(len(data.sigmas))]
             for fold in range(len(data.folds))

@@ -69,7 +69,7 @@ class Locality:
         return signed_probabilities(distances, self.codes, self.sigma)
 
     def margins(self, columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
-        """The margin matrix of a few columns."""
+        """Return the margin matrix of a few columns."""
         return margin_columns(columns, signed)[self.rows]
 
     def on_all_samples(self, p: np.ndarray) -> np.ndarray:

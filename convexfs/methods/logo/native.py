@@ -40,17 +40,17 @@ def logo_constrained_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> fl
 
 
 def logo_penalised_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """How far w is below 0."""
+    """Return how far w is below 0."""
     return Penalised(hyper["lam"]).violation(np.asarray(primal["w"]))
 
 
 def logo_constrained_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """How far w is below 0, or 1'w above beta, relative to it."""
+    """Return how far w is below 0, or 1'w above beta, relative to it."""
     return Constrained(hyper["beta"]).violation(np.asarray(primal["w"]))
 
 
 def lam_max(Z: np.ndarray) -> float:
-    """The lam from which on w = 0 solves eq. 7: ``max_j sum_n z_n(j) / 2``."""
+    """Return the lam from which on w = 0 solves eq. 7: ``max_j sum_n z_n(j) / 2``."""
     return max(float(Z.sum(axis=0).max(initial=0.0)) / 2.0, 0.0)
 
 

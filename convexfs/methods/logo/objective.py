@@ -35,7 +35,7 @@ class Penalised:
         return self.value(margins, w) - entropy(shrink * pull(margins))
 
     def level(self, scores: np.ndarray) -> float:
-        """The score no feature may exceed at the optimum."""
+        """Return the score no feature may exceed at the optimum."""
         return self.lam
 
     def violation(self, w: np.ndarray) -> float:
@@ -56,7 +56,7 @@ class Constrained:
         return self.value(margins, w) - bound
 
     def level(self, scores: np.ndarray) -> float:
-        """The largest score in play: the multiplier of ``1'w <= beta``."""
+        """Return the largest score in play: the multiplier of ``1'w <= beta``."""
         return float(np.max(scores, initial=0.0))
 
     def violation(self, w: np.ndarray) -> float:
@@ -82,5 +82,5 @@ def entropy(p: np.ndarray) -> float:
 
 
 def relative(gap: float, value: float) -> float:
-    """A gap measured by one plus the size of the objective."""
+    """Return a gap measured by one plus the size of the objective."""
     return gap / (1.0 + abs(value))

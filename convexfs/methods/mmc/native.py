@@ -35,7 +35,7 @@ def mmc(Sb: np.ndarray, Sw: np.ndarray, q: int = 1) -> Solution:
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """How far W is outside ``0 <= W <= I, tr(W) = q``, or from being symmetric."""
+    """Return how far W is outside ``0 <= W <= I, tr(W) = q``, or from being symmetric."""
     W = np.asarray(primal["W"])
     spectrum = np.linalg.eigvalsh(0.5 * (W + W.T))
     skewed = np.abs(W - W.T).max(initial=0.0)

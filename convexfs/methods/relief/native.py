@@ -35,7 +35,7 @@ def relief(z: np.ndarray, lam: float = 0.0) -> Solution:
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """How far w is outside ``norm2(w) <= 1, w >= 0``."""
+    """Return how far w is outside ``norm2(w) <= 1, w >= 0``."""
     w = np.asarray(primal["w"])
     return float(max(_norm(w) - 1.0, np.max(-w, initial=0.0), 0.0))
 

@@ -85,6 +85,29 @@ def simba(
         taken only if all end so, and with a warning.
     """
     settings = settings or Settings()
+    _check(codes, settings, solving)
+    began = time.perf_counter()
+    ends = _climb(X, codes, settings, np.random.default_rng(seed), watch)
+    # Without any weight all margins are 0, which is no answer while another start has one.
+    value, weights = max(ends, key=lambda end: (end[1].any(), end[0]))
+    if not weights.any():
+        warn(
+            "every start ends with all weights 0: hits are as far as misses in every feature; "
+            "check the labels, scale the features, or use more starts",
+        )
+    solution = Solution(
+        status="local",
+        solver=NATIVE,
+        primal={"w": np.sqrt(weights)},
+        objective=value,
+        solve_seconds=time.perf_counter() - began,
+        iterations=settings.n_starts * settings.n_epochs,
+    )
+    certificate = Certificate.of(solution, tol=0.0, basis="local search")
+    return SimbaResult(weights, np.array([value for value, _ in ends]), solution, certificate)
+
+
+def _check(codes: np.ndarray, settings: Settings, solving: Solving) -> None:
     check_choice("utility", settings.utility, UTILITIES)
     check_number("n_starts", settings.n_starts, 1, MOST_ROUNDS, whole=True)
     check_number("n_epochs", settings.n_epochs, 1, MOST_ROUNDS, whole=True)
@@ -96,7 +119,16 @@ def simba(
         )
     if np.bincount(codes).max() < 2:
         raise InputError("no class has two samples, so none has a hit: check the target column")
-    began, rng = time.perf_counter(), np.random.default_rng(seed)
+
+
+def _climb(
+    X: np.ndarray,
+    codes: np.ndarray,
+    settings: Settings,
+    rng: np.random.Generator,
+    watch: Callable[[str], Any] | None,
+) -> list[tuple[float, np.ndarray]]:
+    """Return the utility and the weights that every start ends with."""
     X = np.ascontiguousarray(X, dtype=np.float64)
     sigmoid = settings.utility == "sigmoid"
     # No margin sees a constant feature, so nothing would move its weight from 1.
@@ -105,27 +137,10 @@ def simba(
     for _ in range(settings.n_starts):
         order = np.concatenate([rng.permutation(len(X)) for _ in range(settings.n_epochs)])
         weights = _squared_shares(_ascend(X, codes, order, sigmoid, start))
-        ends.append((_evaluate(X, codes, weights, sigmoid), weights))
+        ends.append((float(_evaluate(X, codes, weights, sigmoid)), weights))
         if watch is not None:
             watch(f"start {len(ends)} of {settings.n_starts}: margin {ends[-1][0]:.6g}")
-    evaluations = np.array([value for value, _ in ends])
-    # Without any weight all margins are 0, which is no answer while another start has one.
-    best = max(range(settings.n_starts), key=lambda at: (ends[at][1].any(), evaluations[at]))
-    if not ends[best][1].any():
-        warn(
-            "every start ends with all weights 0: hits are as far as misses in every feature; "
-            "check the labels, scale the features, or use more starts",
-        )
-    solution = Solution(
-        status="local",
-        solver=NATIVE,
-        primal={"w": np.sqrt(ends[best][1])},
-        objective=float(evaluations[best]),
-        solve_seconds=time.perf_counter() - began,
-        iterations=settings.n_starts * settings.n_epochs,
-    )
-    certificate = Certificate.of(solution, tol=0.0, basis="local search")
-    return SimbaResult(ends[best][1], evaluations, solution, certificate)
+    return ends
 
 
 def _squared_shares(w: np.ndarray) -> np.ndarray:

@@ -28,14 +28,12 @@ def test_means_and_slopes_are_those_of_the_formula(seed):
 def test_a_line_is_followed_just_to_the_level(seed):
     rng = np.random.default_rng(seed)
     z, goal, s, lam = rng.random(8), 1 + 2 * rng.random(8), 2.0, 0.01
-    eps = rng.uniform(0.5, 1.2) * mean_of(goal, s, lam)
+    lowest, highest = mean_of(z, s, lam), mean_of(goal, s, lam)
+    eps = lowest + rng.uniform(0.01, 1) * (highest - lowest)
     t = share_to_level(z, goal - z, eps, s, lam)
-    if eps > mean_of(goal, s, lam):
-        assert t == 1
-        return
     assert mean_of(z + t * (goal - z), s, lam) >= eps * (1 - 1e-12)
-    if t > 0:
-        assert mean_of(z + (t - 1e-6) * (goal - z), s, lam) < eps
+    assert mean_of(z + (t - 1e-6) * (goal - z), s, lam) < eps
+    assert share_to_level(z, goal - z, 1.1 * highest, s, lam) == 1
 
 
 @given(seed=seeds)

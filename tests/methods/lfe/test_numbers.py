@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from convexfs import load
+from convexfs.methods.lfe.numbers import signed_laplacian, signed_scatter
 from convexfs.neighbors.hits_misses import margin_vector, signed_neighbors
-from convexfs.neighbors.pair_sums import signed_laplacian, signed_scatter
 
 
 @pytest.mark.parametrize("miss", ["nearest", "prior"])

@@ -30,6 +30,7 @@ COMMANDS = {
     "show": "convexfs.cli.show:show",
     "solve": "convexfs.cli.batch:solve",
     "export": "convexfs.cli.batch:export",
+    "export-problems": "convexfs.cli.export_problems:export_problems",
     "compare": "convexfs.cli.study:compare",
     "report": "convexfs.cli.report:report",
 }

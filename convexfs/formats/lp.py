@@ -15,7 +15,7 @@ from convexfs.formats.program import INFINITE, NONNEGATIVE, ZERO, Cone, Program,
 from convexfs.formats.text import FormatError, read_bytes
 
 #: Files up to this many lines are searched for the line that HiGHS cannot read.
-_SEARCHED = 2000
+_SEARCHED = 500
 
 
 def read(path: Path) -> Program:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from convexfs.formats.program import INFINITE, NONNEGATIVE, ZERO, Cone, Program, grouped
+from convexfs.formats.program import INFINITE, Cone, Program, between, grouped
 from convexfs.formats.text import Lines
 
 _SENSES = {"MAX": True, "MAXIMIZE": True, "MAXIMISE": True,
@@ -244,7 +244,7 @@ class _Reader:
         return P
 
     def _constraints(self) -> tuple[sparse.csr_array, np.ndarray, tuple[Cone, ...]]:
-        """Equations, then what is at least its lower side, then what is at most its upper."""
+        """Rows of the constraints, from their sides and ranges."""
         names = [name for name, kind in self.rows.items() if kind != "N"]
         place = {name: position for position, name in enumerate(names)}
         held = [(place[row], self.columns[column], value)
@@ -253,15 +253,7 @@ class _Reader:
         shape = (len(names), len(self.columns))
         A = sparse.csr_array((values, (i.astype(int), j.astype(int))), shape)
         ends = np.array([self._ends(name) for name in names], dtype=float).reshape(-1, 2)
-        low, high = ends.T
-        equal = low == high
-        at_least, at_most = np.isfinite(low) & ~equal, np.isfinite(high) & ~equal
-        counts = ((ZERO, equal.sum()), (NONNEGATIVE, at_least.sum() + at_most.sum()))
-        return (
-            sparse.csr_array(sparse.vstack([A[equal], A[at_least], -A[at_most]])),
-            np.concatenate([-low[equal], -low[at_least], high[at_most]]),
-            tuple(Cone(kind, int(count)) for kind, count in counts if count),
-        )
+        return between(A, *ends.T)
 
     def _ends(self, name: str) -> tuple[float, float]:
         """What a row must lie between."""
@@ -275,10 +267,7 @@ class _Reader:
             low, high = -math.inf if span is None else side - abs(span), side
         else:
             low, high = side, math.inf if span is None else side + abs(span)
-        return (
-            -math.inf if low <= -INFINITE else low,
-            math.inf if high >= INFINITE else high,
-        )
+        return low, high
 
 
 def _is_fixed(lines: list[str]) -> bool:

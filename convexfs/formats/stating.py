@@ -180,6 +180,7 @@ class _File(ConicSolver):
     """What cvxpy compiles for: something that takes every cone a file may hold."""
 
     MIP_CAPABLE = True
+    # Else cvxpy also derives bounds of its own variables, some of them NaN.
     BOUNDED_VARIABLES = False
     SUPPORTED_CONSTRAINTS = [Zero, NonNeg, SOC, ExpCone, PowCone3D, PSD]  # noqa: RUF012
     MI_SUPPORTED_CONSTRAINTS = SUPPORTED_CONSTRAINTS
@@ -302,13 +303,11 @@ def _symmetric(side: int, size: int) -> Any:
 
 
 def _domain(compiled: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bounds of the columns, of which only boolean ones have some, and which are whole."""
     size = compiled.x.size
-    lower, upper = compiled.lower_bounds, compiled.upper_bounds
-    lower = np.full(size, -np.inf) if lower is None else np.array(lower, dtype=float).ravel()
-    upper = np.full(size, np.inf) if upper is None else np.array(upper, dtype=float).ravel()
     boolean = [index for (index,) in compiled.x.boolean_idx]
-    lower[boolean] = np.maximum(lower[boolean], 0.0)
-    upper[boolean] = np.minimum(upper[boolean], 1.0)
+    lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
+    lower[boolean], upper[boolean] = 0.0, 1.0
     integer = np.zeros(size, dtype=bool)
     integer[boolean] = True
     integer[[index for (index,) in compiled.x.integer_idx]] = True

@@ -1,4 +1,4 @@
-"""A portfolio, no feature selection: min risk norm2(F'w)^2 - m'w,  1'w <= 1,  0 <= w <= most.
+"""A portfolio, no feature selection: min risk norm2(F'w)^2 - m'w,  1'w = 1,  0 <= w <= most.
 
 A file without METHOD states a problem of its own, on data of its own.
 """
@@ -17,4 +17,5 @@ def problem(risk, most, assets, seed):
     m = random.uniform(0, 0.1, assets)
     w = cp.Variable(assets, name="w")
     cost = risk * cp.sum_squares(F.T @ w) - m @ w
-    return cp.Problem(cp.Minimize(cost), [cp.sum(w) <= 1, w >= 0, w <= most])
+    budget = np.ones(assets) @ w == 1
+    return cp.Problem(cp.Minimize(cost), [budget, w >= 0, w <= most])

@@ -28,9 +28,9 @@ COMMANDS = {
     "solvers": "convexfs.cli:solvers",
     "select": "convexfs.cli.select:select",
     "show": "convexfs.cli.show:show",
+    "export-problems": "convexfs.cli.export_problems:export_problems",
     "solve": "convexfs.cli.batch:solve",
     "export": "convexfs.cli.batch:export",
-    "export-problems": "convexfs.cli.export_problems:export_problems",
     "compare": "convexfs.cli.study:compare",
     "report": "convexfs.cli.report:report",
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from convexfs.cli.batch import FILES_HELP, MEMORY_HELP, limit_given, progress_shown, stopped
+from convexfs.cli.batch import MEMORY_HELP, limit_given, progress_shown, stopped
 from convexfs.cli.console import Console
 from convexfs.errors import InputError
 
@@ -58,7 +58,7 @@ def compare(arguments: argparse.Namespace) -> int:
 def add_compare_options(parser: argparse.ArgumentParser) -> None:
     """Options of ``convexfs compare``."""
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help=FILES_HELP)
+    add("files", nargs="+", metavar="FILE", help="problem files, or bare names in ./problems")
     add("--solvers", default="all", metavar="A,B", help="names, or all that are installed [all]")
     add("--tol", default="1e-6,1e-8", metavar="T,T", help="accuracies to compare at [1e-6,1e-8]")
     add("--no-default", action="store_true", help="leave out the solvers' own default accuracies")

@@ -118,8 +118,9 @@ def _exported(name: str, spec: str, folder: Path, suffix: str) -> Instance:
     from convexfs.formats import read_problem, write_problem
     from convexfs.solving.backends import needs_of
 
-    problem, hyper = _problem(name, spec)
-    samples = load(spec).training
+    samples, formulation = load(spec).training.scaled(), FORMULATIONS[name]
+    values, hyper = formulation.numbers(samples.X, samples.y)
+    problem = stated(formulation, {**values, **hyper}, None)
     chosen = "".join(f", {key}={value:g}" for key, value in hyper.items())
     known: dict[str, Any] = {
         "name": f"{name}_{samples.n_samples}x{samples.n_features}",
@@ -147,12 +148,6 @@ def _exported(name: str, spec: str, folder: Path, suffix: str) -> Instance:
         proven=certificate.ok,
         solver=solution.solver,
     )
-
-
-def _problem(name: str, spec: str) -> tuple[Any, dict[str, Any]]:
-    data, formulation = load(spec).training.scaled(), FORMULATIONS[name]
-    values, hyper = formulation.numbers(data.X, data.y)
-    return stated(formulation, {**values, **hyper}, None), hyper
 
 
 def _largest(needs: Any) -> str:

@@ -89,9 +89,11 @@ class _Statement:
         program = self.program
         zero, least = program.rows(cones.ZERO), program.rows(cones.NONNEGATIVE)
         if zero.size:
-            yield self._linear(zero, -1.0, "eq") == cp.Constant(-program.b[zero], name="b_eq")
+            sides = cp.Constant(-program.b[zero], name="b_eq")
+            yield self._linear(program.A[zero], "A_eq") == sides
         if least.size:
-            yield self._linear(least, -1.0, "in") <= cp.Constant(program.b[least], name="b_in")
+            sides = cp.Constant(program.b[least], name="b_in")
+            yield self._linear(-program.A[least], "A_in") <= sides
         yield from self._second_order()
         yield from self._of_three(cones.EXPONENTIAL, "exp")
         yield from self._of_three(cones.POWER, "pow")
@@ -143,12 +145,11 @@ class _Statement:
             return cp.Constant(constant)
         return linear + constant if constant.any() else linear
 
-    def _linear(self, at: np.ndarray, sign: float, name: str) -> cp.Expression:
-        rows = sign * self.program.A[at] if name == "in" else self.program.A[at]
-        linear = self._product(rows, f"A_{name}")
+    def _linear(self, rows: Any, name: str) -> cp.Expression:
+        linear = self._product(rows, name)
         if linear is None:  # nothing but empty rows
             variable, columns = self.variables[0]
-            nothing = sparse.csr_array((at.size, columns.stop - columns.start))
+            nothing = sparse.csr_array((rows.shape[0], columns.stop - columns.start))
             return nothing @ cp.vec(variable, order="F")
         return linear
 

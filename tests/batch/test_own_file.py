@@ -83,6 +83,16 @@ def test_a_function_with_a_grid_is_solved_and_proven(write, tmp_path):
         assert value == pytest.approx(beyond @ beyond, rel=1e-5)
 
 
+def test_the_page_of_a_run_has_the_formula(write, tmp_path, capsys):
+    problem = tmp_path / "deviations.mps"
+    write_problem(problems.linear(), problem)
+    solve_files([write(GOOD), problem], tmp_path / "out")
+    assert main(["report", str(tmp_path / "out")]) == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "The nearest point of a box" in page
+    assert "the problem of deviations.mps" in page
+
+
 def test_a_second_run_does_nothing_and_an_edited_formula_all(write, tmp_path):
     path, out = write(GOOD), tmp_path / "out"
     assert solve_files([path], out).done == 4

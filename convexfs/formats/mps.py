@@ -160,10 +160,11 @@ class _Reader:
         valued = kind in ("UP", "LO", "FX", "LI", "UI")
         if not valued and kind not in ("FR", "MI", "PL", "BV"):
             self.lines.fail(f"there is no bound {kind[:40]!r}")
-        name = next((word for word in rest[:2] if word in self.columns), None)
-        if name is None:
-            self.lines.fail(f"there is no column {rest[min(1, len(rest) - 1)] if rest else ''!r}")
-        after = rest[rest.index(name) + 1 :]
+        # The name of the set of bounds may be left out.
+        at = 1 if len(rest) > 2 or (len(rest) > 1 and rest[1] in self.columns) else 0
+        if len(rest) <= at or rest[at] not in self.columns:
+            self.lines.fail(f"there is no column {rest[at] if rest else ''!r}")
+        name, after = rest[at], rest[at + 1 :]
         if valued and len(after) != 1:
             self.lines.fail(f"a bound {kind} of {name!r} needs one number")
         value = self.lines.real(after[0], "a bound", infinite=True) if valued else 0.0

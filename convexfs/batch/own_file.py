@@ -92,12 +92,10 @@ class OwnReader(Reader):
         offered = [*grid, "seed", *(SAMPLES if data else ())]
         for name, parameter in takes.items():
             if name not in offered and parameter.default is parameter.empty:
-                why = "GRID does not offer"
+                why = f"GRID does not offer: {did_you_mean(name, offered)}"
                 if name in SAMPLES:
                     why = "is there only if the file has DATA"
-                    self.fail(f"problem asks for {name!r}, which {why}", place)
-                hint = did_you_mean(name, offered)
-                self.fail(f"problem asks for {name!r}, which {why}: {hint}", place)
+                self.fail(f"problem asks for {name!r}, which {why}", place)
         return build
 
     def _seed(self) -> int | None:

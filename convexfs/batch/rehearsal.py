@@ -53,7 +53,7 @@ def state_own_problems(tasks: Iterable[Task]) -> None:
 def _check_convex(problem: Any) -> None:
     from convexfs.solving.rules import why_not_convex
 
-    if not (problem.is_dcp() or problem.is_dgp() or problem.is_dqcp()):
+    if not problem.is_dcp():
         raise InputError(
             f"the problem is not convex by cvxpy's rules (DCP): {why_not_convex(problem)}"
         )

@@ -28,6 +28,7 @@ COMMANDS = {
     "solvers": "convexfs.cli:solvers",
     "select": "convexfs.cli.select:select",
     "show": "convexfs.cli.show:show",
+    "export-problems": "convexfs.cli.export_problems:export_problems",
     "solve": "convexfs.cli.batch:solve",
     "export": "convexfs.cli.batch:export",
     "certify": "convexfs.cli.certify:certify",

@@ -95,7 +95,7 @@ class Source:
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """What is computed of the data, and all that the problem may be made of."""
         file = self.file
-        samples = samples_of(data, file.build) if data and file and file.build else {}
+        samples = samples_of(data, file.build) if data is not None and file and file.build else {}
         if file is not None and file.is_own:
             return {}, {"seed": file.seed or 0, **samples, **chosen}
         assert data is not None

@@ -128,10 +128,12 @@ class _Reader:
     def _matrices(self, keyword: str) -> None:
         for _ in range(self._count(f"the number of matrices of {keyword}")):
             self.sizes[keyword].append(self._count("the side of a matrix"))
+            self.lines.check_size(sum(side * side for side in self.sizes[keyword]))
 
     def _domains(self, keyword: str) -> None:
         words = self._words(2, f"the numbers of entries and of cones of {keyword}")
         total, chunks = (self.lines.whole(word, "a number of entries") for word in words)
+        self.lines.check_size(total)
         for _ in range(chunks):
             name, word = self._words(2, "a cone and its size")
             entries = self.lines.whole(word, "the size of a cone")

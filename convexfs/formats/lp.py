@@ -11,11 +11,11 @@ from scipy import sparse
 
 from convexfs.errors import InputError
 from convexfs.formats import mps_writer
-from convexfs.formats.program import INFINITE, NONNEGATIVE, ZERO, Cone, Program, by_index, grouped
+from convexfs.formats.program import INFINITE, Program, between, by_index, grouped
 from convexfs.formats.text import FormatError, read_bytes
 
 #: Files up to this many lines are searched for the line that HiGHS cannot read.
-_SEARCHED = 2000
+_SEARCHED = 500
 
 
 def read(path: Path) -> Program:
@@ -79,10 +79,7 @@ def _program(model: Any) -> Program:
     by_column = held.format_ == highspy.MatrixFormat.kColwise
     kind = sparse.csc_array if by_column else sparse.csr_array
     A = sparse.csr_array(kind(parts, shape=(n_rows, size)) if n_rows else (0, size))
-    low, high = _finite(lp.row_lower_), _finite(lp.row_upper_)
-    equal = low == high
-    at_least, at_most = np.isfinite(low) & ~equal, np.isfinite(high) & ~equal
-    counts = ((ZERO, equal.sum()), (NONNEGATIVE, at_least.sum() + at_most.sum()))
+    A, b, cones = between(A, np.array(lp.row_lower_), np.array(lp.row_upper_))
     whole = [kind == highspy.HighsVarType.kInteger for kind in lp.integrality_] or [False] * size
     other = {highspy.HighsVarType.kSemiContinuous, highspy.HighsVarType.kSemiInteger}
     if other & set(lp.integrality_):
@@ -90,12 +87,11 @@ def _program(model: Any) -> Program:
     # The format has no order of its own: a column stands where it was named first.
     order = by_index(lp.col_names_)
     names = tuple(lp.col_names_[column] for column in order)
-    rows = sparse.csr_array(sparse.vstack([A[equal], A[at_least], -A[at_most]]))
     return Program(
         c=np.array(lp.col_cost_)[order],
-        A=sparse.csr_array(rows[:, order]),
-        b=np.concatenate([-low[equal], -low[at_least], high[at_most]]),
-        cones=tuple(Cone(kind, int(count)) for kind, count in counts if count),
+        A=sparse.csr_array(A[:, order]),
+        b=b,
+        cones=cones,
         lower=_finite(lp.col_lower_)[order],
         upper=_finite(lp.col_upper_)[order],
         integer=np.array(whole)[order],

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from convexfs.formats.program import INFINITE, NONNEGATIVE, ZERO, Cone, Program, grouped
+from convexfs.formats.program import INFINITE, Cone, Program, between, grouped
 from convexfs.formats.text import Lines
 
 _SENSES = {"MAX": True, "MAXIMIZE": True, "MAXIMISE": True,
@@ -160,10 +160,11 @@ class _Reader:
         valued = kind in ("UP", "LO", "FX", "LI", "UI")
         if not valued and kind not in ("FR", "MI", "PL", "BV"):
             self.lines.fail(f"there is no bound {kind[:40]!r}")
-        name = next((word for word in rest[:2] if word in self.columns), None)
-        if name is None:
-            self.lines.fail(f"there is no column {rest[min(1, len(rest) - 1)] if rest else ''!r}")
-        after = rest[rest.index(name) + 1 :]
+        # The name of the set of bounds may be left out.
+        at = 1 if len(rest) > 2 or (len(rest) > 1 and rest[1] in self.columns) else 0
+        if len(rest) <= at or rest[at] not in self.columns:
+            self.lines.fail(f"there is no column {rest[at] if rest else ''!r}")
+        name, after = rest[at], rest[at + 1 :]
         if valued and len(after) != 1:
             self.lines.fail(f"a bound {kind} of {name!r} needs one number")
         value = self.lines.real(after[0], "a bound", infinite=True) if valued else 0.0
@@ -244,7 +245,7 @@ class _Reader:
         return P
 
     def _constraints(self) -> tuple[sparse.csr_array, np.ndarray, tuple[Cone, ...]]:
-        """Equations, then what is at least its lower side, then what is at most its upper."""
+        """Rows of the constraints, from their sides and ranges."""
         names = [name for name, kind in self.rows.items() if kind != "N"]
         place = {name: position for position, name in enumerate(names)}
         held = [(place[row], self.columns[column], value)
@@ -253,15 +254,7 @@ class _Reader:
         shape = (len(names), len(self.columns))
         A = sparse.csr_array((values, (i.astype(int), j.astype(int))), shape)
         ends = np.array([self._ends(name) for name in names], dtype=float).reshape(-1, 2)
-        low, high = ends.T
-        equal = low == high
-        at_least, at_most = np.isfinite(low) & ~equal, np.isfinite(high) & ~equal
-        counts = ((ZERO, equal.sum()), (NONNEGATIVE, at_least.sum() + at_most.sum()))
-        return (
-            sparse.csr_array(sparse.vstack([A[equal], A[at_least], -A[at_most]])),
-            np.concatenate([-low[equal], -low[at_least], high[at_most]]),
-            tuple(Cone(kind, int(count)) for kind, count in counts if count),
-        )
+        return between(A, *ends.T)
 
     def _ends(self, name: str) -> tuple[float, float]:
         """What a row must lie between."""
@@ -275,10 +268,7 @@ class _Reader:
             low, high = -math.inf if span is None else side - abs(span), side
         else:
             low, high = side, math.inf if span is None else side + abs(span)
-        return (
-            -math.inf if low <= -INFINITE else low,
-            math.inf if high >= INFINITE else high,
-        )
+        return low, high
 
 
 def _is_fixed(lines: list[str]) -> bool:

@@ -169,6 +169,20 @@ def _distinct(names: list[str]) -> list[str]:
     return [f"{name}__{position}" for position, name in enumerate(names)]
 
 
+def between(A: Any, low: np.ndarray, high: np.ndarray) -> tuple[Any, np.ndarray, tuple[Cone, ...]]:
+    """Rows of ``low <= Ax <= high``: equations, what is at least `low`, what is at most `high`."""
+    low = np.where(low <= -INFINITE, -np.inf, low)
+    high = np.where(high >= INFINITE, np.inf, high)
+    equal = low == high
+    at_least, at_most = np.isfinite(low) & ~equal, np.isfinite(high) & ~equal
+    counts = ((ZERO, equal.sum()), (NONNEGATIVE, at_least.sum() + at_most.sum()))
+    return (
+        sparse.csr_array(sparse.vstack([A[equal], A[at_least], -A[at_most]])),
+        np.concatenate([-low[equal], -low[at_least], high[at_most]]),
+        tuple(Cone(kind, int(count)) for kind, count in counts if count),
+    )
+
+
 def _parsed(name: str) -> tuple[str, int | None]:
     match = _INDEXED.fullmatch(name)
     return (match["base"], int(match["index"])) if match else (name, None)

@@ -33,9 +33,11 @@ def read(path: Path) -> Program:
     (count,) = _leading(lines, 1, "the number of blocks", whole=True)
     if m < 1 or count < 1:
         lines.fail("there must be a variable and a block")
+    lines.check_size(int(max(m, count)))
     sizes = _leading(lines, int(count), "the sizes of the blocks", whole=True)
     if 0 in sizes:
         lines.fail("a block cannot have size 0")
+    lines.check_size(int(max(m, sum((size * size if size > 1 else abs(size)) for size in sizes))))
     c = _leading(lines, int(m), "the objective")
     blocks = _Blocks([int(size) for size in sizes], int(m), lines)
     for line in lines:

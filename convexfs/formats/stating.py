@@ -89,9 +89,11 @@ class _Statement:
         program = self.program
         zero, least = program.rows(cones.ZERO), program.rows(cones.NONNEGATIVE)
         if zero.size:
-            yield self._linear(zero, -1.0, "eq") == cp.Constant(-program.b[zero], name="b_eq")
+            sides = cp.Constant(-program.b[zero], name="b_eq")
+            yield self._linear(program.A[zero], "A_eq") == sides
         if least.size:
-            yield self._linear(least, -1.0, "in") <= cp.Constant(program.b[least], name="b_in")
+            sides = cp.Constant(program.b[least], name="b_in")
+            yield self._linear(-program.A[least], "A_in") <= sides
         yield from self._second_order()
         yield from self._of_three(cones.EXPONENTIAL, "exp")
         yield from self._of_three(cones.POWER, "pow")
@@ -143,12 +145,11 @@ class _Statement:
             return cp.Constant(constant)
         return linear + constant if constant.any() else linear
 
-    def _linear(self, at: np.ndarray, sign: float, name: str) -> cp.Expression:
-        rows = sign * self.program.A[at] if name == "in" else self.program.A[at]
-        linear = self._product(rows, f"A_{name}")
+    def _linear(self, rows: Any, name: str) -> cp.Expression:
+        linear = self._product(rows, name)
         if linear is None:  # nothing but empty rows
             variable, columns = self.variables[0]
-            nothing = sparse.csr_array((at.size, columns.stop - columns.start))
+            nothing = sparse.csr_array((rows.shape[0], columns.stop - columns.start))
             return nothing @ cp.vec(variable, order="F")
         return linear
 
@@ -180,6 +181,7 @@ class _File(ConicSolver):
     """What cvxpy compiles for: something that takes every cone a file may hold."""
 
     MIP_CAPABLE = True
+    # Else cvxpy also derives bounds of its own variables, some of them NaN.
     BOUNDED_VARIABLES = False
     SUPPORTED_CONSTRAINTS = [Zero, NonNeg, SOC, ExpCone, PowCone3D, PSD]  # noqa: RUF012
     MI_SUPPORTED_CONSTRAINTS = SUPPORTED_CONSTRAINTS
@@ -302,13 +304,11 @@ def _symmetric(side: int, size: int) -> Any:
 
 
 def _domain(compiled: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bounds of the columns, of which only boolean ones have some, and which are whole."""
     size = compiled.x.size
-    lower, upper = compiled.lower_bounds, compiled.upper_bounds
-    lower = np.full(size, -np.inf) if lower is None else np.array(lower, dtype=float).ravel()
-    upper = np.full(size, np.inf) if upper is None else np.array(upper, dtype=float).ravel()
     boolean = [index for (index,) in compiled.x.boolean_idx]
-    lower[boolean] = np.maximum(lower[boolean], 0.0)
-    upper[boolean] = np.minimum(upper[boolean], 1.0)
+    lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
+    lower[boolean], upper[boolean] = 0.0, 1.0
     integer = np.zeros(size, dtype=bool)
     integer[boolean] = True
     integer[[index for (index,) in compiled.x.integer_idx]] = True

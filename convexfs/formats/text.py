@@ -9,6 +9,9 @@ from typing import NoReturn
 
 from convexfs.errors import InputError, shortened
 
+#: Rows or columns that a file may have; matrices count with all their entries.
+LARGEST = 50_000_000
+
 
 class FormatError(InputError):
     """A file that breaks the rules of its format."""
@@ -72,6 +75,11 @@ class Lines:
             at_most = f" and at most {high:g}" if high < math.inf else ""
             self.fail(f"{what} must be at least {low}{at_most}, not {value}")
         return value
+
+    def check_size(self, total: int) -> None:
+        """Raise if a file announces more rows or columns than fit into memory."""
+        if total > LARGEST:
+            self.fail(f"{total:,} rows or columns are more than {LARGEST:,}, the most read here")
 
     def real(self, word: str, what: str, *, infinite: bool = False) -> float:
         """A number, written as C or Fortran do; `infinite` ones only where they mean something."""

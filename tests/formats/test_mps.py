@@ -138,6 +138,13 @@ def test_bounds_mean_what_they_say(write):
     assert held.maximise
 
 
+def test_sets_of_bounds_may_be_nameless_or_called_like_a_column(write):
+    held = read(write(INTEGERS.replace(" BND ", " ")))
+    assert held.upper.tolist() == [1, 5, 2, -1, 1, 3]
+    held = read(write(INTEGERS.replace(" BND ", " a ")))
+    assert held.upper.tolist() == [1, 5, 2, -1, 1, 3]
+
+
 def test_huge_numbers_are_no_bounds(write):
     text = FIXED.replace(
         " UP BND1      XONE                 4", " UP BND1      XONE              1e30"

@@ -114,6 +114,45 @@ def test_the_optimum_is_the_same(tmp_path, build, suffix, compressed):
     assert (-value if turned else value) == pytest.approx(optimum(problem), rel=1e-6, abs=1e-6)
 
 
+def of_atoms():
+    """Problems by what they are made of: each atom becomes cones of its own."""
+    draw = np.random.default_rng(0)
+    x, X = cp.Variable(4, name="x"), cp.Variable((3, 3), symmetric=True, name="X")
+    Y, H = cp.Variable((3, 2), name="Y"), cp.Variable((2, 2), hermitian=True, name="H")
+    z, D = cp.Variable(3, name="z", bounds=[-2, 5]), cp.Variable((3, 3), diag=True, name="D")
+    r = draw.standard_normal((6, 4)) @ x - draw.standard_normal(6)
+    M, S = draw.standard_normal((3, 2)), 2 * np.eye(3) + 0.3
+    least, most, small = cp.Minimize, cp.Maximize, [cp.trace(X) <= 2]
+    cone = cp.PowConeND(x[:3], x[3], np.array([0.2, 0.3, 0.5]))
+    return {
+        "geo_mean": (most(cp.geo_mean(x)), [cp.sum(x) <= 3]),
+        "power cone of four": (most(x[3]), [cone, cp.sum(x[:3]) <= 3]),
+        "p-norm": (least(cp.pnorm(r, 3)), []),
+        "power": (least(cp.sum(cp.power(cp.abs(r), 1.5))), []),
+        "huber": (least(cp.sum(cp.huber(r))), []),
+        "log_det": (most(cp.log_det(X) + 1), small),
+        "nuclear norm": (least(cp.normNuc(Y - M) + cp.sum_squares(Y)), []),
+        "largest singular value": (least(cp.sigma_max(Y - M) + cp.norm1(Y)), []),
+        "matrix_frac": (least(cp.matrix_frac(np.ones(3), X)), small),
+        "trace of inverse": (least(cp.tr_inv(X)), small),
+        "eigenvalues": (least(cp.lambda_sum_largest(X - S, 2)), [cp.norm(X, "fro") <= 5]),
+        "kl_div": (least(cp.sum(cp.kl_div(x, np.arange(1, 5)))), [cp.sum(x) == 4]),
+        "bounds": (least(cp.sum(z) + cp.norm1(x - 1)), []),
+        "diagonal": (least(cp.sum_squares(D - S)), []),
+        "hermitian": (least(cp.real(cp.trace(H))), [H >> np.array([[2, 1j], [-1j, 3]])]),
+        "cones by columns": (least(cp.sum(Y)), [cp.SOC(np.array([1.0, 2.0]), Y)]),
+    }
+
+
+@pytest.mark.parametrize("suffix", [".cbf", ".npz"])
+@pytest.mark.parametrize("name", of_atoms())
+def test_atoms_keep_their_meaning(tmp_path, name, suffix):
+    problem = cp.Problem(*of_atoms()[name])
+    write_problem(problem, tmp_path / f"file{suffix}")
+    again = optimum(read_problem(tmp_path / f"file{suffix}"))
+    assert again == pytest.approx(optimum(problem), rel=1e-5, abs=1e-6)
+
+
 @pytest.mark.parametrize("suffix", [".mps", ".lp", ".npz"])
 @pytest.mark.parametrize("build", [range_of_rows, whole_and_not, problems.quadratic])
 def test_the_answer_is_the_same_by_the_names_of_the_variables(tmp_path, build, suffix):

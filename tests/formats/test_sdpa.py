@@ -70,6 +70,8 @@ def test_whole_variables_are_comments_at_the_end(tmp_path):
         ("3  =  mDIM", "x  =  mDIM", 2, "the number of variables must stand here, not 'x'"),
         ("3  =  mDIM", "0  =  mDIM", 3, "there must be a variable and a block"),
         ("2  = bLOCKsTRUCT", "0  = bLOCKsTRUCT", 4, "a block cannot have size 0"),
+        ("2  = bLOCKsTRUCT", "9999999", 4, "rows or columns are more than 50,000,000"),
+        ("3  =  mDIM", "99999999999999999999", 3, "are more than 50,000,000, the most read here"),
         ("2  = bLOCKsTRUCT", "2.5  = bLOCKsTRUCT", 4, "must be whole, not 2.5"),
         ("48, -8, 20", "48, -8, x", 5, "must be a number, not 'x'"),
         ("48, -8, 20\n", "48, -8\n", 6, "must be 3 numbers, and before this line are 2"),

@@ -124,7 +124,7 @@ def stated(
         problem = call_by_name(build, offered)
     except ConvexfsError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
         # Where the formula went wrong, not where a library noticed.
         origin = [frame for frame in frames if "site-packages" not in frame.filename][-1]

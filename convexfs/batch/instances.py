@@ -1,0 +1,218 @@
+"""Every formulation on data of several sizes, written to files that others can use.
+
+Each file is read again, solved and certified; the table beside the files says what each is,
+how it was made, and its optimum with the proof's verdict.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import convexfs
+from convexfs.data import load
+from convexfs.errors import InputError, check_choice
+from convexfs.formats import FORMATS
+from convexfs.methods import FORMULATIONS
+from convexfs.methods.base.step import stated
+
+#: Small, middle and large: 15 x 4, 30 x 10 and 20 x 20, from generators with fixed seeds.
+DATA = ("subclasses:n=5,noise=2", "subclasses:n=10,noise=8", "twonorm:n=20,seed=1")
+#: Accuracy asked for, and by how much the optima of a problem and of its file may differ.
+TOL, AGREEMENT = 1e-8, 1e-6
+#: Tried one after the other until an answer is proven.
+SOLVERS = ("auto", "CLARABEL", "ECOS")
+TABLE = "problems"
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A row of the table.
+
+    Attributes
+    ----------
+    name, file : str
+        Of the problem and of its file; none if the format has no place for it, and then
+        `failure` says why.
+    formulation, problem_class, sense, cones : str
+        Which problem it is, its largest cone, and all cones with their numbers of rows.
+    columns, rows, nonzeros : int
+        Sizes of the cone program in the file.
+    optimum, optimum_of_file : float or None
+        Of the problem as stated, and of what was read from the file again.
+    proven : bool or None
+        Whether the certificate of the file's answer is ok.
+    solver, how : str
+        Who found it, and how the problem was made.
+    """
+
+    name: str
+    file: str = ""
+    formulation: str = ""
+    problem_class: str = ""
+    sense: str = ""
+    columns: int = 0
+    rows: int = 0
+    nonzeros: int = 0
+    cones: str = ""
+    optimum: float | None = None
+    optimum_of_file: float | None = None
+    proven: bool | None = None
+    solver: str = ""
+    how: str = ""
+    failure: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the file was written and its optimum is the problem's."""
+        if self.optimum is None or self.optimum_of_file is None:
+            return False
+        allowed = AGREEMENT * max(1.0, abs(self.optimum))
+        return abs(self.optimum - self.optimum_of_file) <= allowed
+
+
+def export_problems(
+    folder: str | Path,
+    suffix: str,
+    *,
+    only: Sequence[str] | None = None,
+    data: Iterable[str] = DATA,
+    watch: Callable[[Instance], None] = lambda instance: None,
+) -> list[Instance]:
+    """Write problems to a folder, with tables ``problems.csv`` and ``problems.md``.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it is not there.
+    suffix : str
+        A format by its ending, such as ``.cbf``.
+    only : sequence of str, optional
+        Names of formulations; default: all.
+    data : iterable of str
+        What to state them on, as :func:`convexfs.load` takes it.
+    watch : callable
+        Called with each instance that is done.
+    """
+    check_choice("format", suffix.lstrip("."), [known.lstrip(".") for known in FORMATS])
+    for name in only or ():
+        check_choice("formulation", name, FORMULATIONS)
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made: {error.strerror or error}") from error
+    found = []
+    for spec in data:
+        for name in only or FORMULATIONS:
+            found.append(_exported(name, spec, folder, f".{suffix.lstrip('.')}"))
+            watch(found[-1])
+    (folder / f"{TABLE}.csv").write_text(as_csv(found), encoding="utf-8")
+    (folder / f"{TABLE}.md").write_text(as_markdown(found), encoding="utf-8")
+    return found
+
+
+def _exported(name: str, spec: str, folder: Path, suffix: str) -> Instance:
+    from convexfs.formats import read_problem, write_problem
+    from convexfs.solving.backends import needs_of
+
+    samples, formulation = load(spec).training.scaled(), FORMULATIONS[name]
+    values, hyper = formulation.numbers(samples.X, samples.y)
+    problem = stated(formulation, {**values, **hyper}, None)
+    chosen = "".join(f", {key}={value:g}" for key, value in hyper.items())
+    known: dict[str, Any] = {
+        "name": f"{name}_{samples.n_samples}x{samples.n_features}",
+        "formulation": name,
+        "problem_class": _largest(needs_of(problem)),
+        "sense": problem.objective.NAME[:3],
+        "how": f"convexfs {convexfs.__version__}: {name} on {spec}, scaled{chosen}",
+    }
+    path = folder / f"{known['name']}{suffix}"
+    try:
+        write_problem(problem, path)
+    except InputError as refused:
+        return Instance(**known, failure=str(refused))
+    again = read_problem(path)
+    turned = known["sense"] != again.objective.NAME[:3]
+    stated_optimum = _proven(problem)[0].objective
+    solution, certificate = _proven(again)
+    found = solution.objective
+    return Instance(
+        **known,
+        **_sizes(path, suffix),
+        file=path.name,
+        optimum=stated_optimum,
+        optimum_of_file=-found if turned and found is not None else found,
+        proven=certificate.ok,
+        solver=solution.solver,
+    )
+
+
+def _largest(needs: Any) -> str:
+    order = ("SDP", "POW", "EXP", "SOC", "QP", "LP")
+    largest = next((cone for cone in order if cone in needs.cones), "LP")
+    return f"MI{largest}" if needs.integer else largest
+
+
+def _proven(problem: Any) -> tuple[Any, Any]:
+    """The first answer with a proof, else the last one, and its certificate."""
+    from convexfs.errors import SolverUnavailable, SolverUnsuitable
+    from convexfs.solving.certify import certify
+    from convexfs.solving.solve import solve
+
+    for solver in SOLVERS:
+        try:
+            solution = solve(problem, solver, TOL)
+        except (SolverUnavailable, SolverUnsuitable):
+            continue
+        certificate = certify(problem, solution)
+        if certificate.ok:
+            break
+    return solution, certificate  # type: ignore[possibly-undefined]
+
+
+def _sizes(path: Path, suffix: str) -> dict[str, Any]:
+    """Sizes of the program in a file, and its cones."""
+    program = FORMATS[suffix].read(path)
+    counted = {kind: int(program.rows(kind).size) for kind in sorted(program.kinds)}
+    return {
+        "columns": program.c.size,
+        "rows": program.b.size,
+        "nonzeros": int(program.A.nnz) + (0 if program.P is None else int(program.P.nnz)),
+        "cones": ", ".join(f"{count} {kind}" for kind, count in counted.items()),
+    }
+
+
+def as_csv(instances: Iterable[Instance]) -> str:
+    """The table for programs."""
+    text = StringIO()
+    writer = csv.DictWriter(text, [own.name for own in fields(Instance)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(instance) for instance in instances)
+    return text.getvalue()
+
+
+def as_markdown(instances: Iterable[Instance]) -> str:
+    """The table for people."""
+    shown = ("name", "problem_class", "sense", "columns", "rows", "nonzeros", "cones")
+    lines = [
+        "# Problems",
+        "",
+        "Each file was read again and solved; *proven* is the verdict of the certificate of that "
+        "answer. How each was made is in the table for programs.",
+        "",
+        f"| {' | '.join(shown)} | optimum | proven | solver |",
+        f"|{'---|' * (len(shown) + 3)}",
+    ]
+    for one in instances:
+        cells = [str(getattr(one, column)) for column in shown]
+        if one.file:
+            optimum = "" if one.optimum is None else f"{one.optimum:.10g}"
+            proven = {True: "yes", False: "no", None: "not provable here"}[one.proven]
+            ending = [optimum, proven, one.solver]
+        else:
+            ending = [f"not written: {one.failure}", "", ""]
+        lines.append(f"| {' | '.join([*cells, *ending])} |")
+    return "\n".join([*lines, ""])

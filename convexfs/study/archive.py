@@ -249,10 +249,13 @@ def _unpack(
         raise InputError(f"{target}: is there already and is another file; choose another --out")
     target.parent.mkdir(parents=True, exist_ok=True)
     digest, written = hashlib.sha256(), 0
-    with opened.open(name) as source, target.open("xb") as copy:
-        while (chunk := source.read(_CHUNK)) and written <= size:
-            digest.update(chunk)
-            written += copy.write(chunk)
-    if (digest.hexdigest(), written) != (sha256, size):
-        target.unlink()
-        raise InputError(f"{archive}: {name} is not the file that its {MANIFEST} tells")
+    try:
+        with opened.open(name) as source, target.open("xb") as copy:
+            while (chunk := source.read(_CHUNK)) and written <= size:
+                digest.update(chunk)
+                written += copy.write(chunk)
+        if (digest.hexdigest(), written) != (sha256, size):
+            raise InputError(f"{archive}: {name} is not the file that its {MANIFEST} tells")
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise

@@ -143,7 +143,7 @@ def time_to(outcomes: Frame) -> Figure | None:
     groups = frame.groupby(["panel", "solver"], sort=False, group_keys=False)
     thinned = pd.concat([_thinned(group, MOST_STEPS) for _, group in groups], ignore_index=True)
     return Figure(
-        "time-to-accuracy", "Time to a verified accuracy", "steps", thinned, "seconds", "share",
+        "time-to-accuracy", "Problems at a verified accuracy", "steps", thinned, "seconds", "share",
         "solver's own seconds", "share of its problems there",
         series="solver", panel="panel", log_x=True,
         note="Higher and further left is better: the quickest run of a solver whose answer was "

@@ -65,6 +65,33 @@ def test_an_objective_far_from_a_proven_one_is_wrong_whatever_its_gap(folder):
     assert verdicts(run) == {"k0": "solved", "k1": "wrong claim"}
 
 
+@pytest.mark.parametrize(("sense", "wrong"), [("min", "k1"), ("max", "k0")])
+def test_a_worse_objective_beside_a_proven_one_is_wrong_whatever_its_certificate(
+    folder, sense, wrong
+):
+    told = {"sense": sense}
+    run = folder(
+        (told | {"objective": -100.0}, PROVEN),
+        (told | {"objective": -0.015, "solver": "QPALM"}, PROVEN),
+        (told | {"objective": -100.0 if sense == "min" else -0.015, "solver": "SCS"}, PROVEN),
+    )
+    found = verdicts(run)
+    assert found.pop(wrong) == "wrong claim"
+    assert set(found.values()) == {"solved"}
+
+
+@pytest.mark.parametrize(
+    ("objective", "tol"),
+    [(5.0 * (1 + 5e-4), 1e-6), (5.0 + 1e-7, 1e-8), (5.2, 1e-2)],
+)
+def test_two_proven_objectives_may_differ_by_their_accuracy(folder, objective, tol):
+    run = folder(
+        ({"sense": "min"}, PROVEN),
+        ({"sense": "min", "objective": objective, "solver": "SCS", "tol": tol}, PROVEN),
+    )
+    assert verdicts(run) == {"k0": "solved", "k1": "solved"}
+
+
 def test_slightly_infeasible_points_do_not_refute_feasible_ones(folder):
     lucky = ALONE | {"primal_residual": 9e-6}
     run = folder(

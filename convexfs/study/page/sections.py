@@ -99,7 +99,7 @@ def matched(frame: Frame, shift: float) -> Section | None:
     )
     both = (figures.time_to(frame), figures.cost_of_accuracy(frame, shift))
     drawings = [figure for figure in both if figure is not None]
-    places = "".join(assemble.figure_place(own.name) for own in drawings)
+    places = "".join(f"<h3>{own.title}</h3>{assemble.figure_place(own.name)}" for own in drawings)
     tables = {"achieved": Table("Time to a verified accuracy", table, columns.ACHIEVED)}
     section = _tables("achieved", "Time to a verified accuracy", lead, tables)
     return replace(section, body=section.body + places, figures=drawings)

@@ -106,12 +106,17 @@ def _references(frame: Frame) -> Frame:
 
 
 def _far_from_better(frame: Frame) -> Frame:
-    """Tell which objectives are FAR worse than a proven one of the same problem."""
+    """Tell which objectives are FAR worse than a proven one of the same problem.
+
+    A proven point may violate constraints by its accuracy, and be better than the optimum for
+    it: of a proven objective, what its accuracy allows is taken off first.
+    """
     least = frame["objective"].where(_senses(frame) != "max", -frame["objective"])
+    size = least.abs().clip(lower=1.0)
     proven = (frame["status"] == OPTIMAL) & frame["ok"].fillna(False) & frame["gap"].notna()
-    best = least.where(proven).groupby([frame["instance"], frame["repeat"]]).transform("min")
-    size = np.maximum(np.maximum(least.abs(), best.abs()), 1.0)
-    return (least - best) / size > np.maximum(FAR, allowed(frame))
+    sure = (least + allowed(frame) * size).where(proven)
+    best = sure.groupby([frame["instance"], frame["repeat"]]).transform("min")
+    return (least - best) / np.maximum(size, best.abs()) > np.maximum(FAR, allowed(frame))
 
 
 def _senses(frame: Frame) -> Frame:

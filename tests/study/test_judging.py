@@ -92,6 +92,16 @@ def test_two_proven_objectives_may_differ_by_their_accuracy(folder, objective, t
     assert verdicts(run) == {"k0": "solved", "k1": "solved"}
 
 
+def test_a_coarse_proof_that_is_a_little_infeasible_refutes_no_finer_one(folder):
+    coarse = PROVEN | {"primal_residual": 2e-4, "certificate_tol": 1e-2}
+    run = folder(
+        ({"sense": "min", "objective": -5.006, "tol": 1e-3, "solver": "SDPA"}, coarse),
+        ({"sense": "min", "objective": -5.0, "tol": 1e-8}, PROVEN),
+        ({"sense": "min", "objective": -4.9, "tol": 1e-8, "solver": "OFF"}, PROVEN),
+    )
+    assert verdicts(run) == {"k0": "solved", "k1": "solved", "k2": "wrong claim"}
+
+
 def test_slightly_infeasible_points_do_not_refute_feasible_ones(folder):
     lucky = ALONE | {"primal_residual": 9e-6}
     run = folder(

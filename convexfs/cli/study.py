@@ -244,7 +244,7 @@ def _tell(console: Console, judged: "Frame", shift: float | None) -> None:
     if len(leaders):
         title = "Fastest and most accurate solver of each class"
         console.print(_table(title, leaders, columns.LEADERS))
-    reached = achieved.time_to_accuracy(judged, shift)
+    reached: Frame = achieved.time_to_accuracy(judged, shift)
     if reached["solver"].nunique() > 1:
         title = "Time to a verified accuracy, by any of the settings"
         console.print(_table(title, reached, columns.ACHIEVED))

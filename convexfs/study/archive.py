@@ -137,10 +137,14 @@ def _placed(study: dict[str, Any], files: dict[Path, str]) -> dict[str, Any]:
     told = [
         own
         | {"path": files[Path(own["path"])]}
-        | {"data": [[spec, files.get(file_behind(spec, data_dir), "")] for spec in own["data"]]}
+        | {"data": [[spec, _place(file_behind(spec, data_dir), files)] for spec in own["data"]]}
         for own in study["files"]
     ]
     return {"files": told, "plan": study["plan"], "command": study["command"]}
+
+
+def _place(path: Path | None, files: dict[Path, str]) -> str:
+    return "" if path is None else files[path]
 
 
 def _requirements(environments: list[dict[str, Any]]) -> str:

@@ -89,7 +89,7 @@ def verdicts(frame: Frame, shift: float) -> Section:
 
 def matched(frame: Frame, shift: float) -> Section | None:
     """Tell the time of each solver to an accuracy that was verified."""
-    table = time_to_accuracy(frame, shift)
+    table: Frame = time_to_accuracy(frame, shift)
     if table["solver"].nunique() < 2:
         return None
     lead = (

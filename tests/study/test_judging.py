@@ -156,6 +156,24 @@ def test_a_proven_infeasibility_is_solved_and_an_optimum_of_it_a_wrong_claim(fol
     assert outcomes(told)["charged_seconds"].iloc[0] == 0.5
 
 
+def test_a_proven_ray_is_solved_and_infeasible_said_of_it_wrong(folder):
+    ray = PROVEN | {"complementarity": None, "dual_residual": None, "basis": "ray"}
+    told = folder(
+        ({"status": "unbounded", "objective": None, "solve_seconds": 0.5}, ray),
+        ({"solver": "QPALM", "status": "infeasible", "objective": None},),
+    )
+    assert verdicts(told) == {"k0": "solved", "k1": "wrong claim"}
+
+
+def test_a_gap_that_proves_nothing_either_way_is_no_wrong_claim(folder):
+    open_gap = PROVEN | {"gap": 0.05, "ok": None}
+    run = folder(({"needs": "integer + LP"}, open_gap))
+    assert verdicts(run) == {"k0": "solved"}
+    frame = outcomes(run)
+    assert frame["ok"].isna().all()
+    assert frame["gap"].iloc[0] == 0  # its distance from the best that is known, its own
+
+
 @pytest.mark.parametrize("status", ["optimal_inaccurate", "user_limit", "error", "solver_error"])
 def test_a_solver_that_says_it_is_unsure_has_failed(folder, status):
     assert verdicts(folder(({"status": status}, PROVEN))) == {"k0": "failed"}

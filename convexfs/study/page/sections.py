@@ -65,10 +65,11 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
         ("folder", name),
     ]
     lead = (
-        "A task is solved when its solver calls it optimal (or infeasible) in time and the "
-        "certificate, computed from the problem and not taken from the solver, proves it. A "
-        "wrong claim is an answer called optimal that is not feasible or not optimal, or a "
-        "solvable problem called infeasible or unbounded. What is only unproven has failed."
+        "A task is solved when its solver calls it optimal (or infeasible, or unbounded) in time "
+        "and the certificate, computed from the problem and not taken from the solver, proves it. "
+        "A wrong claim is an answer called optimal that is not feasible, not optimal or far worse "
+        "than a proven one, or a solvable problem called infeasible or unbounded. What is only "
+        "unproven has failed."
     )
     return Section("overview", "What was run", lead, assemble.tiles(numbers) + facts(told))
 

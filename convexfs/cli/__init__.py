@@ -148,13 +148,15 @@ def solvers(_: argparse.Namespace) -> int:
     from convexfs.cli.console import Console
     from convexfs.solving.backends import BACKENDS
 
-    table = Table("solver", "version", "takes", "licence", "time limit", "known faults")
+    headings = ("solver", "version", "takes", "licence", "time limit", "keeps", "known faults")
+    table = Table(*headings, caption="keeps: what a warm start has of the solve before")
     for row in BACKENDS.values():
         version = row.version if row.installed else row.how_to_install
         takes = " ".join(sorted(row.cones)) + (" integer" if row.integer_cones else "")
         limit = "yes" if row.limit else "no"
         faults = "; ".join(row.faults) + ("" if row.tested else " (untested)")
-        table.add_row(row.name, Text(version), takes, row.licence, limit, faults.strip())
+        words = (takes, row.licence, limit, row.warm, faults.strip())
+        table.add_row(row.name, Text(version), *words)
     Console().print(table)
     return 0
 

@@ -18,7 +18,7 @@ from rich.text import Text
 from convexfs.cli.batch import FILES_HELP, MEMORY_HELP, limit_given, progress_shown, stopped
 from convexfs.cli.console import Console
 from convexfs.cli.report import SHIFT_HELP
-from convexfs.errors import InputError
+from convexfs.errors import InputError, check_number
 
 if TYPE_CHECKING:
     from convexfs.batch.run import Progress
@@ -35,6 +35,8 @@ ENDS = ("_low", "_high")
 def compare(arguments: argparse.Namespace) -> int:
     """Compare solvers on problem files, every answer verified; go on where a study stopped."""
     console = Console(stderr=True)
+    if arguments.shift is not None:
+        check_number("shift, in seconds,", arguments.shift, 0)
     if arguments.jobs > 1:
         console.print(f"{arguments.jobs} solves at a time disturb each other's times.")
     try:
@@ -235,14 +237,14 @@ def _tell(console: Console, judged: "Frame", shift: float | None) -> None:
     from convexfs.study.means import chosen_shift
 
     shift = chosen_shift(judged, shift)
-    console.print(_table("What each solver was told", profiles.told(judged), columns.TOLD))
     title = f"Verdict; means are shifted by {shift:g} s"
     console.print(_table(title, profiles.summary(judged, shift), columns.SUMMARY))
+    console.print(_table("What each solver was told", profiles.told(judged), columns.TOLD))
     leaders, claims = profiles.leaders(judged, shift), profiles.wrong_claims(judged)
     if len(leaders):
         title = "Fastest and most accurate solver of each class"
         console.print(_table(title, leaders, columns.LEADERS))
-    reached = achieved.time_to_accuracy(judged, shift)
+    reached: Frame = achieved.time_to_accuracy(judged, shift)
     if reached["solver"].nunique() > 1:
         title = "Time to a verified accuracy, by any of the settings"
         console.print(_table(title, reached, columns.ACHIEVED))

@@ -161,7 +161,10 @@ _ROWS = (
             faults=("without a licence every solve raises mosek.Error",)),
     Backend("MOREAU", "moreau", "Apache-2.0", _ALL,
             tolerances=("tol_gap_abs", "tol_gap_rel", "tol_feas"), translate=hundredth(),
-            inside="ipm_settings", limit=same("time_limit"), always={"device": "cpu"}, warm=POINT),
+            inside="ipm_settings", limit=same("time_limit"), always={"device": "cpu"}, warm=POINT,
+            duals=False,
+            faults=("cvxpy keeps cones on single variables apart from its rows, so that their "
+                    "multipliers are not used and right conic answers may be refused",)),
     Backend("KNITRO", "knitro", "commercial", _CONIC, _CONIC,
             faults=("without a licence every solve raises SolverError",)),
     Backend("MPAX", "mpax", "Apache-2.0", _QUADRATIC,

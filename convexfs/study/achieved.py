@@ -108,7 +108,8 @@ def reached_within(outcomes: Frame, targets: Sequence[float] = TARGETS) -> pd.Da
         for solver, own in group.groupby("solver")
     ]
     columns = ["target", "problem_class", "solver", "seconds", "share"]
-    return pd.concat(steps or [pd.DataFrame(columns=columns)], ignore_index=True)[columns]
+    table: Frame = pd.concat(steps or [pd.DataFrame(columns=columns)], ignore_index=True)
+    return table[columns]
 
 
 def _steps(own: Frame, last: float) -> Frame:

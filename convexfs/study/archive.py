@@ -137,10 +137,14 @@ def _placed(study: dict[str, Any], files: dict[Path, str]) -> dict[str, Any]:
     told = [
         own
         | {"path": files[Path(own["path"])]}
-        | {"data": [[spec, files.get(file_behind(spec, data_dir), "")] for spec in own["data"]]}
+        | {"data": [[spec, _place(file_behind(spec, data_dir), files)] for spec in own["data"]]}
         for own in study["files"]
     ]
     return {"files": told, "plan": study["plan"], "command": study["command"]}
+
+
+def _place(path: Path | None, files: dict[Path, str]) -> str:
+    return "" if path is None else files[path]
 
 
 def _requirements(environments: list[dict[str, Any]]) -> str:
@@ -249,10 +253,13 @@ def _unpack(
         raise InputError(f"{target}: is there already and is another file; choose another --out")
     target.parent.mkdir(parents=True, exist_ok=True)
     digest, written = hashlib.sha256(), 0
-    with opened.open(name) as source, target.open("xb") as copy:
-        while (chunk := source.read(_CHUNK)) and written <= size:
-            digest.update(chunk)
-            written += copy.write(chunk)
-    if (digest.hexdigest(), written) != (sha256, size):
-        target.unlink()
-        raise InputError(f"{archive}: {name} is not the file that its {MANIFEST} tells")
+    try:
+        with opened.open(name) as source, target.open("xb") as copy:
+            while (chunk := source.read(_CHUNK)) and written <= size:
+                digest.update(chunk)
+                written += copy.write(chunk)
+        if (digest.hexdigest(), written) != (sha256, size):
+            raise InputError(f"{archive}: {name} is not the file that its {MANIFEST} tells")
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise

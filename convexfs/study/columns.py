@@ -88,11 +88,11 @@ OBJECTIVE_ERROR = Column(
 #: Of every solver at every settings.
 SUMMARY = (
     SETTINGS, SOLVER, SUCCESS,
-    Column("wrong_claims", "bad", "called optimal, but refused"),
+    Column("wrong_claims", "bad", "called optimal, but refused or far from a better proven one"),
     Column("failed", "count"),
     Column("unproven", "count", "of the failed, right but not proven"),
     Column("timeouts", "count"),
-    Column("skipped", "count", on=On.PAGE),
+    Column("skipped", "count", on=On.DEMAND),
     Column("instances", "count", "problems it can take"),
     Column("of", "count", "problems in the study", on=On.TERMINAL),
     Column("tried", "count", on=On.TERMINAL),
@@ -193,7 +193,7 @@ REPEATED = (
     SETTINGS, SOLVER, Column("tasks", "count", "then"),
     Column("again", "count", "of them tried again"),
     Column("other_outcome", "bad", "judged otherwise"),
-    Column("other_objective", "bad", "farther apart than the accuracy allows"),
+    Column("other_objective", "bad", "of those solved both times, farther apart than allowed"),
     Column("other_iterations", "count", "of those solved both times"),
     Column("times", "number", "seconds now by seconds then, median", "× then"),
     Column("example", "code", "the first that was judged otherwise"),

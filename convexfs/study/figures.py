@@ -94,11 +94,9 @@ def profile(outcomes: Frame) -> Figure | None:
     frame: Frame = performance_profile(outcomes)
     if frame["solver"].nunique() < 2 or not frame["share"].any():
         return None
-    frame = frame.assign(panel=_panels(frame, "settings", "problem_class"))
-    groups = frame.groupby(["panel", "solver"], sort=False, group_keys=False)
-    thinned = pd.concat([_thinned(group, MOST_STEPS) for _, group in groups], ignore_index=True)
     return Figure(
-        "performance-profile", "Performance profile", "steps", thinned, "ratio", "share",
+        "performance-profile", "Performance profile", "steps",
+        _step_curves(frame, "settings", "problem_class"), "ratio", "share",
         "times the fastest", "share of problems solved",
         series="solver", panel="panel", log_x=True,
         note="Higher is better: of the problems a solver takes, at 1 the share it won, at the "
@@ -139,11 +137,9 @@ def time_to(outcomes: Frame) -> Figure | None:
         return None
     accuracy = frame["target"].map("{:.0e}".format)
     frame = frame.assign(target=accuracy, seconds=frame["seconds"].clip(lower=1e-7))
-    frame = frame.assign(panel=_panels(frame, "target", "problem_class"))
-    groups = frame.groupby(["panel", "solver"], sort=False, group_keys=False)
-    thinned = pd.concat([_thinned(group, MOST_STEPS) for _, group in groups], ignore_index=True)
     return Figure(
-        "time-to-accuracy", "Time to a verified accuracy", "steps", thinned, "seconds", "share",
+        "time-to-accuracy", "Problems at a verified accuracy", "steps",
+        _step_curves(frame, "target", "problem_class"), "seconds", "share",
         "solver's own seconds", "share of its problems there",
         series="solver", panel="panel", log_x=True,
         note="Higher and further left is better: the quickest run of a solver whose answer was "
@@ -302,6 +298,13 @@ def along_beta(betas: Frame) -> Figure | None:
 def _some_samples(betas: Frame) -> Frame:
     kept = betas[betas["point"].isin(_spread(np.unique(betas["point"]), MOST_PANELS))]
     return kept.assign(sample="sample " + kept["point"].astype(str))
+
+
+def _step_curves(frame: Frame, *panels: str) -> Frame:
+    """Return the corners of one curve a solver, some of many, in panels of these columns."""
+    labelled = frame.assign(panel=_panels(frame, *panels))
+    groups = labelled.groupby(["panel", "solver"], sort=False, group_keys=False)
+    return pd.concat([_thinned(group, MOST_STEPS) for _, group in groups], ignore_index=True)
 
 
 def _panels(frame: Frame, *columns: str) -> Frame:

@@ -2,16 +2,16 @@
 
 An answer is judged by its residuals, not by its solver's word: it is *solved* if the
 solver says ``optimal``, every residual is at most ten times the accuracy asked for, and
-the solver kept its time limit; or if it says ``infeasible`` and multipliers prove it. With
-a solver's own default accuracy the bound is ``SLACK * DEFAULT_ACCURACY`` = 1e-4 for all: ten
-times the 1e-5 that most first-order solvers default to, and a hundredth of the 1 % of the
-largest weight at which features are selected.
+the solver kept its time limit; or if it says ``infeasible`` or ``unbounded`` and that is
+proven. With a solver's own default accuracy the bound is ``SLACK * DEFAULT_ACCURACY`` = 1e-4
+for all: ten times the 1e-5 that most first-order solvers default to, and a hundredth of the
+1 % of the largest weight at which features are selected.
 
 A *wrong claim* is an ``optimal`` about a point that is not feasible (primal residual beyond
 the bound) or not optimal (objective farther than the bound from a proven one of the same
 problem; where nobody has proven any, gap beyond the bound), or an ``infeasible`` or
-``unbounded`` about a problem that has a proven optimum, or an ``unbounded`` about one that
-is proven infeasible. Solvers that say they are unsure (``optimal_inaccurate``,
+``unbounded`` about a problem that has a proven optimum, or one of the two about a problem
+that is proven to be the other. Solvers that say they are unsure (``optimal_inaccurate``,
 ``user_limit``) have *failed*, and so have those whose point is good but whose multipliers do
 not prove it: unproven is not wrong.
 
@@ -106,12 +106,17 @@ def _references(frame: Frame) -> Frame:
 
 
 def _far_from_better(frame: Frame) -> Frame:
-    """Tell which objectives are FAR worse than a proven one of the same problem."""
+    """Tell which objectives are FAR worse than a proven one of the same problem.
+
+    A proven point may violate constraints by its accuracy, and be better than the optimum for
+    it: of a proven objective, what its accuracy allows is taken off first.
+    """
     least = frame["objective"].where(_senses(frame) != "max", -frame["objective"])
+    size = least.abs().clip(lower=1.0)
     proven = (frame["status"] == OPTIMAL) & frame["ok"].fillna(False) & frame["gap"].notna()
-    best = least.where(proven).groupby([frame["instance"], frame["repeat"]]).transform("min")
-    size = np.maximum(np.maximum(least.abs(), best.abs()), 1.0)
-    return (least - best) / size > np.maximum(FAR, allowed(frame))
+    sure = (least + allowed(frame) * size).where(proven)
+    best = sure.groupby([frame["instance"], frame["repeat"]]).transform("min")
+    return (least - best) / np.maximum(size, best.abs()) > np.maximum(FAR, allowed(frame))
 
 
 def _senses(frame: Frame) -> Frame:
@@ -129,17 +134,19 @@ def _outcome(frame: Frame, off: Frame, far: Frame) -> Frame:
     infeasible = frame["status"] == INFEASIBLE
     denies = frame["status"].isin(DENIALS)
     settled = frame["ok"].fillna(False)
-    proven, refuted = (_of_anyone(frame, said & settled) for said in (claims, infeasible))
+    optimal, impossible, endless = (
+        _of_anyone(frame, said & settled) for said in (claims, infeasible, denies & ~infeasible)
+    )
     good = (frame["primal_residual"] <= allowed(frame)) & ~off
     refused = claims & ~frame["ok"].fillna(True)
     late = frame["solve_seconds"] > frame["time_limit"]
     chosen = [
         (frame["status"] == SKIPPED, SKIPPED),
         (claims & far | (refused & ~good), WRONG),
-        ((denies & proven) | (denies & ~infeasible & refuted), WRONG),
+        (denies & optimal | infeasible & endless | denies & ~infeasible & impossible, WRONG),
         ((frame["status"] == TIMEOUT) | late, TIMEOUT),
         (claims & ~refused, SOLVED),
-        (infeasible & settled, SOLVED),
+        (denies & settled, SOLVED),
     ]
     cases = [np.asarray(case, dtype=bool) for case, _ in chosen]
     found = np.select(cases, [name for _, name in chosen], FAILED)

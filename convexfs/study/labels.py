@@ -21,12 +21,18 @@ _APART = ["formulation", "problem_file", "problem_code", "data_sha256", "seed", 
 def settings(frame: Frame) -> Frame:
     """Return the accuracy asked for, how it was asked for if raw, and whether from a warm start."""
     default = frame["tol"].isna()
-    accuracy = frame["tol"].map("{:g}".format).mask(default, DEFAULT)
+    accuracy = frame["tol"].map(written).mask(default, DEFAULT)
     raw = frame["asked"].eq(RAW).fillna(False) & ~default
     warm = frame["warm_from"].fillna("").ne("")
     return (
         accuracy + raw.map({True: " raw", False: ""}) + warm.map({True: " warm", False: ""})
     ).astype("string")
+
+
+def written(tol: float) -> str:
+    """Return an accuracy in the fewest letters that keep it: 1e-04, 2.5e-07."""
+    short = f"{tol:.0e}"
+    return short if float(short) == tol else f"{tol:g}"
 
 
 def solvers(frame: Frame) -> Frame:

@@ -173,6 +173,8 @@ def _features(primal: dict[str, np.ndarray], formulation: str) -> tuple[int, ...
 
 def _worst(solutions: Frame) -> Frame:
     """Return the largest of each residual over the steps of a task, and the last one's basis."""
+    # A gap to a bound that proves nothing either way is no residual.
+    solutions = solutions.assign(gap=solutions["gap"].where(solutions["ok"].notna()))
     steps = solutions.groupby("key", sort=False)
     worst = steps[RESIDUALS].max()
     # The store holds an undefined residual as none; the certificate's verdict tells them apart.

@@ -128,7 +128,7 @@ def neighbour(hyper: str, grid: Mapping[str, list[Any]]) -> str:
     for the first.
     """
     values = json.loads(hyper)
-    for name in reversed(grid):
+    for name in reversed([*grid]):
         choices = grid[name]
         if len(choices) > 1:
             place = choices.index(values[name])

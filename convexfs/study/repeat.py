@@ -16,7 +16,7 @@ from convexfs.study import columns
 from convexfs.study.archive import Contents, unpack_archive
 from convexfs.study.columns import names
 from convexfs.study.compare import compare_problems
-from convexfs.study.judging import SMALL_OBJECTIVE, Frame, allowed
+from convexfs.study.judging import SMALL_OBJECTIVE, SOLVED, Frame, allowed
 from convexfs.study.plan import ALL, Plan
 
 #: Where the archive is unpacked, in the folder of the results.
@@ -118,14 +118,14 @@ def repeated(before: Frame, after: Frame) -> pd.DataFrame:
 def _compared(pairs: Frame) -> dict[str, Any]:
     both: Frame = pairs[pairs["where"] == "both"]
     other: Frame = both[both["outcome"] != both["outcome_now"]]
-    sizes = np.maximum(both["objective"].abs(), both["objective_now"].abs()).clip(SMALL_OBJECTIVE)
-    apart = (both["objective_now"] - both["objective"]).abs() / sizes
-    timed: Frame = both[(both["outcome"] == "solved") & (both["outcome_now"] == "solved")]
+    timed: Frame = both[(both["outcome"] == SOLVED) & (both["outcome_now"] == SOLVED)]
+    sizes = np.maximum(timed["objective"].abs(), timed["objective_now"].abs())
+    apart = (timed["objective_now"] - timed["objective"]).abs() / sizes.clip(SMALL_OBJECTIVE)
     return {
         "tasks": int((pairs["where"] != "right_only").sum()),
         "again": int((both["outcome_now"] != SKIPPED).sum()),
         "other_outcome": len(other),
-        "other_objective": int((apart > allowed(both)).sum()),
+        "other_objective": int((apart > allowed(timed)).sum()),
         "other_iterations": int((timed["iterations"] != timed["iterations_now"]).sum()),
         "times": (timed["solve_seconds_now"] / timed["solve_seconds"]).median(),
         "example": _example(other),

@@ -36,6 +36,19 @@ def test_page_and_figures_go_where_they_are_told(folder, tmp_path, capsys):
     assert (tmp_path / "a.html").is_file()
 
 
+def test_drawings_and_tables_are_files_too(folder, tmp_path, capsys):
+    drawn, tables, page = tmp_path / "s", tmp_path / "t", tmp_path / "a.html"
+    words = ["--svg", drawn, "--pdf", drawn, "--tables", tables, "--shift", "0.001", "--out", page]
+    assert main(["report", str(folder), *map(str, words)]) == 0
+    said = capsys.readouterr().out
+    drawings = list((tmp_path / "s").glob("*.svg"))
+    assert f"figures: {len(drawings)} files in {tmp_path / 's'}\n" in said
+    assert all(b"<svg" in file.read_bytes() for file in drawings)
+    assert all(file.read_bytes()[:4] == b"%PDF" for file in (tmp_path / "s").glob("*.pdf"))
+    assert "\\toprule" in (tmp_path / "t" / "summary.tex").read_text()
+    assert "shifted by 1 ms" in (tmp_path / "a.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

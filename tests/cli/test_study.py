@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from convexfs.cli import main
-from convexfs.cli.study import _table
+from convexfs.cli.study import _accuracies, _own_options, _table
 from convexfs.study.columns import CLAIMANTS, LEADERS
 from convexfs.study.outcomes import outcomes
 from convexfs.study.profiles import RESIDUALS, claimants, leaders, summary
@@ -106,6 +106,10 @@ def test_wrong_claims_of_a_solver_are_one_row_with_the_largest_numbers():
         (["--jobs", str(1 + (os.cpu_count() or 1))], "jobs must be a whole number"),
         (["--time-limit", "-3"], "time_limit"),
         (["--repeats", "many"], "invalid int value"),
+        (["--set", "SCS"], "--set takes SOLVER.OPTION=VALUE,VALUE, not 'SCS'"),
+        (["--solvers", "SCS", "--set", "OSQP.rho=1"], "options are given to OSQP, which is none"),
+        (["--tolerances", "loose"], "tolerances are translated or raw, not ['loose']"),
+        (["--shift", "-1", *SMALL], "shift, in seconds, must be a number"),
     ],
 )
 def test_bad_lines_get_one_line_and_exit_code_2(compare, words, message):
@@ -113,6 +117,53 @@ def test_bad_lines_get_one_line_and_exit_code_2(compare, words, message):
     assert (code, out) == (2, "")
     assert message in err.strip()
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["SCS.acceleration_lookback=0,10"],
+         {"SCS": [{"acceleration_lookback": 0}, {"acceleration_lookback": 10}]}),
+        (["osqp.rho=0.1", "OSQP.polishing=true,false"],
+         {"OSQP": [{"rho": 0.1, "polishing": True}, {"rho": 0.1, "polishing": False}]}),
+        (["SCIP.scip_params.limits/gap=0.1"], {"SCIP": [{"scip_params": {"limits/gap": 0.1}}]}),
+        (["HIGHS.solver=ipm"], {"HIGHS": [{"solver": "ipm"}]}),
+    ],
+)  # fmt: skip
+def test_options_of_solvers_are_read_in_every_combination(words, expected):
+    assert _own_options(words) == expected
+
+
+def test_a_ladder_goes_from_coarse_to_fine():
+    assert _accuracies("ladder") == [10.0**-power for power in range(2, 11)]
+
+
+def test_ways_of_asking_stand_side_by_side(compare, tmp_path):
+    words = ["--solvers", "native,SCS", "--tol", "1e-6", "--no-default", "--repeats", "1"]
+    more = ["--tolerances", "translated,raw", "--set", "SCS.max_iters=500,900", "--warm"]
+    code, out, _ = compare(*words, *more, "--shift", "0.5")
+    assert code == 0
+    assert "Verdict; means are shifted by 0.5 s" in out
+    assert re.search(
+        r"1e-06 raw +│ SCS max_iters=500 +│ [\d.]+ +│ eps_abs=1e-06 eps_rel=1e-06", out
+    )
+    assert re.search(r"1e-06 +│ SCS max_iters=900 +│ [\d.]+ +│ eps_abs=1e-07 eps_rel=1e-07", out)
+    assert "Time to a verified accuracy" in out
+    frame = outcomes(tmp_path / "run")
+    assert set(frame["settings"]) == {"1e-06", "1e-06 raw", "1e-06 warm", "1e-06 raw warm"}
+    assert set(frame["solver"]) == {"native", "SCS max_iters=500", "SCS max_iters=900"}
+
+
+def test_a_busy_machine_is_told(compare, monkeypatch):
+    monkeypatch.setattr("convexfs.study.outcomes.UNDISTURBED", 1e9)
+    monkeypatch.setattr("convexfs.study.outcomes.MOMENT", -1e9)
+    _, out, _ = compare(*SMALL)
+    assert "The machine was busy: 12 of 12 tasks" in out
+
+
+def test_nothing_to_compare_on_is_told(capsys):
+    assert main(["compare"]) == 2
+    assert "give problem files to compare on, or an archive by --from" in capsys.readouterr().err
 
 
 def test_a_missing_file_is_named(compare):
@@ -142,7 +193,7 @@ def test_more_jobs_are_allowed_with_a_word_of_caution(compare, tmp_path):
 def test_a_class_with_one_solver_left_has_no_second():
     kept = {"settings": "1e-06", "scope": "all", "instances": 1, "seconds": 0.1, "error": 1e-9}
     row = {"fastest": "A", "most_accurate": "A", "lead": float("nan"), "clear": False} | kept
-    row |= {"lead_low": float("nan"), "lead_high": float("nan")}
+    row |= dict.fromkeys(("lead_low", "lead_high", "lead_unshifted"), float("nan"))
     told = pd.DataFrame(
         [row | {"problem_class": "LP", "second": "B"}, row | {"problem_class": "SDP"}]
     )

@@ -1,9 +1,12 @@
 import cvxpy as cp
 import pytest
+from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable
+from convexfs.records import OWN, RAW
 from convexfs.solving import backends
 from convexfs.solving.backends import BACKENDS, backend, choose, needs_of, suitable
+from convexfs.solving.solver_row import asking
 from tests.solvers import ECOS_EXPECTED, HAS_ECOS
 from tests.solving import problems
 
@@ -75,6 +78,23 @@ def test_every_open_solver_of_the_extra_is_tested():
         assert row.tested == (row.extra is not None), row.name
         expected = row.tested and (row.package != "ecos" or ECOS_EXPECTED)
         assert row.installed or not expected, f"{row.name} is not in the test environment"
+
+
+def test_every_solver_that_cvxpy_calls_has_a_row():
+    known = {*SOLVER_MAP_CONIC, *SOLVER_MAP_QP}
+    assert known <= set(BACKENDS)
+
+
+def test_an_accuracy_is_put_to_solvers_in_three_ways():
+    for row in BACKENDS.values():
+        with asking(RAW):
+            raw = row.options(1e-5)
+        with asking(OWN):
+            own = row.options(1e-5)
+        given = raw.get(row.inside, {}) if row.inside else raw
+        assert [given[name] for name in row.tolerances] == [1e-5] * len(row.tolerances)
+        assert own == row.always
+        assert row.options(1e-5).keys() == raw.keys()
 
 
 def test_an_unknown_solver_gets_the_nearest_name():

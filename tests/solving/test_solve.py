@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from convexfs import Solution, solve
-from convexfs.errors import ConvexfsWarning, InputError
+from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
 from convexfs.solving.backends import BACKENDS, needs_of, suitable
-from convexfs.solving.solve import merged
+from convexfs.solving.solve import merged, warm_starts
 from tests.kkt import assert_kkt
 from tests.solvers import installed
 from tests.solving import problems
@@ -147,6 +147,40 @@ def test_every_solver_takes_its_translated_options(name):
     solution = solve(problem, name, tol=1e-5, time_limit=60.0 if row.limit else None)
     assert solution.status != "error", solution.failure
     assert (row.options(1e-3) != row.options(1e-8)) == bool(row.accuracy(1.0))
+
+
+def regression(weight, columns=40):
+    rows = np.random.default_rng(0).normal(size=(60, columns))
+    w = cp.Variable(columns, name="w")
+    return cp.Problem(cp.Minimize(cp.sum_squares(rows @ w - 1) + weight * cp.norm1(w)))
+
+
+@pytest.mark.parametrize("name", [n for n, row in BACKENDS.items() if row.installed and row.warm])
+def test_a_warm_start_leads_to_the_same_answer(name):
+    cold = solve(regression(1.01), name)
+    with warm_starts():
+        solve(regression(1.0), name)
+        warm = solve(regression(1.01), name)
+    assert warm.status == "optimal"
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-5)
+    if name in ("OSQP", "QPALM"):
+        assert warm.iterations < cold.iterations
+    assert solve(regression(1.01), name).iterations == cold.iterations
+
+
+def test_a_warm_start_from_another_structure_is_refused():
+    with warm_starts():
+        solve(regression(1.0), "SCS")
+        with pytest.raises(SolverUnsuitable, match="another structure"):
+            solve(regression(1.0, columns=39), "SCS")
+
+
+def test_setup_and_iterations_are_told_where_a_solver_tells():
+    for name in ("SCS", "OSQP", "QPALM"):
+        solution = solve(regression(1.0), name)
+        assert 0 < solution.setup_seconds < solution.solve_seconds
+        assert solution.iterations > 0
+    assert solve(regression(1.0), "CLARABEL").setup_seconds is None
 
 
 def test_the_problem_knows_that_it_was_infeasible():

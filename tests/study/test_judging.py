@@ -65,6 +65,43 @@ def test_an_objective_far_from_a_proven_one_is_wrong_whatever_its_gap(folder):
     assert verdicts(run) == {"k0": "solved", "k1": "wrong claim"}
 
 
+@pytest.mark.parametrize(("sense", "wrong"), [("min", "k1"), ("max", "k0")])
+def test_a_worse_objective_beside_a_proven_one_is_wrong_whatever_its_certificate(
+    folder, sense, wrong
+):
+    told = {"sense": sense}
+    run = folder(
+        (told | {"objective": -100.0}, PROVEN),
+        (told | {"objective": -0.015, "solver": "QPALM"}, PROVEN),
+        (told | {"objective": -100.0 if sense == "min" else -0.015, "solver": "SCS"}, PROVEN),
+    )
+    found = verdicts(run)
+    assert found.pop(wrong) == "wrong claim"
+    assert set(found.values()) == {"solved"}
+
+
+@pytest.mark.parametrize(
+    ("objective", "tol"),
+    [(5.0 * (1 + 5e-4), 1e-6), (5.0 + 1e-7, 1e-8), (5.2, 1e-2)],
+)
+def test_two_proven_objectives_may_differ_by_their_accuracy(folder, objective, tol):
+    run = folder(
+        ({"sense": "min"}, PROVEN),
+        ({"sense": "min", "objective": objective, "solver": "SCS", "tol": tol}, PROVEN),
+    )
+    assert verdicts(run) == {"k0": "solved", "k1": "solved"}
+
+
+def test_a_coarse_proof_that_is_a_little_infeasible_refutes_no_finer_one(folder):
+    coarse = PROVEN | {"primal_residual": 2e-4, "certificate_tol": 1e-2}
+    run = folder(
+        ({"sense": "min", "objective": -5.006, "tol": 1e-3, "solver": "SDPA"}, coarse),
+        ({"sense": "min", "objective": -5.0, "tol": 1e-8}, PROVEN),
+        ({"sense": "min", "objective": -4.9, "tol": 1e-8, "solver": "OFF"}, PROVEN),
+    )
+    assert verdicts(run) == {"k0": "solved", "k1": "solved", "k2": "wrong claim"}
+
+
 def test_slightly_infeasible_points_do_not_refute_feasible_ones(folder):
     lucky = ALONE | {"primal_residual": 9e-6}
     run = folder(
@@ -117,6 +154,24 @@ def test_a_proven_infeasibility_is_solved_and_an_optimum_of_it_a_wrong_claim(fol
     )
     assert verdicts(told) == {"k0": "solved", "k1": "wrong claim", "k2": "wrong claim"}
     assert outcomes(told)["charged_seconds"].iloc[0] == 0.5
+
+
+def test_a_proven_ray_is_solved_and_infeasible_said_of_it_wrong(folder):
+    ray = PROVEN | {"complementarity": None, "dual_residual": None, "basis": "ray"}
+    told = folder(
+        ({"status": "unbounded", "objective": None, "solve_seconds": 0.5}, ray),
+        ({"solver": "QPALM", "status": "infeasible", "objective": None},),
+    )
+    assert verdicts(told) == {"k0": "solved", "k1": "wrong claim"}
+
+
+def test_a_gap_that_proves_nothing_either_way_is_no_wrong_claim(folder):
+    open_gap = PROVEN | {"gap": 0.05, "ok": None}
+    run = folder(({"needs": "integer + LP"}, open_gap))
+    assert verdicts(run) == {"k0": "solved"}
+    frame = outcomes(run)
+    assert frame["ok"].isna().all()
+    assert frame["gap"].iloc[0] == 0  # its distance from the best that is known, its own
 
 
 @pytest.mark.parametrize("status", ["optimal_inaccurate", "user_limit", "error", "solver_error"])

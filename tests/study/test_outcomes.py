@@ -11,7 +11,7 @@ from convexfs.batch.run import solve_files
 from convexfs.batch.store import Store
 from convexfs.errors import InputError
 from convexfs.methods import FORMULATIONS
-from convexfs.study.outcomes import export, outcomes, selected
+from convexfs.study.outcomes import busy_words, export, outcomes, selected
 from tests.batch.older_store import make_older
 from tests.study.stored import ALONE, PROVEN, TASK, verdicts
 
@@ -84,6 +84,33 @@ def test_done_again_after_an_edit_the_last_counts(folder):
     with Store(run) as store:
         store.record(TASK | {"key": "new", "objective": 2.0}, [], [{"step": 0} | PROVEN])
     assert outcomes(run)["objective"].tolist() == [2.0]
+
+
+def test_tasks_that_waited_for_a_core_are_flagged(folder):
+    run = folder(
+        ({"wall_seconds": 1.0, "cpu_seconds": 0.99}, PROVEN),
+        ({"repeat": 1, "wall_seconds": 1.0, "cpu_seconds": 0.3}, PROVEN),
+        ({"repeat": 2, "wall_seconds": 0.004, "cpu_seconds": 0.001}, PROVEN),
+        ({"repeat": 3, "wall_seconds": 1.0, "cpu_seconds": None, "status": "timeout"},),
+    )
+    frame = outcomes(run)
+    assert frame["busy"].tolist() == [False, True, False, pd.NA]
+    assert busy_words(frame).startswith("busy: 1 of 3 tasks got less than 80% of a core")
+    assert busy_words(frame[:1]) == ""
+
+
+def test_settings_and_solvers_say_how_they_were_asked(folder):
+    own = '{"acceleration_lookback": 0, "more": {"deep": true}}'
+    run = folder(
+        ({"tol": None, "asked": "translated", "own_options": "{}", "warm_from": ""}, PROVEN),
+        ({"tol": 1e-4, "asked": "raw", "warm_from": '{"lam": 0.4}'}, PROVEN),
+        ({"tol": 2.5e-7, "own_options": own, "options": own}, PROVEN),
+    )
+    frame = outcomes(run).set_index("key").sort_index()
+    assert frame["settings"].tolist() == ["default", "1e-04 raw warm", "2.5e-07"]
+    words = "acceleration_lookback=0 more.deep=True"
+    assert frame.loc["k2", "solver"] == f"CLARABEL {words}"
+    assert frame["told"].tolist() == ["", "", words]
 
 
 def test_nothing_but_skipped_tasks(folder):

@@ -138,7 +138,9 @@ function axis(label, log, extra = {}) {
 function layoutOf(figure, traces, rows) {
   const category = { type: "category" };
   // The legend stands below the figure; on a phone markers get a line each.
-  const abreast = narrow() ? (figure.kind === "points" ? 1 : 2) : 7;
+  const entry = Math.max(75, 7 * Math.max(0, ...traces.map((trace) => (trace.name || "").length)));
+  const most = narrow() ? (figure.kind === "points" ? 1 : 2) : 7;
+  const abreast = Math.min(most, Math.max(1, Math.floor((narrow() ? 260 : 910) / (entry + 55))));
   const layout = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: resolved("--ink") },
@@ -146,7 +148,7 @@ function layoutOf(figure, traces, rows) {
     margin: { l: 60, r: 16, t: 36, b: 52 },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: resolved("--quiet"), activecolor: resolved("--ink") },
     hovermode: "closest", showlegend: traces.length > 1,
-    legend: { orientation: "h", xref: "container", yref: "container", y: 0, yanchor: "bottom", x: 0, font: { size: 12 }, maxheight: 600, entrywidth: 75 },
+    legend: { orientation: "h", xref: "container", yref: "container", y: 0, yanchor: "bottom", x: 0, font: { size: 12 }, maxheight: 600, entrywidth: entry },
     xaxis: axis(figure.x_label, figure.log_x, figure.log_x ? decades(figure, figure.x, rows) : {}),
     yaxis: axis(figure.y_label, figure.log_y, figure.log_y ? decades(figure, figure.y, rows) : {}),
     hoverlabel: { font: { size: 12 } }, dragmode: narrow() ? false : "zoom",

@@ -65,10 +65,11 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
         ("folder", name),
     ]
     lead = (
-        "A task is solved when its solver calls it optimal (or infeasible) in time and the "
-        "certificate, computed from the problem and not taken from the solver, proves it. A "
-        "wrong claim is an answer called optimal that is not feasible or not optimal, or a "
-        "solvable problem called infeasible or unbounded. What is only unproven has failed."
+        "A task is solved when its solver calls it optimal (or infeasible, or unbounded) in time "
+        "and the certificate, computed from the problem and not taken from the solver, proves it. "
+        "A wrong claim is an answer called optimal that is not feasible, not optimal or far worse "
+        "than a proven one, or a solvable problem called infeasible or unbounded. What is only "
+        "unproven has failed."
     )
     return Section("overview", "What was run", lead, assemble.tiles(numbers) + facts(told))
 
@@ -89,7 +90,7 @@ def verdicts(frame: Frame, shift: float) -> Section:
 
 def matched(frame: Frame, shift: float) -> Section | None:
     """Tell the time of each solver to an accuracy that was verified."""
-    table = time_to_accuracy(frame, shift)
+    table: Frame = time_to_accuracy(frame, shift)
     if table["solver"].nunique() < 2:
         return None
     lead = (
@@ -99,7 +100,7 @@ def matched(frame: Frame, shift: float) -> Section | None:
     )
     both = (figures.time_to(frame), figures.cost_of_accuracy(frame, shift))
     drawings = [figure for figure in both if figure is not None]
-    places = "".join(assemble.figure_place(own.name) for own in drawings)
+    places = "".join(f"<h3>{own.title}</h3>{assemble.figure_place(own.name)}" for own in drawings)
     tables = {"achieved": Table("Time to a verified accuracy", table, columns.ACHIEVED)}
     section = _tables("achieved", "Time to a verified accuracy", lead, tables)
     return replace(section, body=section.body + places, figures=drawings)

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
 from cvxpy import settings as cvxpy_settings
 
 from convexfs.errors import InputError
-from convexfs.records import INFEASIBLE, UNBOUNDED, Certificate, ConePoint
+from convexfs.records import INFEASIBLE, OPTIMAL, UNBOUNDED, Certificate, ConePoint
 from convexfs.solving import multipliers
 from convexfs.solving.backends import choose
 from convexfs.solving.branching import Tree, bound_by_branching
@@ -60,8 +61,10 @@ def judged(problem: cp.Problem, answer: Answer, rules: Rules) -> Certificate:
     return _optimal(problem, answer, rules)
 
 
-def _refused(tol: float, reason: str, residual: float = np.inf, **more: str) -> Certificate:
-    return Certificate(residual, None, None, None, tol, reason, reason=reason, **more)
+def _refused(
+    tol: float, reason: str, residual: float = np.inf, claim: str = OPTIMAL
+) -> Certificate:
+    return Certificate(residual, None, None, None, tol, reason, reason=reason, claim=claim)
 
 
 # ---- an optimum --------------------------------------------------------------------------------
@@ -121,7 +124,7 @@ def _convex(
         reported=_share(abs(reported - objective), scale),
         by=trial.by,
         where=(*([worst.where] if worst.value > 0 else []), *trial.worst_columns()),
-        undecided=tree is not None and not tree.complete,
+        undecided=tree is not None and not tree.complete and trial.gap > rules.tol,
     )
     return _explained(certificate, statement, trial, tree)
 
@@ -172,12 +175,14 @@ def _explained(
     if certificate.ok:
         return certificate
     tol = certificate.tol
-    numbers = (
+    numbers: tuple[tuple[str, Any], ...] = (
         ("constraints are violated by", certificate.primal_residual),
         ("the reported objective is off by", certificate.reported),
         ("the gap is", certificate.gap),
     )
-    reason = next(f"{what} {value:.1e}" for what, value in numbers if not value <= tol)
+    bad = ((what, value) for what, value in numbers if not (value is not None and value <= tol))
+    what, value = next(bad)
+    reason = f"{what} {value:.1e}"
     if certificate.ok is None and tree is not None:
         reason = f"feasible, but not proven optimal: {reason} after {tree.nodes} nodes"
     else:

@@ -123,10 +123,11 @@ def _solved(problem: cp.Problem, case: Case) -> Any:
         problem.solve(solver=case.solver)
     except cp.SolverError:
         return convexfs.Solution("error", case.solver)
-    point = {each.name(): each.value for each in problem.variables()}
+    point: dict[str, Any] = {each.name(): each.value for each in problem.variables()}
+    value: Any = problem.value
     present = all(value is not None for value in point.values())
     return convexfs.Solution(
-        str(problem.status), case.solver, primal=point if present else {}, objective=problem.value
+        str(problem.status), case.solver, primal=point if present else {}, objective=value
     )
 
 

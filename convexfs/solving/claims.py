@@ -200,7 +200,7 @@ def _better(statement: Statement, trial: Trial) -> float | None:
             continue
         cost = statement.cost()
         much = cost < trial.cost - 10 * trial.tol * trial.scale
-        if much and violation(statement.convex).value <= CLEARLY_FEASIBLE:
+        if much and violation(statement.stated).value <= CLEARLY_FEASIBLE:
             return statement.objective_of(cost)
     return None
 

@@ -131,6 +131,12 @@ class StandardForm:
         owner[first[1:]] = 1
         return first, np.cumsum(owner)
 
+    @property
+    def first_rows(self) -> np.ndarray:
+        """The first row of the cone that each row is in."""
+        first, owner = self._cones
+        return first[owner]
+
     @cached_property
     def bounds(self) -> tuple[SingleRows, SingleRows]:
         """The rows that bound one column alone from below and from above, the tightest of each."""

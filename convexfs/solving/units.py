@@ -75,8 +75,8 @@ def _by_row(entries: sp.csr_array, values: np.ndarray, reduce: np.ufunc, none: f
 def unit_of_objective(form: StandardForm) -> float:
     """Return a scale for objectives that are 0: the least cost at units that the data give.
 
-    Variables of equal cost are terms of one sum: of them the largest counts, and of the sums
-    the least, so that no penalty sets the scale.
+    Variables of one curved cone, and others of equal cost, are terms of one sum: of them the
+    largest counts, and of the sums the least, so that no penalty sets the scale.
     """
     q = np.abs(form.q)
     bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
@@ -88,7 +88,19 @@ def unit_of_objective(form: StandardForm) -> float:
     if not used.size:
         return 0.0
     kinds = np.round(np.log2(np.where(q > 0, q, bend)[used]), 9)
-    _, kind = np.unique(kinds, return_inverse=True)
-    largest = np.zeros(kind.max() + 1)
-    np.maximum.at(largest, kind, costs[used])
+    cones = _curved_cones(form)[used]
+    pairs = np.column_stack([cones, np.where(cones >= 0, 0.0, kinds)])
+    _, group = np.unique(pairs, axis=0, return_inverse=True)
+    largest = np.zeros(group.max() + 1)
+    np.maximum.at(largest, group.ravel(), costs[used])
     return float(largest.min())
+
+
+def _curved_cones(form: StandardForm) -> np.ndarray:
+    """Return, for each column, the first row of a curved cone that it stands in, else -1."""
+    first = form.first_rows
+    entries = form.sizes.tocoo()
+    curved = form.curved[entries.row]
+    found = np.full(form.q.size, -1)
+    found[entries.col[curved]] = first[entries.row[curved]]
+    return found

@@ -160,11 +160,14 @@ def _offered(
 
 
 def _violation(statement: Statement, trial: Trial) -> Violation:
-    """Return the worst violation; if it is large, with changes of the columns' units too."""
+    """Return the worst violation; if it is large, with changes too that no other row notices.
+
+    What they would cost is no matter here: that is for the gap to tell.
+    """
     worst = violation(statement.stated)
-    if not worst.value > trial.tol or trial.units is None:
+    if not worst.value > trial.tol or trial.full is None:
         return worst
-    sizes = statement.sizes(trial.form, trial.units.columns)
+    sizes = statement.sizes(trial.form, units_at(trial.form, trial.full).columns)
     return min(worst, violation(statement.stated, sizes), key=lambda each: each.value)
 
 

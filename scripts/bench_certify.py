@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -46,24 +47,25 @@ def logistic() -> cp.Problem:
 def sparse_linear() -> cp.Problem:
     A, x = sp.random_array((600, 400), density=0.02, rng=RNG), cp.Variable(400, name="x")
     gain = RNG.uniform(0.5, 1, 400)
-    return cp.Problem(cp.Maximize(gain @ x), [A @ x <= 1, x <= 1, x >= 0])
+    rows: list[Any] = [A @ x <= 1, x <= 1, x >= 0]
+    return cp.Problem(cp.Maximize(gain @ x), rows)
 
 
 def tiny_linear() -> cp.Problem:
     x = cp.Variable(2, name="x")
-    rows = [np.array([[1.0, 2.0], [3.0, 1.0]]) @ x <= [4.0, 6.0], x >= 0]
+    rows: list[Any] = [np.array([[1.0, 2.0], [3.0, 1.0]]) @ x <= [4.0, 6.0], x >= 0]
     return cp.Problem(cp.Maximize(np.array([3.0, 2.0]) @ x), rows)
 
 
 def transport() -> cp.Problem:
     flow = cp.Variable((15, 20), name="flow")
-    rows = [cp.sum(flow, axis=1) <= 20, cp.sum(flow, axis=0) >= 10, flow >= 0]
+    rows: list[Any] = [cp.sum(flow, axis=1) <= 20, cp.sum(flow, axis=0) >= 10, flow >= 0]
     return cp.Problem(cp.Minimize(cp.sum(cp.multiply(RNG.uniform(1, 5, (15, 20)), flow))), rows)
 
 
 def quadratic() -> cp.Problem:
     F, x = RNG.normal(size=(60, 60)), cp.Variable(60, name="x")
-    rows = [RNG.normal(size=(30, 60)) @ x <= 1, x >= -1]
+    rows: list[Any] = [RNG.normal(size=(30, 60)) @ x <= 1, x >= -1]
     form = cp.quad_form(x, F.T @ F / 60, assume_PSD=True)
     return cp.Problem(cp.Minimize(form + RNG.normal(size=60) @ x), rows)
 
@@ -71,7 +73,8 @@ def quadratic() -> cp.Problem:
 def portfolio() -> cp.Problem:
     F, w = RNG.normal(size=(200, 15)), cp.Variable(200, name="w")
     risk = cp.sum_squares(F.T @ w) + cp.sum_squares(w)
-    return cp.Problem(cp.Maximize(RNG.normal(size=200) @ w - risk), [cp.sum(w) == 1, w >= 0])
+    rows: list[Any] = [cp.sum(w) == 1, w >= 0]
+    return cp.Problem(cp.Maximize(RNG.normal(size=200) @ w - risk), rows)
 
 
 def ball() -> cp.Problem:
@@ -86,19 +89,20 @@ def max_cut() -> cp.Problem:
 
 def entropy() -> cp.Problem:
     x = cp.Variable(60, name="x")
-    rows = [cp.sum(x) == 1, RNG.normal(size=(5, 60)) @ x <= 0.2]
+    rows: list[Any] = [cp.sum(x) == 1, RNG.normal(size=(5, 60)) @ x <= 0.2]
     return cp.Problem(cp.Maximize(cp.sum(cp.entr(x))), rows)
 
 
 def powers() -> cp.Problem:
     x = cp.Variable(20, name="x", nonneg=True)
     gain = RNG.uniform(1, 2, 20) @ cp.power(x, 0.4, approx=False)
-    return cp.Problem(cp.Maximize(gain), [cp.sum(x) <= 1])
+    rows: list[Any] = [cp.sum(x) <= 1]
+    return cp.Problem(cp.Maximize(gain), rows)
 
 
 def knapsack() -> cp.Problem:
     x = cp.Variable(12, name="x", boolean=True)
-    rows = [RNG.integers(5, 30, (2, 12)) @ x <= 90]
+    rows: list[Any] = [RNG.integers(5, 30, (2, 12)) @ x <= 90]
     return cp.Problem(cp.Maximize(RNG.integers(5, 30, 12) @ x), rows)
 
 
@@ -163,7 +167,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
     warnings.simplefilter("ignore")
-    rows = []
+    rows: list[Measured] = []
     print(f"{'problem':16s}{'solver':10s}{'judged by':10s}{'solve ms':>9s}{'ratio':>7s}  verdict")
     for build, solvers in CASES.items():
         for solver in solvers:

@@ -26,8 +26,6 @@ from convexfs.solving.backends import BACKENDS, needs_of, suitable
 PROVEN, REFUSED, OPEN, FAILED = "proven", "refused", "not proven", "failed"
 #: Proven objectives that differ by more than this contradict each other.
 APART = 1e-4
-#: A solver that is no open one, or would need a machine of its own.
-LEFT_OUT = {"UNO"}
 
 
 @dataclass(frozen=True)
@@ -38,12 +36,12 @@ class Row:
     solver: str
     verdict: str
     status: str
+    reason: str
+    seconds: float
     objective: float
     bound: float
     primal: float
     gap: float
-    reason: str
-    seconds: float
 
 
 def judged(name: str, example: Example, solver: str) -> Row:
@@ -53,7 +51,8 @@ def judged(name: str, example: Example, solver: str) -> Row:
         problem.solve(solver=solver, **dict.fromkeys(example.asks, True))
     except Exception as error:  # solvers raise classes of their own
         said = " ".join(str(error).split())[:120]
-        return Row(name, solver, FAILED, "error", *nothing, f"{type(error).__name__}: {said}", 0.0)
+        said = f"{type(error).__name__}: {said}"
+        return Row(name, solver, FAILED, "error", said, 0.0, *nothing)
     start = time.process_time()
     certificate = convexfs.certify(problem)
     seconds = time.process_time() - start
@@ -61,15 +60,14 @@ def judged(name: str, example: Example, solver: str) -> Row:
     numbers = (certificate.objective, certificate.bound, certificate.primal_residual,
                certificate.gap)  # fmt: skip
     known = (np.nan if number is None else number for number in numbers)
-    return Row(name, solver, verdict, str(problem.status), *known, certificate.reason, seconds)
+    said = (str(problem.status), certificate.reason, seconds)
+    return Row(name, solver, verdict, *said, *known)
 
 
 def solvers_of(example: Example) -> list[str]:
-    if example.asks == ("gp",):
+    if example.asks:
         return [name for name in ("CLARABEL", "ECOS", "SCS") if BACKENDS[name].installed]
-    if example.asks == ("qcp",):
-        return [name for name in ("CLARABEL", "ECOS", "SCS") if BACKENDS[name].installed]
-    return [name for name in suitable(needs_of(example.problem)) if name not in LEFT_OUT]
+    return suitable(needs_of(example.problem))
 
 
 def contradictions(rows: Iterable[Row]) -> list[str]:

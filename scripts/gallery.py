@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -19,11 +20,11 @@ def _draw(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def minimum(cost: cp.Expression, *rows: cp.Constraint, asks: tuple[str, ...] = ()) -> Example:
+def minimum(cost: Any, *rows: Any, asks: tuple[str, ...] = ()) -> Example:
     return Example(cp.Problem(cp.Minimize(cost), list(rows)), asks)
 
 
-def maximum(gain: cp.Expression, *rows: cp.Constraint, asks: tuple[str, ...] = ()) -> Example:
+def maximum(gain: Any, *rows: Any, asks: tuple[str, ...] = ()) -> Example:
     return Example(cp.Problem(cp.Maximize(gain), list(rows)), asks)
 
 
@@ -93,11 +94,6 @@ def least_squares() -> Example:
     return minimum(cp.sum_squares(A @ x - b))
 
 
-def nonnegative_least_squares() -> Example:
-    A, b, x = _draw(12).normal(size=(30, 8)), _draw(13).normal(size=30), cp.Variable(8)
-    return minimum(cp.sum_squares(A @ x - b), x >= 0)
-
-
 def ridge() -> Example:
     A, b, x = _draw(12).normal(size=(30, 8)), _draw(13).normal(size=30), cp.Variable(8)
     return minimum(cp.sum_squares(A @ x - b) + 0.5 * cp.sum_squares(x))
@@ -115,7 +111,7 @@ def elastic_net() -> Example:
 
 def huber() -> Example:
     A, b, x = _draw(16).normal(size=(30, 5)), 5 * _draw(17).normal(size=30), cp.Variable(5)
-    return minimum(cp.sum(cp.huber(A @ x - b, 1.0)))
+    return minimum(cp.sum(cp.huber(A @ x - b, 1)))
 
 
 def portfolio() -> Example:
@@ -390,7 +386,7 @@ EXAMPLES: dict[str, Callable[[], Example]] = {
     function.__name__: function
     for function in (
         least_absolute, chebyshev_fit, diet, transport, basis_pursuit, largest_ball,
-        quantile_regression, matrix_game, flow, least_squares, nonnegative_least_squares, ridge,
+        quantile_regression, matrix_game, flow, least_squares, ridge,
         lasso, elastic_net, huber, portfolio, support_vectors, control, smoothing, isotonic,
         total_variation, group_lasso, robust_linear, facility, smallest_circle, sharpe, antenna,
         logistic, entropy, divergence, water_filling, growth, poisson, soft_maximum, utility,

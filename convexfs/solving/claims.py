@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -177,23 +176,26 @@ def _explained(
     """Say why an answer is refused or left open, and whether a better point was met."""
     if certificate.ok:
         return certificate
-    tol = certificate.tol
-    numbers: tuple[tuple[str, Any], ...] = (
-        ("constraints are violated by", certificate.primal_residual),
-        ("the reported objective is off by", certificate.reported),
-        ("the gap is", certificate.gap),
-    )
-    bad = ((what, value) for what, value in numbers if not (value is not None and value <= tol))
-    what, value = next(bad)
-    reason = f"{what} {value:.1e}"
+    reason = _fault(certificate)
     if certificate.ok is None and tree is not None:
         reason = f"feasible, but not proven optimal: {reason} after {tree.nodes} nodes"
-    else:
-        reason = f"{reason} > {tol:.0e}"
     better = None if certificate.undecided else _better(statement, trial)
     if better is not None:
         reason = f"{reason}; a feasible point has objective {better:.9g}"
     return replace(certificate, reason=reason, better=better)
+
+
+def _fault(certificate: Certificate) -> str:
+    """Say which number is too large."""
+    numbers = {
+        "constraints are violated by": certificate.primal_residual,
+        "the reported objective is off by": certificate.reported,
+        "the gap is": certificate.gap,
+    }
+    for what, value in numbers.items():
+        if value is not None and not value <= certificate.tol:
+            return f"{what} {value:.1e} > {certificate.tol:.0e}"
+    return ""
 
 
 def _better(statement: Statement, trial: Trial) -> float | None:
@@ -230,9 +232,11 @@ def _quasiconvex(
         reach=None if found is None else found.reach,
         by="multipliers found here",
         where=(worst.where,) if worst.value > 0 else (),
-        reason="" if proven else f"no proof that nothing is better by more than {margin:.1e}",
     )
-    return certificate if proven else replace(certificate, gap=np.inf)
+    if proven:
+        return replace(certificate, reason=_fault(certificate))
+    reason = f"no proof that nothing is better by more than {margin:.1e}"
+    return replace(certificate, gap=np.inf, reason=reason)
 
 
 # ---- no feasible point, no optimum -------------------------------------------------------------

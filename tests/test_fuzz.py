@@ -28,7 +28,8 @@ from fuzzing import (  # noqa: E402
 )
 from fuzzing.attack import Attack, Failure, Verdict, generator  # noqa: E402
 from fuzzing.engine import Ticket, schedule, verdicts  # noqa: E402
-from fuzzing.known_problems import FAMILIES, OPTIMAL  # noqa: E402
+from fuzzing.known_basics import OPTIMAL  # noqa: E402
+from fuzzing.known_problems import FAMILIES  # noqa: E402
 
 TABLE = "np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 1.0], [2.0, 1.0]])"
 

@@ -113,7 +113,8 @@ def _left_by_solve(problem: cp.Problem) -> Answer:
                 "and all other variables a value"
             )
         return Answer(OPTIMAL, objective_value(problem))
-    return Answer(status, problem.value)
+    value: Any = problem.value
+    return Answer(status, value)
 
 
 def _by_name(problem: cp.Problem, primal: Mapping[Any, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from cvxpy import settings as cvxpy_settings
 
 from convexfs.errors import InputError
-from convexfs.records import INFEASIBLE, UNBOUNDED, Certificate, ConePoint
+from convexfs.records import INFEASIBLE, OPTIMAL, UNBOUNDED, Certificate, ConePoint
 from convexfs.solving import multipliers
 from convexfs.solving.backends import choose
 from convexfs.solving.branching import Tree, bound_by_branching
@@ -60,8 +60,10 @@ def judged(problem: cp.Problem, answer: Answer, rules: Rules) -> Certificate:
     return _optimal(problem, answer, rules)
 
 
-def _refused(tol: float, reason: str, residual: float = np.inf, **more: str) -> Certificate:
-    return Certificate(residual, None, None, None, tol, reason, reason=reason, **more)
+def _refused(
+    tol: float, reason: str, residual: float = np.inf, claim: str = OPTIMAL
+) -> Certificate:
+    return Certificate(residual, None, None, None, tol, reason, reason=reason, claim=claim)
 
 
 # ---- an optimum --------------------------------------------------------------------------------
@@ -121,7 +123,7 @@ def _convex(
         reported=_share(abs(reported - objective), scale),
         by=trial.by,
         where=(*([worst.where] if worst.value > 0 else []), *trial.worst_columns()),
-        undecided=tree is not None and not tree.complete,
+        undecided=tree is not None and not tree.complete and trial.gap > rules.tol,
     )
     return _explained(certificate, statement, trial, tree)
 
@@ -157,11 +159,14 @@ def _offered(
 
 
 def _violation(statement: Statement, trial: Trial) -> Violation:
-    """Return the worst violation; if it is large, with changes of the columns' units too."""
+    """Return the worst violation; if it is large, with changes too that no other row notices.
+
+    What they would cost is no matter here: that is for the gap to tell.
+    """
     worst = violation(statement.stated)
-    if not worst.value > trial.tol or trial.units is None:
+    if not worst.value > trial.tol or trial.full is None:
         return worst
-    sizes = statement.sizes(trial.form, trial.units.columns)
+    sizes = statement.sizes(trial.form, units_at(trial.form, trial.full).columns)
     return min(worst, violation(statement.stated, sizes), key=lambda each: each.value)
 
 
@@ -171,21 +176,26 @@ def _explained(
     """Say why an answer is refused or left open, and whether a better point was met."""
     if certificate.ok:
         return certificate
-    tol = certificate.tol
-    numbers = (
-        ("constraints are violated by", certificate.primal_residual),
-        ("the reported objective is off by", certificate.reported),
-        ("the gap is", certificate.gap),
-    )
-    reason = next(f"{what} {value:.1e}" for what, value in numbers if not value <= tol)
+    reason = _fault(certificate)
     if certificate.ok is None and tree is not None:
         reason = f"feasible, but not proven optimal: {reason} after {tree.nodes} nodes"
-    else:
-        reason = f"{reason} > {tol:.0e}"
     better = None if certificate.undecided else _better(statement, trial)
     if better is not None:
         reason = f"{reason}; a feasible point has objective {better:.9g}"
     return replace(certificate, reason=reason, better=better)
+
+
+def _fault(certificate: Certificate) -> str:
+    """Say which number is too large."""
+    numbers = {
+        "constraints are violated by": certificate.primal_residual,
+        "the reported objective is off by": certificate.reported,
+        "the gap is": certificate.gap,
+    }
+    for what, value in numbers.items():
+        if value is not None and not value <= certificate.tol:
+            return f"{what} {value:.1e} > {certificate.tol:.0e}"
+    return ""
 
 
 def _better(statement: Statement, trial: Trial) -> float | None:
@@ -195,7 +205,7 @@ def _better(statement: Statement, trial: Trial) -> float | None:
             continue
         cost = statement.cost()
         much = cost < trial.cost - 10 * trial.tol * trial.scale
-        if much and violation(statement.convex).value <= CLEARLY_FEASIBLE:
+        if much and violation(statement.stated).value <= CLEARLY_FEASIBLE:
             return statement.objective_of(cost)
     return None
 
@@ -222,9 +232,11 @@ def _quasiconvex(
         reach=None if found is None else found.reach,
         by="multipliers found here",
         where=(worst.where,) if worst.value > 0 else (),
-        reason="" if proven else f"no proof that nothing is better by more than {margin:.1e}",
     )
-    return certificate if proven else replace(certificate, gap=np.inf)
+    if proven:
+        return replace(certificate, reason=_fault(certificate))
+    reason = f"no proof that nothing is better by more than {margin:.1e}"
+    return replace(certificate, gap=np.inf, reason=reason)
 
 
 # ---- no feasible point, no optimum -------------------------------------------------------------

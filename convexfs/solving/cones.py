@@ -20,8 +20,12 @@ class Cone(Protocol):
     """One cone: its name, its number of rows, and what judging needs to know of it."""
 
     kind: str
-    size: int
     curved: bool
+
+    @property
+    def size(self) -> int:
+        """Number of its rows."""
+        ...
 
     def outside(self, values: np.ndarray) -> np.ndarray:
         """Bound the distance of each row of `values` from the cone."""

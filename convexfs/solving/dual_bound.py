@@ -13,6 +13,7 @@ Multipliers that a solver left slightly off are repaired first, and any repair i
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -137,7 +138,7 @@ def _balanced(
     else:
         weight = np.where(form.equalities, np.maximum(size, natural), size + freedom * natural)
     scale = units.columns / cost
-    matrix = sp.csr_array(sp.diags_array(scale) @ form.transposed @ sp.diags_array(weight))
+    matrix: Any = sp.csr_array(sp.diags_array(scale) @ form.transposed @ sp.diags_array(weight))
     target = (gradient - form.transposed @ y) * scale
     if not (np.isfinite(matrix.data).all() and np.isfinite(target).all()):
         raise np.linalg.LinAlgError("numbers beyond what can be added up")

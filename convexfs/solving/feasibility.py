@@ -15,7 +15,7 @@ import numpy as np
 from cvxpy.constraints import PSD, Equality, Inequality
 
 #: Random directions in which variables are changed, and the share of their size.
-DIRECTIONS, STEP = 3, 1e-7
+DIRECTIONS, STEP = 4, 1e-7
 #: Violations up to this need no search for larger terms.
 NEGLIGIBLE = 1e-12
 
@@ -82,8 +82,9 @@ def _changes(
     try:
         for _ in range(DIRECTIONS):
             for variable, value, size in zip(variables, point, sizes, strict=True):
-                signs = draw.choice((-1.0, 1.0), size=value.shape)
-                variable.save_value(value + STEP * size * signs)
+                # Not by equal shares: of equal variables the difference would not change.
+                shares = draw.uniform(-1.0, 1.0, size=value.shape)
+                variable.save_value(value + STEP * size * shares)
             for k, constraint in enumerate(problem.constraints):
                 for i, moved in enumerate(_sides(constraint)):
                     change = np.abs(moved - sides[k][i]) / STEP

@@ -22,7 +22,7 @@ from convexfs.solving.cones import EPSILON
 from convexfs.solving.dual_bound import Bound, best_bound
 from convexfs.solving.search import Scaling, solved_again
 from convexfs.solving.standard_form import StandardForm
-from convexfs.solving.units import Units, unit_of_objective, units_at
+from convexfs.solving.units import unit_of_objective, units_at
 
 #: A gap below tol times this share of the cancelling terms counts as none.
 CANCELLED = 1e-3
@@ -42,7 +42,8 @@ class Trial:
 
     `point` holds the columns that the answer tells, `known` says which those are. `cost` is
     minimised, and contains the constant d. With `relative` the gap is judged as it is, for
-    objectives that are logarithms.
+    objectives that are logarithms. `full` are all columns, those of the best bound's point where
+    the answer tells none.
     """
 
     form: StandardForm
@@ -55,7 +56,7 @@ class Trial:
     gap: float = np.inf
     scale: float = np.nan
     by: str = ""
-    units: Units | None = None
+    full: np.ndarray | None = None
     others: list[np.ndarray] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -95,7 +96,7 @@ class Trial:
             self.form, y, w, units, size, lambda b: self.judged(b, full)[0] <= AMPLE * self.tol
         )
         if self.best is None or found.value > self.best.value:
-            self.best, self.by, self.units = found, by, units
+            self.best, self.by, self.full = found, by, full
             self.gap, self.scale = self.judged(found, full)
         return self.gap <= self.tol
 
@@ -147,9 +148,9 @@ class Trial:
             if relaxed is not None:
                 full = np.where(self.known, self.point, relaxed.z)
         size = max(abs(self.value), self.unit)
-        self.units = units_at(self.form, full, size)
+        self.full, units = full, units_at(self.form, full, size)
         target = self.value - 0.5 * self.tol * self.scale_for(0.0)
-        tree = bound_by_branching(self.form, self.units, size, target, nodes)
+        tree = bound_by_branching(self.form, units, size, target, nodes)
         # What is cut off is no better than the target; nothing more was asked of it.
         value = min(tree.value, self.value) if tree.value >= target else tree.value
         self.best = Bound(value, np.zeros(self.form.b.size), np.zeros(full.size))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import clarabel
+import clarabel as untyped_clarabel
 import numpy as np
 import scipy.sparse as sp
 
@@ -23,6 +23,7 @@ from convexfs.solving.cones import (
 from convexfs.solving.standard_form import StandardForm
 from convexfs.solving.units import Units
 
+clarabel: Any = untyped_clarabel
 TOLERANCE = 1e-10
 ITERATIONS = 300
 EQUILIBRATIONS = 12
@@ -127,7 +128,7 @@ def cheaper_direction(form: StandardForm, scaling: Scaling, inside: bool) -> np.
     A = sp.diags_array(rows) @ form.A @ sp.diags_array(columns)
     q = columns * form.q
     q = q / (np.abs(q).max(initial=0.0) or 1.0)
-    flat = sp.csr_array((0, n))
+    flat: Any = sp.csr_array((0, n))
     if form.P is not None:
         flat = sp.csr_array(sp.diags_array(columns) @ form.P @ sp.diags_array(columns))
         flat = flat / abs(flat).max()

@@ -46,13 +46,13 @@ class StandardForm:
     P: Any
     q: np.ndarray
     d: float
-    A: sp.csr_array
+    A: Any
     b: np.ndarray
     blocks: tuple[Block, ...]
     columns: dict[int, slice]
     names: dict[str, tuple[int, int]]
     integer: np.ndarray
-    layout: sp.csr_array
+    layout: Any
 
     @classmethod
     def of(cls, problem: cp.Problem, solver: str = "CLARABEL") -> "StandardForm":
@@ -60,10 +60,11 @@ class StandardForm:
         program = ConeProgram.of(problem, solver)
         ordered = [_in_order(each, program.triangle) for each in program.constraints if each.size]
         cones, maps = [each for part, _ in ordered for each in part], [part for _, part in ordered]
-        layout = sp.csr_array(sp.block_diag(maps)) if maps else sp.csr_array((0, program.b.size))
+        # block_diag takes no empty list.
+        layout: Any = sp.csr_array(sp.block_diag(maps or [sp.csr_array((0, 0))]))
         low, high = np.isfinite(program.lower), np.isfinite(program.upper)
         side = sp.csr_array(sp.eye_array(program.q.size))
-        A = sp.vstack([layout @ sp.csr_array(program.A), side[low], -side[high]], format="csr")
+        A: Any = sp.vstack([layout @ sp.csr_array(program.A), side[low], -side[high]], format="csr")
         A.sum_duplicates()
         A.eliminate_zeros()
         b = np.concatenate([layout @ program.b, -program.lower[low], program.upper[high]])
@@ -86,16 +87,16 @@ class StandardForm:
         return np.concatenate([self.layout @ y, np.zeros(self.b.size - self.layout.shape[0])])
 
     @cached_property
-    def sizes(self) -> sp.csr_array:
+    def sizes(self) -> Any:
         """The absolute values of A."""
         return sp.csr_array(abs(self.A))
 
     @cached_property
-    def transposed(self) -> sp.csr_array:
+    def transposed(self) -> Any:
         return sp.csr_array(self.A.T)
 
     @cached_property
-    def transposed_sizes(self) -> sp.csr_array:
+    def transposed_sizes(self) -> Any:
         return sp.csr_array(self.sizes.T)
 
     @cached_property
@@ -129,6 +130,12 @@ class StandardForm:
         owner = np.zeros(self.b.size, dtype=int)
         owner[first[1:]] = 1
         return first, np.cumsum(owner)
+
+    @property
+    def first_rows(self) -> np.ndarray:
+        """The first row of the cone that each row is in."""
+        first, owner = self._cones
+        return first[owner]
 
     @cached_property
     def bounds(self) -> tuple[SingleRows, SingleRows]:
@@ -264,7 +271,7 @@ def _in_order(constraint: Any, triangle: TriangleKind | None) -> tuple[list[tupl
             # All first entries, all second, all third.
             return [(Exponential(), size // 3)], _chosen(np.arange(size).reshape(3, -1).T)
         case PowCone3D():
-            first = np.ravel(constraint.alpha.value)
+            first = np.ravel(np.asarray(constraint.alpha.value, dtype=float))
             powers = _powers(np.column_stack([first, 1.0 - first]))
             return powers, _chosen(np.arange(size).reshape(3, -1).T)
         case PowConeND():

@@ -51,8 +51,8 @@ class Statement:
 
     @property
     def sign(self) -> float:
-        """-1 if the convex problem is maximised."""
-        return -1.0 if isinstance(self.convex.objective, cp.Maximize) else 1.0
+        """-1 if the problem is maximised."""
+        return -1.0 if isinstance(self.stated.objective, cp.Maximize) else 1.0
 
     def take_values(self) -> None:
         """Give the convex problem's variables the values of the stated ones."""
@@ -62,8 +62,10 @@ class Statement:
                     variable.save_value(np.log(np.asarray(stated.value, dtype=float)))
 
     def cost(self) -> float:
-        """Return the objective of the convex problem at its values, to be minimised."""
-        return self.sign * objective_value(self.convex)
+        """Return what the convex problem minimises, at the stated variables' values."""
+        value = objective_value(self.stated)
+        with np.errstate(all="ignore"):
+            return self.sign * float(np.log(value) if self.logarithmic else value)
 
     def objective_of(self, cost: float) -> float:
         """Return the stated objective that has this cost."""
@@ -93,13 +95,14 @@ class Statement:
         return sizes
 
     def moved_to(self, form: StandardForm, z: np.ndarray) -> bool:
-        """Give the convex problem's variables the values of columns z; tell whether all have."""
-        for variable, _ in self.variables:
+        """Give the stated variables the values of columns z; tell whether all have one."""
+        for variable, stated in self.variables:
             at = form.columns.get(variable.id)
             value = None if at is None else _as_value(variable, z[at])
             if value is None:
                 return False
-            variable.save_value(value)
+            with np.errstate(over="ignore"):
+                stated.save_value(np.exp(value) if self.logarithmic else value)
         return True
 
 

@@ -4,12 +4,15 @@ Nothing here knows an absolute size: a problem stated in grams has the same proo
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from convexfs.solving.standard_form import StandardForm
 
+#: Entries below this share of their row's largest are rounding errors, and tell no unit.
+NOISE = 1e-13
 #: Rounds in which rows without data take their units from columns, and columns from rows.
 SWEEPS = 4
 
@@ -29,6 +32,7 @@ def units_at(form: StandardForm, z: np.ndarray, cost: float = 0.0) -> Units:
     without, such as x >= 0, takes the unit of its variables. A column's is its own size or,
     if larger, the least change as large as a row it stands in, or as the objective.
     """
+    telling = _telling(form)
     values = np.abs(z)
     terms = form.together(np.abs(form.b) + form.sizes @ values)
     has_data = form.together((form.b != 0).astype(float)) > 0
@@ -38,8 +42,8 @@ def units_at(form: StandardForm, z: np.ndarray, cost: float = 0.0) -> Units:
         np.divide(cost, np.abs(form.q), out=priced, where=form.q != 0)
     columns = priced
     for _ in range(SWEEPS):
-        columns = np.maximum(np.minimum(_least_change(form, rows), priced), values)
-        grown = form.together(_largest_term(form, columns))
+        columns = np.maximum(np.minimum(_least_change(telling, rows), priced), values)
+        grown = form.together(_largest_term(telling, columns))
         rows = np.where(has_data, rows, np.minimum(rows, np.where(grown > 0, grown, np.inf)))
     free = max(1.0, float(values.max(initial=0.0)))
     return Units(
@@ -48,15 +52,24 @@ def units_at(form: StandardForm, z: np.ndarray, cost: float = 0.0) -> Units:
     )
 
 
-def _least_change(form: StandardForm, rows: np.ndarray) -> np.ndarray:
+def _telling(form: StandardForm) -> tuple[Any, Any]:
+    """Return the sizes of entries that are no rounding errors, by row and by column."""
+    entries = form.sizes.copy()
+    largest = _by_row(entries, entries.data, np.maximum, 0.0)
+    entries.data[entries.data <= NOISE * np.repeat(largest, np.diff(entries.indptr))] = 0.0
+    entries.eliminate_zeros()
+    return entries, sp.csr_array(entries.T)
+
+
+def _least_change(telling: tuple[Any, Any], rows: np.ndarray) -> np.ndarray:
     """Return, for each column, the least change that is as large as one of its rows."""
-    entries = form.transposed_sizes
+    entries = telling[1]
     return _by_row(entries, rows[entries.indices] / entries.data, np.minimum, np.inf)
 
 
-def _largest_term(form: StandardForm, columns: np.ndarray) -> np.ndarray:
+def _largest_term(telling: tuple[Any, Any], columns: np.ndarray) -> np.ndarray:
     """Return the largest term of each row among columns whose unit is known."""
-    entries = form.sizes
+    entries = telling[0]
     sizes = columns[entries.indices]
     terms = np.where(np.isfinite(sizes), entries.data * sizes, 0.0)
     return _by_row(entries, terms, np.maximum, 0.0)
@@ -75,8 +88,8 @@ def _by_row(entries: sp.csr_array, values: np.ndarray, reduce: np.ufunc, none: f
 def unit_of_objective(form: StandardForm) -> float:
     """Return a scale for objectives that are 0: the least cost at units that the data give.
 
-    Variables of equal cost are terms of one sum: of them the largest counts, and of the sums
-    the least, so that no penalty sets the scale.
+    Variables of one curved cone, and others of equal cost, are terms of one sum: of them the
+    largest counts, and of the sums the least, so that no penalty sets the scale.
     """
     q = np.abs(form.q)
     bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
@@ -88,7 +101,19 @@ def unit_of_objective(form: StandardForm) -> float:
     if not used.size:
         return 0.0
     kinds = np.round(np.log2(np.where(q > 0, q, bend)[used]), 9)
-    _, kind = np.unique(kinds, return_inverse=True)
-    largest = np.zeros(kind.max() + 1)
-    np.maximum.at(largest, kind, costs[used])
+    cones = _curved_cones(form)[used]
+    pairs = np.column_stack([cones, np.where(cones >= 0, 0.0, kinds)])
+    _, group = np.unique(pairs, axis=0, return_inverse=True)
+    largest = np.zeros(group.max() + 1)
+    np.maximum.at(largest, group.ravel(), costs[used])
     return float(largest.min())
+
+
+def _curved_cones(form: StandardForm) -> np.ndarray:
+    """Return, for each column, the first row of a curved cone that it stands in, else -1."""
+    first = form.first_rows
+    entries = form.sizes.tocoo()
+    curved = form.curved[entries.row]
+    found = np.full(form.q.size, -1)
+    found[entries.col[curved]] = first[entries.row[curved]]
+    return found

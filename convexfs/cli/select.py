@@ -23,7 +23,7 @@ from convexfs.cli.selection import Selection, prepared
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.specs import load, load_columns
 from convexfs.data.writers import WRITERS, check_target, write_file
-from convexfs.errors import InputError, check_number
+from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
 from convexfs.pictures import PICTURE_FORMATS, save
 
@@ -64,7 +64,10 @@ def select(arguments: argparse.Namespace) -> int:
         selection = fit(training, replace(judge, tell=tell))
     seconds = time.perf_counter() - start
     empty = selection.support is not None and not selection.support.any()
-    if arguments.out is not None and not empty:
+    if arguments.out is not None and empty:
+        warn(f"nothing is selected: no columns are written to {arguments.out}")
+        arguments.out = None
+    if arguments.out is not None:
         write_file(selection.reduced(scaled if selection.support is None else data), arguments.out)
     if arguments.plot is not None:
         save(selection.picture(), arguments.plot)

@@ -99,9 +99,10 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
 def _usual(usual: Mapping[str, Any], model: Any, judge: Judge) -> dict[str, Any]:
     """What the command sets unless told otherwise.
 
-    A rule that fits again and again is not to search in each fit by permuted labels.
+    Only the default and the curve search by permuted labels: other rules fit too often, or
+    ask for nothing that depends on it.
     """
-    often = judge.rule in ("fdr", "fwer", "stability", "knockoffs")
+    often = judge.rule not in ("", "curve")
     known = model.get_params()
     return {
         key: value
@@ -251,17 +252,11 @@ def _projected(made: _Projecting, data: Dataset) -> Selection:
 
 def _of_features(weights: np.ndarray, judgement: Judgement, data: Dataset) -> dict[str, Any]:
     support = judgement.support
-
-    def reduced(data: Dataset) -> Dataset:
-        if not support.any():
-            raise InputError("nothing is selected, so there are no columns to write: leave --out")
-        return data.select(support)
-
     return {
         "weights": weights,
         "support": support,
         "judgement": judgement,
-        "reduced": reduced,
+        "reduced": lambda data: data.select(support),
         "picture": judgement.picture or (lambda: weight_bars(weights, data.feature_names, support)),
     }
 

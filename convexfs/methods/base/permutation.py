@@ -256,7 +256,7 @@ def judged(
     all.
     """
     # What is equal but for rounding must be equal here: it counts against the true labels.
-    statistic, null = np.float32(statistic), np.asarray(null, np.float32)
+    statistic, null = np.asarray(statistic, np.float32), np.asarray(null, np.float32)
     centre, scale = _centre_and_scale(statistic, null)
     t = (statistic - centre) / scale
     largest = _step_down(t, null, centre, scale)

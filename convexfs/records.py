@@ -15,6 +15,8 @@ INACCURATE = "optimal_inaccurate"
 NATIVE = "native"
 #: Of a ranking, weights above this share of the largest count as selected.
 RELEVANT_SHARE = 0.01
+#: Of sparse weights, those below this share of the largest are a solver's rounding.
+NOTHING_SHARE = 1e-4
 #: Accuracy expected of a solver that is asked for none, at its own default settings.
 DEFAULT_ACCURACY = 1e-5
 

@@ -3,15 +3,16 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from convexfs.data.dataset import Dataset
 from convexfs.data.ranges import constant_columns
 from convexfs.errors import InputError, check_number, warn
-from convexfs.methods.base.null import REFITTED, affordable, permutations_judged
-from convexfs.methods.base.permutation import PermutationResult, check_rule
+
+if TYPE_CHECKING:
+    from convexfs.methods.base.permutation import PermutationResult
 
 #: Rules that permute labels, and what each bounds by default.
 LEVELS = {"fdr": 0.1, "fwer": 0.05, "knockoffs": 0.2}
@@ -121,10 +122,11 @@ class Judge:
         }
 
     def _by_test(self, source: Any, constant: np.ndarray, data: Dataset) -> Judgement:
+        from convexfs.methods.base.null import affordable, permutations_judged
+
         control = self.rule or "fdr"
         strictest = self.bound if control == "fwer" else GATE
         number = max(affordable(source, data.X), math.ceil(1 / strictest) - 1)
-        check_rule(control, self.bound, GATE, number)
         result = permutations_judged(
             source, data.X, data.y, number, self.seed, groups=self.groups, blocks=self.blocks,
             tell=self.tell, control=control, level=self.bound, gate=GATE,
@@ -144,6 +146,8 @@ class Judge:
 
     def _curve_beside(self, source: Any, data: Dataset) -> Any:
         """Held-out errors beside a test, where fits are fast and folds have all classes."""
+        from convexfs.methods.base.null import REFITTED, affordable
+
         fast = affordable(source, data.X) > REFITTED
         if not fast or np.bincount(data.y).min() < _FOLDS:
             return None
@@ -200,7 +204,7 @@ def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarr
     return mask & ~constant
 
 
-def _test_record(result: PermutationResult, data: Dataset) -> dict[str, Any]:
+def _test_record(result: "PermutationResult", data: Dataset) -> dict[str, Any]:
     return {
         "n_permutations": result.n_permutations,
         "global_pvalue": result.global_pvalue,

@@ -24,10 +24,9 @@ from convexfs.cli.judging import Judge, Judgement, summary_lines
 from convexfs.data.dataset import Dataset
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
-from convexfs.methods.base.selector import NOTHING_SHARE
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
 from convexfs.pictures import weight_bars
-from convexfs.records import Certificate, Solution
+from convexfs.records import NOTHING_SHARE, Certificate, Solution
 
 
 @dataclass(frozen=True)

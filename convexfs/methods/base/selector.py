@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -27,12 +27,12 @@ from convexfs.data.ranges import check_largest, check_range
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.base.changed import build_of
 from convexfs.methods.base.parameters import Solving, learned, parameters
-from convexfs.methods.base.permutation import PermutationResult
 from convexfs.methods.base.progress import heard, narrator
-from convexfs.records import RELEVANT_SHARE, Certificate, Solution
+from convexfs.records import NOTHING_SHARE, RELEVANT_SHARE, Certificate, Solution
 
-#: Of sparse weights, those below this share of the largest are a solver's rounding.
-NOTHING_SHARE = 1e-4
+if TYPE_CHECKING:
+    from convexfs.methods.base.permutation import PermutationResult
+
 #: More threads or processes than any machine runs at once.
 _MOST_JOBS = 10_000
 
@@ -243,7 +243,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         return self.weights_
 
     @property
-    def permutation_test_(self) -> PermutationResult | None:
+    def permutation_test_(self) -> "PermutationResult | None":
         """What permuted labels say of the features, by default; None where nothing is tested.
 
         See :class:`convexfs.methods.base.permutation.PermutationResult`.

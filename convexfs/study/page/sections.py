@@ -65,7 +65,8 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
         "A task is solved when its solver calls it optimal (or infeasible) in time and the "
         "certificate, computed from the problem and not taken from the solver, proves it. A "
         "wrong claim is an answer called optimal that is not feasible or not optimal, or a "
-        "solvable problem called infeasible or unbounded. What is only unproven has failed."
+        "solvable problem called infeasible or unbounded. What is only unproven has failed. "
+        "A certificate says nothing about the features: those were not tested here."
     )
     return Section("overview", "What was run", lead, assemble.tiles(numbers) + facts(told))
 

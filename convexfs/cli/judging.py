@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LEVELS = {"fdr": 0.1, "fwer": 0.05, "knockoffs": 0.2}
 GATE = 0.05
 NOT_TESTED = "not tested"
+#: What a line about the certificate of a rule's own problem begins with.
+ITS_CERTIFICATE = "rule's certificate"
 #: Samples of the smallest class for held-out errors that nobody asked for.
 _FOLDS = 5
 
@@ -191,10 +193,10 @@ class Judge:
 
 
 def summary_lines(selector: Any) -> dict[str, str]:
-    """The lines of a selector's summary by what they are about, but for its certificate's."""
+    """The lines of a selector's summary by what they are about."""
     lines = dict(line.split(None, 1) for line in selector.summary().splitlines())
     about = lines.pop("certificate")
-    return {"permuted labels": NOT_TESTED, **lines, "certificate of it": about}
+    return {"permuted labels": NOT_TESTED, **lines, ITS_CERTIFICATE: about}
 
 
 def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from convexfs.cli.console import Console
 from convexfs.cli.judging import LEVELS, Judge
-from convexfs.cli.selection import Selection, prepared
+from convexfs.cli.selection import KNOCKOFFS, Selection, prepared
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.specs import load, load_columns
 from convexfs.data.writers import WRITERS, check_target, write_file
@@ -42,11 +42,13 @@ def select(arguments: argparse.Namespace) -> int:
     settings = dict(_assignment(text) for text in arguments.set)
     if arguments.solver != "auto":
         settings["solver"] = arguments.solver
+    judge = _judge(arguments)
+    if arguments.method is None:
+        arguments.method = KNOCKOFFS if judge.rule == "knockoffs" else "relief"
     home = estimator_homes().get(arguments.method)
     shows_progress = home is not None and home.shows_progress
     if shows_progress:
         settings.setdefault("verbose", 1)
-    judge = _judge(arguments)
     fit = prepared(arguments.method, settings, judge)
     sides, among_features = _sides(arguments)
     data = load(
@@ -172,7 +174,7 @@ def _table_report(
         took = f"solver {solver}   objective {objective:.6g}   {took}"
     console.print(took, highlight=False)
     for name, text in _told(selection).items():
-        console.print(Text(f"{name:<18}{text}"), soft_wrap=True)
+        console.print(Text(f"{name:<19}{text}"), soft_wrap=True)
     columns = "selected columns" if selection.support is not None else "components of all samples"
     for what, path in ((columns, arguments.out), ("picture", arguments.plot)):
         if path is not None:
@@ -273,7 +275,7 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
     add("--drop", type=_names, default=[], metavar="COL,COL", help="columns to leave out")
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
     add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
-    add("--method", default="relief", help="a name that `convexfs list` prints [relief]")
+    add("--method", help="a name that `convexfs list` prints [relief]")
     add("--solver", default="auto", help="native, or a name that `convexfs solvers` prints [auto]")
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="a method's parameter")
     add(

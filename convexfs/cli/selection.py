@@ -20,7 +20,7 @@ from convexfs.baselines import (
     projection,
     selector,
 )
-from convexfs.cli.judging import Judge, Judgement, summary_lines
+from convexfs.cli.judging import ITS_CERTIFICATE, Judge, Judgement, summary_lines
 from convexfs.data.dataset import Dataset
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
@@ -60,6 +60,8 @@ class Selection:
     judgement: Judgement | None = None
 
 
+#: What goes for a method where knockoffs are weighed by the one they have by default.
+KNOCKOFFS = "knockoffs"
 #: From scaled data, and what judges the features, to what is said of them.
 Fit = Callable[[Dataset, Judge], Selection]
 
@@ -77,6 +79,10 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
         The rule, known before the data are.
     """
     judge.check(comparator=method in SELECTORS)
+    if method == KNOCKOFFS:
+        if settings:
+            raise InputError("--set and --solver are of a method: name it by --method")
+        return _knockoffs(None)
     if method in SELECTORS:
         return _comparator(method, settings, judge.seed)
     if method in PROJECTIONS:
@@ -148,21 +154,25 @@ def _of_objective(judgement: Judgement, pvalue: float, number: int) -> Judgement
 
 
 def _knockoffs(model: Any) -> Fit:
+    """Select by the knockoffs of the features, weighed by `model`, or as usual if None."""
+
     def fit(data: Dataset, judge: Judge) -> Selection:
         from convexfs.inference import KnockoffSelector
 
         made = KnockoffSelector(model, fdr=judge.bound, random_state=judge.seed)
         made.fit(_frame(data), data.labels)
+        lines = summary_lines(made)
+        del lines[ITS_CERTIFICATE]  # which is that of the selection
         judgement = Judgement(
             made.get_support(),
-            summary_lines(made),
+            lines,
             {"rule": "knockoffs", "fdr": judge.bound, "threshold": float(made.threshold_)},
             picture=made.plot,
         )
         return Selection(
             **_of_features(made.W_, judgement, data),
             weights_are="weight minus its knockoff's",
-            parameters=model.get_params(),
+            parameters=made.get_params(),
             solution=made.solution_,
             certificate=made.certificate_,
         )

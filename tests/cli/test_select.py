@@ -202,7 +202,7 @@ def subjects(tmp_path_factory):
 def test_the_last_lines_say_how_sure_a_selection_is(run):
     code, printed, complaints = run("select", "twonorm:n=120,noise=30")
     assert (code, complaints) == (0, "")
-    lines = {line[:18].strip(): line[18:] for line in printed.splitlines()[-4:]}
+    lines = {line[:19].strip(): line[19:] for line in printed.splitlines()[-4:]}
     assert list(lines) == ["permuted labels", "selected", "held-out error", "certificate"]
     assert lines["permuted labels"] == "p = 0.001 (1000 permutations; smallest possible 0.001)"
     assert "of 50 at FDR 10 %, of which with 95 % confidence at most" in lines["selected"]
@@ -248,8 +248,8 @@ def test_sparse_methods_are_not_tested_feature_by_feature(run):
     assert code == 0
     assert "p = 0.05 of the objective (19 permutations); single features not tested" in printed
     printed = run("select", "iris", "--method", "l1-logistic")[1]
-    assert "permuted labels   not tested" in printed
-    assert "permuted labels   not tested" in run("select", "iris", "--top", 2)[1]
+    assert "permuted labels    not tested" in printed
+    assert "permuted labels    not tested" in run("select", "iris", "--top", 2)[1]
 
 
 def test_a_comparator_that_scores_is_tested(run, table):
@@ -307,9 +307,34 @@ def test_groups_of_an_npz_file_are_an_array_of_it(run, tmp_path):
     assert "permuted labels" in printed
 
 
+def test_halves_of_the_samples_select_again(run, tmp_path):
+    pytest.importorskip("convexfs.inference.stability")
+    plot = tmp_path / "stability.png"
+    words = ["select", "twonorm:n=150,noise=40", "--stability", "--top", 12, "--plot", plot]
+    code, printed, _ = run(*words)
+    assert code == 0
+    assert "in a share of" in printed
+    assert "rule's certificate ok" in printed
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    record = json.loads(run(*words, "--json")[1])["inference"]["stability"]
+    assert max(record["probabilities"].values()) >= record["threshold"]
+
+
+@pytest.mark.parametrize("method", [[], ["--method", "logo"]])
+def test_knockoffs_select_by_a_sparse_method(run, method):
+    pytest.importorskip("convexfs.inference.knockoffs")
+    words = ["select", "twonorm:n=120,noise=10", "--knockoffs", "0.3", *method]
+    code, printed, _ = run(*words)
+    assert code == 0
+    assert "at a false discovery rate of 0.3 (knockoff+; none or at least 4)" in printed
+    assert "permuted labels    not tested" in printed
+    assert json.loads(run(*words, "--json")[1])["inference"]["fdr"] == 0.3
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--knockoffs", "--set", "lam=2"], "--set and --solver are of a method: name it"),
         (["--fdr", "0.1", "--fwer", "0.05"], "--fdr and --fwer are rules of their own"),
         (["--fdr", "0.1", "--top", "2"], "--top K and --fdr both say how many"),
         (["--fdr", "2"], "--fdr must be a number above 0 and below 1, not 2"),

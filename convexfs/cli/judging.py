@@ -10,6 +10,7 @@ import numpy as np
 from convexfs.data.dataset import Dataset
 from convexfs.data.ranges import constant_columns
 from convexfs.errors import InputError, check_number, warn
+from convexfs.records import NOT_TESTED
 
 if TYPE_CHECKING:
     from convexfs.methods.base.permutation import PermutationResult
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 #: Rules that permute labels, and what each bounds by default.
 LEVELS = {"fdr": 0.1, "fwer": 0.05, "knockoffs": 0.2}
 GATE = 0.05
-NOT_TESTED = "not tested"
 #: What a line about the certificate of a rule's own problem begins with.
 ITS_CERTIFICATE = "rule's certificate"
 #: Samples of the smallest class for held-out errors that nobody asked for.

@@ -187,8 +187,7 @@ def _told(selection: Selection) -> dict[str, str]:
     certificate = selection.certificate
     if certificate is None:
         return lines | {"certificate": "no certificate (comparator)"}
-    covers = "the problem is solved" if certificate.ok else "the problem is not shown to be solved"
-    return lines | {"certificate": f"{certificate}: {covers}; it says nothing about the features"}
+    return lines | {"certificate": certificate.covers}
 
 
 def _component_table(explained: np.ndarray, explained_as: str) -> Table:

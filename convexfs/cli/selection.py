@@ -26,7 +26,7 @@ from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mea
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
 from convexfs.pictures import weight_bars
-from convexfs.records import NOTHING_SHARE, Certificate, Solution
+from convexfs.records import NOT_TESTED, NOTHING_SHARE, Certificate, Solution
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,8 @@ def _method(model: Any) -> Fit:
         model.fit(_frame(data), data.labels)
         untested = model.get_support() if model._sparse else None
         judgement = judge(model, model.weights_, data, untested)
-        pvalue = getattr(model, "objective_pvalue_", None)
-        if pvalue is not None:
-            judgement = _of_objective(judgement, pvalue, model.n_permutations)
+        if judgement.lines["permuted labels"] == NOT_TESTED:
+            judgement = _as_a_whole(judgement, model)
         return Selection(
             **_of_features(model.weights_, judgement, data),
             weights_are="weight",
@@ -146,10 +145,10 @@ def _method(model: Any) -> Fit:
     return fit
 
 
-def _of_objective(judgement: Judgement, pvalue: float, number: int) -> Judgement:
-    """Add what permuted labels said of the fit as a whole."""
-    told = f"p = {pvalue:.2g} of the objective ({number} permutations); single features not tested"
-    lines = {**judgement.lines, "permuted labels": told}
+def _as_a_whole(judgement: Judgement, model: Any) -> Judgement:
+    """Add what permuted labels said of the fit as a whole, if they were asked."""
+    lines = {**judgement.lines, "permuted labels": model._whole_test()}
+    pvalue = getattr(model, "objective_pvalue_", None)
     return replace(judgement, lines=lines, record={**judgement.record, "objective_pvalue": pvalue})
 
 

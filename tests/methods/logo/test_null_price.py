@@ -54,6 +54,8 @@ def test_logo_takes_the_price_and_says_what_it_rests_on():
     again = Logo(lam=model.lam_).fit(data.X, data.y)
     np.testing.assert_array_equal(again.weights_, model.weights_)
     assert again.objective_pvalue_ is None
+    assert "p = 0.05 of the objective (19 permutations); single features" in model.summary()
+    assert "permuted labels   not tested" in again.summary()
     assert again.lam_ == model.lam_
     assert Logo(beta=1.0).fit(data.X, data.y).lam_ is None
     threads = Logo(lam="null", n_permutations=19, random_state=0, n_jobs=2)

@@ -15,6 +15,10 @@ INACCURATE = "optimal_inaccurate"
 NATIVE = "native"
 #: Of a ranking, weights above this share of the largest count as selected.
 RELEVANT_SHARE = 0.01
+#: Of sparse weights, those below this share of the largest are a solver's rounding.
+NOTHING_SHARE = 1e-4
+#: What is told of features that nothing was held against.
+NOT_TESTED = "not tested"
 #: Accuracy expected of a solver that is asked for none, at its own default settings.
 DEFAULT_ACCURACY = 1e-5
 #: How an accuracy is put to a solver: in such words that answers of all solvers are about as
@@ -241,6 +245,12 @@ class Certificate:
             lines.append(f"  {'proof':31s}{self.by}")
         lines += [f"  {'worst':31s}{place}" for place in self.where]
         return "\n".join(lines)
+
+    @property
+    def covers(self) -> str:
+        """The verdict, with what it does and does not say."""
+        solved = "the problem is solved" if self.ok else "the problem is not shown to be solved"
+        return f"{self}: {solved}; it says nothing about the features"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the columns that files and tables have."""

@@ -67,3 +67,10 @@ def test_a_finite_answer_is_judged_by_its_residuals():
     solution = Solution("optimal", "native", primal={"w": np.ones(2)}, objective=0.0)
     assert solution.finite
     assert Certificate.of(solution, gap=0.0, tol=0.0, basis="formula").ok
+
+
+def test_a_certificate_says_what_it_does_not_cover():
+    kept = Certificate(1e-12, None, None, 1e-12, 1e-9, "formula")
+    refused = Certificate(1e-3, None, None, 1e-12, 1e-9, "formula")
+    assert kept.covers == "ok (1e-12): the problem is solved; it says nothing about the features"
+    assert "the problem is not shown to be solved; it says nothing" in refused.covers

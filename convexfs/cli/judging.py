@@ -3,20 +3,23 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from convexfs.data.dataset import Dataset
 from convexfs.data.ranges import constant_columns
 from convexfs.errors import InputError, check_number, warn
-from convexfs.methods.base.null import REFITTED, affordable, permutations_judged
-from convexfs.methods.base.permutation import PermutationResult, check_rule
+from convexfs.records import NOT_TESTED
+
+if TYPE_CHECKING:
+    from convexfs.methods.base.permutation import PermutationResult
 
 #: Rules that permute labels, and what each bounds by default.
 LEVELS = {"fdr": 0.1, "fwer": 0.05, "knockoffs": 0.2}
 GATE = 0.05
-NOT_TESTED = "not tested"
+#: What a line about the certificate of a rule's own problem begins with.
+ITS_CERTIFICATE = "rule's certificate"
 #: Samples of the smallest class for held-out errors that nobody asked for.
 _FOLDS = 5
 
@@ -121,10 +124,11 @@ class Judge:
         }
 
     def _by_test(self, source: Any, constant: np.ndarray, data: Dataset) -> Judgement:
+        from convexfs.methods.base.null import affordable, permutations_judged
+
         control = self.rule or "fdr"
         strictest = self.bound if control == "fwer" else GATE
         number = max(affordable(source, data.X), math.ceil(1 / strictest) - 1)
-        check_rule(control, self.bound, GATE, number)
         result = permutations_judged(
             source, data.X, data.y, number, self.seed, groups=self.groups, blocks=self.blocks,
             tell=self.tell, control=control, level=self.bound, gate=GATE,
@@ -144,6 +148,8 @@ class Judge:
 
     def _curve_beside(self, source: Any, data: Dataset) -> Any:
         """Held-out errors beside a test, where fits are fast and folds have all classes."""
+        from convexfs.methods.base.null import REFITTED, affordable
+
         fast = affordable(source, data.X) > REFITTED
         if not fast or np.bincount(data.y).min() < _FOLDS:
             return None
@@ -187,10 +193,10 @@ class Judge:
 
 
 def summary_lines(selector: Any) -> dict[str, str]:
-    """The lines of a selector's summary by what they are about, but for its certificate's."""
+    """The lines of a selector's summary by what they are about."""
     lines = dict(line.split(None, 1) for line in selector.summary().splitlines())
     about = lines.pop("certificate")
-    return {"permuted labels": NOT_TESTED, **lines, "certificate of it": about}
+    return {"permuted labels": NOT_TESTED, **lines, ITS_CERTIFICATE: about}
 
 
 def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarray:
@@ -200,7 +206,7 @@ def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarr
     return mask & ~constant
 
 
-def _test_record(result: PermutationResult, data: Dataset) -> dict[str, Any]:
+def _test_record(result: "PermutationResult", data: Dataset) -> dict[str, Any]:
     return {
         "n_permutations": result.n_permutations,
         "global_pvalue": result.global_pvalue,

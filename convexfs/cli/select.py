@@ -19,13 +19,13 @@ from rich.text import Text
 
 from convexfs.cli.console import Console
 from convexfs.cli.judging import LEVELS, Judge
-from convexfs.cli.selection import Selection, prepared
+from convexfs.cli.selection import KNOCKOFFS, Selection, prepared
 from convexfs.data.annotated import write_h5ad
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.holes import IMPUTATIONS
 from convexfs.data.specs import load
 from convexfs.data.writers import WRITERS, check_target, write_file
-from convexfs.errors import InputError, check_number
+from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
 from convexfs.pictures import PICTURE_FORMATS, save
 
@@ -50,11 +50,13 @@ def select(arguments: argparse.Namespace) -> int:
     settings = dict(_assignment(text) for text in arguments.set)
     if arguments.solver != "auto":
         settings["solver"] = arguments.solver
+    judge = _judge(arguments)
+    if arguments.method is None:
+        arguments.method = KNOCKOFFS if judge.rule == "knockoffs" else "relief"
     home = estimator_homes().get(arguments.method)
     shows_progress = home is not None and home.shows_progress
     if shows_progress:
         settings.setdefault("verbose", 1)
-    judge = _judge(arguments)
     fit = prepared(arguments.method, settings, judge)
     data = load(
         arguments.source,
@@ -96,7 +98,10 @@ def _write(
         if support is not None:
             columns["convexfs_selected"] = support
         write_h5ad(Path(arguments.source), arguments.out, columns)
-    elif support is None or support.any():
+    elif support is not None and not support.any():
+        warn(f"nothing is selected: no columns are written to {arguments.out}")
+        arguments.out = None
+    else:
         write_file(selection.reduced(scaled if support is None else data), arguments.out)
 
 
@@ -188,7 +193,7 @@ def _table_report(
         took = f"solver {solver}   objective {objective:.6g}   {took}"
     console.print(took, highlight=False)
     for name, text in _told(selection).items():
-        console.print(Text(f"{name:<18}{text}"), soft_wrap=True)
+        console.print(Text(f"{name:<19}{text}"), soft_wrap=True)
     columns = "selected columns" if selection.support is not None else "components of all samples"
     for what, path in ((columns, arguments.out), ("picture", arguments.plot)):
         if path is not None:
@@ -201,8 +206,7 @@ def _told(selection: Selection) -> dict[str, str]:
     certificate = selection.certificate
     if certificate is None:
         return lines | {"certificate": "no certificate (comparator)"}
-    covers = "the problem is solved" if certificate.ok else "the problem is not shown to be solved"
-    return lines | {"certificate": f"{certificate}: {covers}; it says nothing about the features"}
+    return lines | {"certificate": certificate.covers}
 
 
 def _component_table(explained: np.ndarray, explained_as: str) -> Table:
@@ -303,7 +307,7 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
     _add_reading_options(parser.add_argument_group("reading a file"))
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
     add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
-    add("--method", default="relief", help="a name that `convexfs list` prints [relief]")
+    add("--method", help="a name that `convexfs list` prints [relief]")
     add("--solver", default="auto", help="native, or a name that `convexfs solvers` prints [auto]")
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="a method's parameter")
     add(

@@ -20,14 +20,13 @@ from convexfs.baselines import (
     projection,
     selector,
 )
-from convexfs.cli.judging import Judge, Judgement, summary_lines
+from convexfs.cli.judging import ITS_CERTIFICATE, Judge, Judgement, summary_lines
 from convexfs.data.dataset import Dataset
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
-from convexfs.methods.base.selector import NOTHING_SHARE
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
 from convexfs.pictures import weight_bars
-from convexfs.records import Certificate, Solution
+from convexfs.records import NOT_TESTED, NOTHING_SHARE, Certificate, Solution
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,8 @@ class Selection:
     judgement: Judgement | None = None
 
 
+#: What goes for a method where knockoffs are weighed by the one they have by default.
+KNOCKOFFS = "knockoffs"
 #: From scaled data, and what judges the features, to what is said of them.
 Fit = Callable[[Dataset, Judge], Selection]
 
@@ -78,6 +79,10 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
         The rule, known before the data are.
     """
     judge.check(comparator=method in SELECTORS)
+    if method == KNOCKOFFS:
+        if settings:
+            raise InputError("--set and --solver are of a method: name it by --method")
+        return _knockoffs(None)
     if method in SELECTORS:
         return _comparator(method, settings, judge.seed)
     if method in PROJECTIONS:
@@ -99,9 +104,10 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
 def _usual(usual: Mapping[str, Any], model: Any, judge: Judge) -> dict[str, Any]:
     """What the command sets unless told otherwise.
 
-    A rule that fits again and again is not to search in each fit by permuted labels.
+    Only the default and the curve search by permuted labels: other rules fit too often, or
+    ask for nothing that depends on it.
     """
-    often = judge.rule in ("fdr", "fwer", "stability", "knockoffs")
+    often = judge.rule not in ("", "curve")
     known = model.get_params()
     return {
         key: value
@@ -126,9 +132,8 @@ def _method(model: Any) -> Fit:
         model.fit(_frame(data), data.labels)
         untested = model.get_support() if model._sparse else None
         judgement = judge(model, model.weights_, data, untested)
-        pvalue = getattr(model, "objective_pvalue_", None)
-        if pvalue is not None:
-            judgement = _of_objective(judgement, pvalue, model.n_permutations)
+        if judgement.lines["permuted labels"] == NOT_TESTED:
+            judgement = _as_a_whole(judgement, model)
         return Selection(
             **_of_features(model.weights_, judgement, data),
             weights_are="weight",
@@ -140,29 +145,33 @@ def _method(model: Any) -> Fit:
     return fit
 
 
-def _of_objective(judgement: Judgement, pvalue: float, number: int) -> Judgement:
-    """Add what permuted labels said of the fit as a whole."""
-    told = f"p = {pvalue:.2g} of the objective ({number} permutations); single features not tested"
-    lines = {**judgement.lines, "permuted labels": told}
+def _as_a_whole(judgement: Judgement, model: Any) -> Judgement:
+    """Add what permuted labels said of the fit as a whole, if they were asked."""
+    lines = {**judgement.lines, "permuted labels": model._whole_test()}
+    pvalue = getattr(model, "objective_pvalue_", None)
     return replace(judgement, lines=lines, record={**judgement.record, "objective_pvalue": pvalue})
 
 
 def _knockoffs(model: Any) -> Fit:
+    """Select by the knockoffs of the features, weighed by `model`, or as usual if None."""
+
     def fit(data: Dataset, judge: Judge) -> Selection:
         from convexfs.inference import KnockoffSelector
 
         made = KnockoffSelector(model, fdr=judge.bound, random_state=judge.seed)
         made.fit(_frame(data), data.labels)
+        lines = summary_lines(made)
+        del lines[ITS_CERTIFICATE]  # which is that of the selection
         judgement = Judgement(
             made.get_support(),
-            summary_lines(made),
+            lines,
             {"rule": "knockoffs", "fdr": judge.bound, "threshold": float(made.threshold_)},
             picture=made.plot,
         )
         return Selection(
             **_of_features(made.W_, judgement, data),
             weights_are="weight minus its knockoff's",
-            parameters=model.get_params(),
+            parameters=made.get_params(),
             solution=made.solution_,
             certificate=made.certificate_,
         )
@@ -251,17 +260,11 @@ def _projected(made: _Projecting, data: Dataset) -> Selection:
 
 def _of_features(weights: np.ndarray, judgement: Judgement, data: Dataset) -> dict[str, Any]:
     support = judgement.support
-
-    def reduced(data: Dataset) -> Dataset:
-        if not support.any():
-            raise InputError("nothing is selected, so there are no columns to write: leave --out")
-        return data.select(support)
-
     return {
         "weights": weights,
         "support": support,
         "judgement": judgement,
-        "reduced": reduced,
+        "reduced": lambda data: data.select(support),
         "picture": judgement.picture or (lambda: weight_bars(weights, data.feature_names, support)),
     }
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
@@ -16,7 +15,7 @@ from convexfs.batch import pool
 from convexfs.data.checks import as_labels, check_classes
 from convexfs.data.dataset import SCALES, rescaled
 from convexfs.errors import ConvexfsError, InputError, check_choice, check_number
-from convexfs.methods.base.null import feature_evidence, fitted_to, seeded
+from convexfs.methods.base.null import feature_evidence, fitted_to, seeded, unfitted
 from convexfs.methods.base.permutation import permuted_labels
 
 #: Numbers of features tried, if none are given: so many, evenly on a logarithmic scale.
@@ -139,7 +138,7 @@ def selection_curve(
     X = np.asarray(X, dtype=np.float64)
     classes, codes = np.unique(as_labels(y, "Input y"), return_inverse=True)
     check_classes(codes, [str(label) for label in classes])
-    sizes = _checked_sizes(sizes, X.shape[1])
+    numbers = _checked_sizes(sizes, X.shape[1])
     check_choice("scale", scale, SCALES)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     folds = list(_splitter(cv, codes, groups, seed).split(X, codes, groups))
@@ -151,15 +150,15 @@ def selection_curve(
     model = KNeighborsClassifier(3) if classifier is None else classifier
     work = partial(
         _fold, folds=folds, estimator=seeded(estimator, seed), classifier=seeded(model, seed),
-        X=X, codes=codes, sizes=sizes, scale=scale,
+        X=X, codes=codes, sizes=numbers, scale=scale,
     )  # fmt: skip
-    predictions = np.full((len(codes), len(sizes)), -1)
+    predictions = np.full((len(codes), len(numbers)), -1)
     jobs = 1 if n_jobs is None else effective_n_jobs(n_jobs)
     for outcome in pool.run(range(len(folds)), work, jobs=jobs):
         if outcome.status != pool.DONE:
             raise ConvexfsError(f"a fold failed: {outcome.failure}")
         predictions[folds[outcome.task][1]] = outcome.value
-    return _summed_up(sizes, predictions, codes, fold_of, groups, seed)
+    return _summed_up(numbers, predictions, codes, fold_of, groups, seed)
 
 
 def _summed_up(
@@ -209,7 +208,7 @@ def _fold(
     predictions = np.empty((len(test), len(sizes)), dtype=codes.dtype)
     for column, size in enumerate(sizes):
         first = order[: min(size, usable)]
-        model = clone(classifier).fit(known[:, first], codes[train])
+        model = unfitted(classifier).fit(known[:, first], codes[train])
         predictions[:, column] = model.predict(asked[:, first])
     return predictions
 

@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from convexfs.data.checks import as_labels, check_classes
 from convexfs.errors import warn
-from convexfs.methods.base.null import last_step, permutations_judged
+from convexfs.methods.base.null import permutations_judged, unfitted
 from convexfs.methods.base.permutation import PermutationResult, check_rule
 from convexfs.methods.base.progress import narrator
 
@@ -98,8 +97,8 @@ def permutation_test(
 
 def _checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Samples and class codes; a method of this package checks them as its fit does."""
-    if hasattr(last_step(estimator), "_checked") and last_step(estimator) is estimator:
-        return clone(estimator)._checked(X, y)
+    if hasattr(estimator, "_checked"):
+        return unfitted(estimator)._checked(X, y)
     classes, codes = np.unique(as_labels(y, "Input y"), return_inverse=True)
     check_classes(codes, [str(label) for label in classes])
     return X, codes.astype(np.int64)

@@ -185,7 +185,7 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
 
 def is_share(n_neighbors: Any) -> bool:
     """Tell a share of each class from a number of neighbours."""
-    return isinstance(n_neighbors, Real) and 0 < n_neighbors < 1
+    return isinstance(n_neighbors, Real) and 0 < float(n_neighbors) < 1
 
 
 def _coefficients(

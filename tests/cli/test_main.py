@@ -43,7 +43,7 @@ def test_select_prints_a_table_with_a_certificate(run):
     code, out, err = run("select", "wdbc", "--top", 5, "--set", "n_neighbors=10")
     assert (code, err) == (0, "")
     assert "5 of 30 features" in out
-    assert "certificate ok" in out
+    assert "certificate        ok" in out
     assert "worst radius" in out
     assert "and 10 more" in out
 

@@ -109,7 +109,7 @@ def test_weights_of_a_projection_are_the_diagonal_of_its_metric(run):
 
 
 def test_settings_and_the_seed_reach_a_comparator(run):
-    words = ["select", "iris", "--json", "--method"]
+    words = ["select", "iris", "--json", "--top", "2", "--method"]
     record = json.loads(run(*words, "relieff", "--set", "n_neighbors=3")[1])
     data = convexfs.load("iris").scaled()
     expected = convexfs.baselines.selector("relieff")(data.X, data.y, n_neighbors=3)
@@ -182,3 +182,176 @@ def test_bad_lines_get_one_line_and_exit_code_2(run, words, message):
     assert message in err
     assert err.startswith("convexfs: error: ")
     assert err.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def subjects(tmp_path_factory):
+    """Twenty subjects, each measured four times in one of two batches, all of it noise."""
+    rng = np.random.default_rng(0)
+    subject = np.repeat(np.arange(20), 4)
+    X = rng.standard_normal((20, 30))[subject] + 0.05 * rng.standard_normal((80, 30))
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(30)])
+    frame["subject"] = [f"s{number}" for number in subject]
+    frame["batch"] = np.where(subject < 10, "first", "second")
+    frame["kind"] = rng.permutation(np.arange(20) % 2)[subject]
+    path = tmp_path_factory.mktemp("data") / "subjects.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_the_last_lines_say_how_sure_a_selection_is(run):
+    code, printed, _ = run("select", "twonorm:n=120,noise=30")
+    assert code == 0
+    lines = {line[:19].strip(): line[19:] for line in printed.splitlines()[-4:]}
+    assert list(lines) == ["permuted labels", "selected", "held-out error", "certificate"]
+    assert lines["permuted labels"] == "p = 0.001 (1000 permutations; smallest possible 0.001)"
+    assert "of 50 at FDR 10 %, of which with 95 % confidence at most" in lines["selected"]
+    assert "balanced (chance 0.50)" in lines["held-out error"]
+    assert lines["certificate"].startswith("ok (")
+    assert lines["certificate"].endswith(
+        "the problem is solved; it says nothing about the features"
+    )
+
+
+def test_json_has_what_was_tested(run):
+    words = ["select", "twonorm:n=120,noise=30", "--json", "--fwer", "0.05"]
+    record = json.loads(run(*words)[1])
+    tested = record["inference"]["permutations"]
+    assert record["parameters"]["n_neighbors"] == 0.25
+    assert (tested["control"], tested["level"], tested["global_pvalue"]) == ("fwer", 0.05, 1 / 1001)
+    below = [name for name, p in tested["max_t_pvalues"].items() if p <= 0.05]
+    assert record["selected"] == below
+    assert 0 < record["inference"]["curve"]["honest_error"] < 0.3
+    assert "it says nothing about the features" in record["told"]["certificate"]
+    looser = json.loads(run(*words[:3], "--fdr", "0.3")[1])
+    assert len(looser["selected"]) > len(below)
+
+
+@pytest.mark.filterwarnings("always::convexfs.errors.ConvexfsWarning")
+def test_nothing_selected_is_an_answer(run, tmp_path):
+    rng = np.random.default_rng(0)
+    source, out, plot = tmp_path / "noise.npz", tmp_path / "out.csv", tmp_path / "noise.svg"
+    np.savez(source, X=rng.standard_normal((40, 30)), y=np.arange(40) % 2)
+    code, printed, complaints = run("select", source, "--plot", plot, "--out", out)
+    assert code == 0
+    assert "nothing is selected: the best feature has a max-T p-value of" in complaints
+    assert "0 of 30 at FDR 10 %" in printed
+    assert "nothing is selected: no columns are written" in complaints
+    assert not out.exists()
+    assert plot.exists()
+
+
+def test_sparse_methods_are_not_tested_feature_by_feature(run):
+    code, printed, _ = run(
+        "select", "twonorm:n=60,noise=30", "--method", "logo", "--set", "n_permutations=19"
+    )
+    assert code == 0
+    assert "p = 0.05 of the objective (19 permutations); single features not tested" in printed
+    printed = run("select", "iris", "--method", "l1-logistic")[1]
+    assert "permuted labels    not tested" in printed
+    assert "permuted labels    not tested" in run("select", "iris", "--top", 2)[1]
+
+
+def test_a_comparator_that_scores_is_tested(run, table):
+    printed = run("select", table, "--target", "kind", "--method", "ks")[1]
+    assert "p = 0.025 (39 permutations; smallest possible 0.025)" in printed
+    assert "1 of 3 at FDR 10 %" in printed
+    assert "no certificate (comparator)" in printed
+
+
+def test_the_curve_chooses_how_many(run, tmp_path):
+    plot = tmp_path / "curve.svg"
+    words = ["select", "twonorm:n=120,noise=30", "--curve", "--json", "--plot", plot]
+    record = json.loads(run(*words)[1])
+    assert len(record["selected"]) == record["inference"]["curve"]["chosen"]
+    assert "whole curve" in plot.read_text()
+    ranked = json.loads(run("select", "iris", "--curve", "--json", "--method", "mrmr")[1])
+    assert len(ranked["selected"]) == ranked["inference"]["curve"]["chosen"]
+
+
+@pytest.mark.filterwarnings("always::convexfs.errors.ConvexfsWarning")
+def test_groups_and_blocks_are_columns_of_the_file(run, subjects):
+    words = ["select", subjects, "--target", "kind", "--drop"]
+    _, free, complaints = run(*words, "subject,batch")
+    assert "of the rows are copies of others" in complaints
+    assert "p = 0.001" in free
+    code, held, _ = run(*words, "batch", "--groups", "subject")
+    assert code == 0
+    assert "0 of 30 at FDR 10 %" in held
+    record = json.loads(
+        run(
+            "select",
+            subjects,
+            "--target",
+            "kind",
+            "--json",
+            "--groups",
+            "subject",
+            "--blocks",
+            "batch",
+        )[1]
+    )
+    assert record["selected"] == []
+    assert set(record["weights"]) == {f"x{j}" for j in range(30)}
+
+
+@pytest.mark.filterwarnings("always::convexfs.errors.ConvexfsWarning")
+def test_groups_of_an_npz_file_are_an_array_of_it(run, tmp_path):
+    rng = np.random.default_rng(0)
+    source = tmp_path / "groups.npz"
+    np.savez(
+        source, X=rng.standard_normal((40, 5)), y=np.arange(40) // 4 % 2, who=np.arange(40) // 4
+    )
+    code, printed, _ = run("select", source, "--groups", "who")
+    assert code == 0
+    assert "permuted labels" in printed
+
+
+def test_halves_of_the_samples_select_again(run, tmp_path):
+    pytest.importorskip("convexfs.inference.stability")
+    plot = tmp_path / "stability.png"
+    words = ["select", "twonorm:n=150,noise=40", "--stability", "--top", 12, "--plot", plot]
+    code, printed, _ = run(*words)
+    assert code == 0
+    assert "in a share of" in printed
+    assert "rule's certificate ok" in printed
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    record = json.loads(run(*words, "--json")[1])["inference"]["stability"]
+    assert max(record["probabilities"].values()) >= record["threshold"]
+
+
+@pytest.mark.parametrize("method", [[], ["--method", "logo"]])
+def test_knockoffs_select_by_a_sparse_method(run, method):
+    pytest.importorskip("convexfs.inference.knockoffs")
+    words = ["select", "twonorm:n=120,noise=10", "--knockoffs", "0.3", *method]
+    code, printed, _ = run(*words)
+    assert code == 0
+    assert "at a false discovery rate of 0.3 (knockoff+; none or at least 4)" in printed
+    assert "permuted labels    not tested" in printed
+    assert json.loads(run(*words, "--json")[1])["inference"]["fdr"] == 0.3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--knockoffs", "--set", "lam=2"], "--set and --solver are of a method: name it"),
+        (["--fdr", "0.1", "--fwer", "0.05"], "--fdr and --fwer are rules of their own"),
+        (["--fdr", "0.1", "--top", "2"], "--top K and --fdr both say how many"),
+        (["--fdr", "2"], "--fdr must be a number above 0 and below 1, not 2"),
+        (["--curve", "--method", "pca"], "pca is a projection and selects no features: no --curve"),
+        (["--stability", "--method", "ks"], "--stability takes a method of convexfs"),
+        (["--groups", "who"], "iris is no file, so it has no column 'who'"),
+        (["--top", "2", "--groups", "who"], "--groups and --blocks are of permutations"),
+    ],
+)
+def test_rules_that_cannot_be_are_refused(run, words, message):
+    code, printed, complaints = run("select", "iris", *words)
+    assert (code, printed) == (2, "")
+    assert message in complaints
+    assert complaints.count("\n") == 1
+
+
+def test_a_column_that_is_not_there_is_refused(run, subjects):
+    code, _, complaints = run("select", subjects, "--target", "kind", "--groups", "subjct")
+    assert code == 2
+    assert "has no column 'subjct'; did you mean subject?" in complaints

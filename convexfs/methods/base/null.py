@@ -112,8 +112,13 @@ def evidence_of(estimator: Any, X: Any, labels: np.ndarray) -> tuple[np.ndarray,
 def fitted_to(estimator: Any, X: Any, labels: np.ndarray) -> Any:
     """Fit a copy; of a function that only scores features, keep the scores."""
     if hasattr(estimator, "fit"):
-        return clone(estimator).fit(X, labels)
+        return unfitted(estimator).fit(X, labels)
     return SimpleNamespace(scores_=estimator(X, labels))
+
+
+def unfitted(estimator: Any) -> Any:
+    """A copy of the same parameters."""
+    return clone(estimator)
 
 
 def feature_evidence(fitted: Any) -> np.ndarray:
@@ -147,4 +152,4 @@ def seeded(estimator: Any, seed: int) -> Any:
         for name, value in estimator.get_params().items()
         if name.split("__")[-1] == "random_state" and value is None
     }
-    return clone(estimator).set_params(**without)
+    return unfitted(estimator).set_params(**without)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import false_discovery_control
 
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.neighbors.hits_misses import row_blocks
@@ -255,8 +254,10 @@ def judged(
     first and then at every permutation; without it the largest centred statistic speaks for
     all.
     """
+    from scipy.stats import false_discovery_control  # slow to load, and often not needed
+
     # What is equal but for rounding must be equal here: it counts against the true labels.
-    statistic, null = np.float32(statistic), np.asarray(null, np.float32)
+    statistic, null = np.asarray(statistic, np.float32), np.asarray(null, np.float32)
     centre, scale = _centre_and_scale(statistic, null)
     t = (statistic - centre) / scale
     largest = _step_down(t, null, centre, scale)

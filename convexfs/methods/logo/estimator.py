@@ -9,6 +9,7 @@ from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.logo.classification import class_distances
 from convexfs.methods.logo.fit import Settings, logo
+from convexfs.records import NOT_TESTED
 
 #: Samples are taken as they are; anything else is converted to the first of these.
 NUMERIC = (
@@ -181,6 +182,12 @@ class Logo(Settings, LocalMarginClassifier):
     lam_: float | None = learned()
     null_counts_: dict[float, float] | None = learned()
     objective_pvalue_: float | None = learned()
+
+    def _whole_test(self) -> str:
+        if self.objective_pvalue_ is None:
+            return super()._whole_test()
+        told = f"p = {self.objective_pvalue_:.2g} of the objective ({self.n_permutations} "
+        return f"{told}permutations); single features {NOT_TESTED}"
 
     def _whole_evidence(self) -> float:
         """What is held against permuted labels for all features together."""

@@ -108,7 +108,8 @@ class LogoRequest:
 
     def priced(self, lam: float) -> "LogoRequest":
         """The same at another price."""
-        return replace(self, settings=Settings(**taken_by(Settings, self.settings) | {"lam": lam}))
+        settings: dict[str, Any] = taken_by(Settings, self.settings) | {"lam": lam}
+        return replace(self, settings=Settings(**settings))
 
     @property
     def objective(self) -> Objective:

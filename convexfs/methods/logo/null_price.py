@@ -13,8 +13,8 @@ from convexfs.methods.base.permutation import permuted_labels
 _STEP = 0.9
 #: Features that permuted labels may select on average.
 _ALLOWED = 1.0
-#: The search ends at this share of the highest price: some features are in every fit.
-_LEAST = 1e-3
+#: The search ends at this share of the highest price, as with few features it may.
+_LEAST = 0.1
 #: Objectives this near, relatively, are equal.
 _EQUAL = 1e-9
 

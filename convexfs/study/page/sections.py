@@ -69,7 +69,8 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
         "and the certificate, computed from the problem and not taken from the solver, proves it. "
         "A wrong claim is an answer called optimal that is not feasible, not optimal or far worse "
         "than a proven one, or a solvable problem called infeasible or unbounded. What is only "
-        "unproven has failed."
+        "unproven has failed. "
+        "A certificate says nothing about the features: those were not tested here."
     )
     return Section("overview", "What was run", lead, assemble.tiles(numbers) + facts(told))
 

@@ -101,6 +101,16 @@ def test_other_rules_are_asked_for_by_name(twonorm):
         relative.get_support()
 
 
+def test_a_summary_says_what_was_tested_and_what_the_certificate_covers(twonorm):
+    tested = Relief(n_neighbors=0.25).fit(twonorm.X, twonorm.y).summary()
+    assert "permuted labels   p = 0.001 (1000 permutations" in tested
+    untested = Relief(n_features_to_select=3).fit(twonorm.X, twonorm.y).summary()
+    assert "permuted labels   not tested" in untested
+    assert "selected          3 of 60; not tested" in untested
+    for summary in (tested, untested):
+        assert summary.endswith("the problem is solved; it says nothing about the features")
+
+
 def test_a_changed_problem_is_judged_by_its_weights(twonorm):
     def squared(z):
         import cvxpy as cp

@@ -12,6 +12,7 @@ import argparse
 import warnings
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from rich.table import Table
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from convexfs import Logo, Relief
+from convexfs import Logo, Relief, load
 from convexfs.errors import InputError
 from convexfs.inference import KnockoffSelector, StabilitySelector
 from convexfs.inference.knockoffs import knockoff_threshold
@@ -81,6 +82,13 @@ def factor_set(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return X, classes(X, "linear", rng)
 
 
+def gene_set(genes: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """All samples of 100 genes drawn at random, with classes of our own."""
+    X = genes[:, rng.permutation(genes.shape[1])[:100]]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X, classes(X, "linear", rng)
+
+
 def mean_and_error(values: list[float]) -> str:
     error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
     return f"{np.mean(values):.3f} ± {error:.3f}"
@@ -124,11 +132,11 @@ def knockoff_rates(signal: str, n: int, covariance: str, sets: int, seed: int) -
     return tally
 
 
-def forced_rates(sets: int, seed: int) -> Tally:
+def forced_rates(draw: Callable[..., Any], sets: int, seed: int) -> Tally:
     """What happens where it refuses, if it is forced; each must be refused first."""
     tally = Tally()
     for number in range(sets):
-        X, y = factor_set(np.random.default_rng([seed, number, 99]))
+        X, y = draw(np.random.default_rng([seed, number, 99]))
         for name in ("Logo", "l1-logistic", "Relief"):
             try:
                 fit(name, "ledoit-wolf", X, y, number)
@@ -194,6 +202,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parts = [*dict.fromkeys(signal for signal, _, _ in SETTINGS), "forced", "stability"]
     parser.add_argument("--only", choices=parts, nargs="*", default=parts)
+    parser.add_argument("--genes", metavar="DATA", help="refused, then forced on real features")
+    parser.add_argument("--data", metavar="DIR", help="folder behind data:NAME")
     arguments = parser.parse_args()
     wanted = arguments.only
     warnings.simplefilter("ignore")
@@ -204,7 +214,13 @@ def main() -> None:
             print_rates(title, tally)
     if "forced" in wanted:
         title = f"refused, then forced: 102 x 100, ten factors, {arguments.sets} sets"
-        print_rates(title, forced_rates(arguments.sets, arguments.seed))
+        print_rates(title, forced_rates(factor_set, arguments.sets, arguments.seed))
+    if arguments.genes is not None:
+        genes = load(arguments.genes, data_dir=arguments.data).X
+        genes = genes[:, genes.std(axis=0) > 0]
+        title = f"refused, then forced: {len(genes)} x 100 of {arguments.genes}"
+        tally = forced_rates(partial(gene_set, genes), arguments.sets, arguments.seed)
+        print_rates(f"{title}, {arguments.sets} sets", tally)
     for signal in SIGNAL if "stability" in wanted else ():
         stability_rates(signal, arguments.sets, arguments.seed)
 

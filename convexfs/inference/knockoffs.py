@@ -87,6 +87,16 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
     classes_, n_features_in_, feature_names_in_
         As usual.
 
+    Notes
+    -----
+    Measured by ``scripts/bench_knockoffs.py`` over 200 data sets of 40 Gaussian features, 12 of
+    them relevant, at 7 samples a feature and more: the false discovery rate is at most q for
+    Logo, l1-penalised logistic regression and random forests, the covariance known or
+    estimated. With 12 features to be found a q of 0.1 leaves little power. More iterations of
+    Logo find more products of features. At two samples a feature the rate still holds and
+    power is small; on 100 genes of 102 samples, which are refused, RELIEF reaches a rate of 0.6
+    at q = 0.2, and sparse estimators find next to nothing.
+
     References
     ----------
     Candes, Fan, Janson and Lv, "Panning for Gold: Model-X Knockoffs for High Dimensional
@@ -209,9 +219,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
 
     def _check_density(self) -> None:
         """Refuse weights that look at one feature at a time, where that was seen to fail."""
-        weights = weights_of(self.estimator_, 2 * len(self.W_))
-        dense = hasattr(self.estimator_, "margin_") or (weights > 0).mean() > _DENSE
-        if self._estimated and dense:
+        if self._estimated and _is_dense(self.estimator_, 2 * len(self.W_)):
             self._refuse(
                 f"{type(self.estimator_).__name__} gives dense weights, by which knockoffs of an "
                 "estimated covariance select false features: use a sparse estimator, such as "
@@ -235,6 +243,15 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
     def _get_support_mask(self) -> Any:
         check_is_fitted(self)
         return np.isin(np.arange(len(self.W_)), self.selected_)
+
+
+def _is_dense(fitted: Any, n_columns: int) -> bool:
+    """Tell weights made of margins of single features, or hardly ever 0, from sparse ones."""
+    if hasattr(fitted, "margin_"):
+        return True
+    if hasattr(fitted, "_sparse"):  # an estimator of convexfs, which knows
+        return not fitted._sparse
+    return bool((weights_of(fitted, n_columns) > 0).mean() > _DENSE)
 
 
 def knockoff_statistics(

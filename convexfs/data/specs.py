@@ -39,7 +39,7 @@ BUNDLED = {
 
 
 def load(
-    spec: str | os.PathLike[str],
+    spec: Any,
     target: str | None = None,
     data_dir: str | os.PathLike[str] | None = None,
     *,

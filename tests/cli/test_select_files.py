@@ -1,6 +1,7 @@
 """From a file as a lab has it to a ranking, by one line each."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,7 +43,7 @@ def write_genotypes(path):
     X = np.random.default_rng(1).integers(0, 3, (N, 3)).astype(float)
     X[:, 0] = 2.0 * (np.arange(N) % 2)
     names = {"iid": [f"p{i}" for i in range(N)], "sid": ["tells", "rs2", "rs3"]}
-    to_bed(path, X, {**names, "pheno": (1 + np.arange(N) % 2).astype(str)})
+    to_bed(path, X, {**names, "pheno": [str(1 + i % 2) for i in range(N)]})
 
 
 LINES = {
@@ -94,9 +95,9 @@ def test_weights_go_back_into_annotated_data(capsys, tmp_path):
     words = ["select", str(source), "--target", "obs:cell_type", "--top", "1", "--json"]
     assert main([*words, "--out", str(out)]) == 0
     record = json.loads(capsys.readouterr().out)
+    file: Any
     with h5py.File(out) as file:
-        weights: np.ndarray = file["var/convexfs_weight"][()]  # type: ignore[index]
-        chosen: np.ndarray = file["var/convexfs_selected"][()]  # type: ignore[index]
+        weights, chosen = (file[f"var/convexfs_{name}"][()] for name in ("weight", "selected"))
     assert dict(zip(["g1", "g2", "g3"], weights.tolist(), strict=True)) == record["weights"]
     assert chosen.sum() == 1
     assert main(["select", "iris", "--out", str(out)]) == 2

@@ -1,3 +1,5 @@
+from typing import Any
+
 import h5py
 import numpy as np
 import pandas as pd
@@ -83,6 +85,7 @@ def test_few_numbers_of_a_huge_sparse_matrix_are_stopped_at_the_limit(tmp_path):
 
 
 def test_a_huge_array_is_stopped_before_it_is_read(tmp_path):
+    file: Any
     with h5py.File(h5ad(tmp_path / "d.h5ad"), "r+") as file:
         file["layers"].create_dataset("huge", shape=(10**6, 10**6), dtype="f4", chunks=(10, 10))
     assert (tmp_path / "d.h5ad").stat().st_size < 10**6
@@ -95,6 +98,7 @@ def test_columns_go_back_into_annotated_data(tmp_path):
     for path in (tmp_path / "new.h5ad", source):
         write_h5ad(source, path, {"weight": np.array([0.5, 0.0, 1.0])})
         write_h5ad(path, path, {"weight": np.array([1.0, 0.0, 1.0]), "chosen": X[0] > 1})
+        file: Any
         with h5py.File(path) as file:
             assert list(file["var"].attrs["column-order"]) == ["weight", "chosen"]
             assert file["var"]["weight"][()].tolist() == [1, 0, 1]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from convexfs.data import load
-from convexfs.data.specs import BUNDLED, load_columns
+from convexfs.data.specs import BUNDLED
 from convexfs.data.synthetic import spiral
 from convexfs.errors import InputError
 
@@ -146,23 +146,14 @@ def test_the_limit_can_be_chosen(folder):
     assert load("spiral", read_limit="1MB").n_samples == 460
 
 
-def test_columns_beside_the_features_are_read_as_text(folder):
-    found, among = load_columns(str(folder / "table.csv"), ["a"])
-    assert found["a"].tolist() == ["1", "2"]
-    assert among
-    found, among = load_columns("data:small", ["y"], folder)
-    assert found["y"].tolist() == ["0", "0", "1", "1"]
-    assert not among
-
-
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("iris", "iris is no file, so it has no column 'who'"),
+        ("iris", "iris is no file with columns: leave .*--groups"),
         ("data:table.csv", "has no column 'who'"),
-        ("data:notes.md", "is no file with columns; save the data as csv"),
+        ("data:small", "has no array 'who'"),
     ],
 )
-def test_columns_that_are_not_there_are_refused(folder, spec, message):
+def test_columns_that_are_not_there_cannot_be_put_aside(folder, spec, message):
     with pytest.raises(InputError, match=message):
-        load_columns(spec, ["who"], folder)
+        load(spec, data_dir=folder, aside=["who"])

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -17,7 +19,7 @@ FRAME = pd.DataFrame(
 SAID = "column 'patient' has a value of its own in every row: taken as the id"
 
 
-def write(path, frame=FRAME, **options):
+def write(path, frame: Any = FRAME, **options):
     frame.to_csv(path, index=False, **options)
     return path
 
@@ -123,7 +125,7 @@ def test_tables_in_memory(make):
 
 def test_what_is_no_table_is_refused():
     with pytest.raises(InputError, match=r"not ndarray; arrays go into .*make_dataset"):
-        load(np.eye(3))  # type: ignore[arg-type]
+        load(np.eye(3))
 
 
 def test_repeated_names_are_numbered_and_said(tmp_path):

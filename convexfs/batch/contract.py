@@ -12,7 +12,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
-from convexfs.errors import ProblemFileError, did_you_mean
+from convexfs.data.dataset import Dataset
+from convexfs.errors import InputError, ProblemFileError, did_you_mean
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.own import OWN
 
@@ -23,6 +24,8 @@ KINDS = {
     "SOLVERS": (list, "a list of solver names, such as ['CLARABEL', 'SCS']"),
     "FIT": (bool | str, "True for the whole method or False for its first convex problem"),
 }
+#: What stands for the name of a data set where a problem has data of its own.
+OWN_DATA = "own data"
 #: What a function may ask for by name beside its GRID, wherever there are data.
 SAMPLES = ("X", "y", "names", "groups")
 
@@ -172,6 +175,22 @@ class Reader:
         """Raise an error that names the file and the line."""
         line = place if isinstance(place, int) else self.lines.get(place, 1)
         raise ProblemFileError(f"{self.path}, line {line}: {message}")
+
+
+def samples_of(
+    data: Dataset, build: Callable[..., Any], values: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What a function asks for of the samples: scaled, in classes, with names and groups.
+
+    What the method's `values` offer by these names goes before the samples as they are.
+    """
+    held = (data.X, data.y, list(data.feature_names), data.groups)
+    takes = inspect.signature(build).parameters
+    offered = zip(SAMPLES, held, strict=True)
+    asked = {name: value for name, value in offered if name in takes and name not in (values or ())}
+    if asked.get("groups", 0) is None:
+        raise InputError(f"{data.name} knows no groups of its samples: leave 'groups' out")
+    return asked
 
 
 @contextmanager

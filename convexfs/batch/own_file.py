@@ -15,8 +15,6 @@ from convexfs.errors import ProblemFileError, did_you_mean
 from convexfs.formats import ending
 from convexfs.methods.base.own import OWN
 
-#: What stands for the name of a data set where a problem has data of its own.
-OWN_DATA = "own data"
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 

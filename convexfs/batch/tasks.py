@@ -1,7 +1,6 @@
 """Tasks: one problem on one data set with one solver, and what doing it returns.
 
 A method may have smaller ones of its own, such as one for each sample: see its ``tasks.py``.
-
 A task is small and holds no arrays. Whoever does it finds the data in
 :data:`DATASETS`, which forked workers share without a copy, or loads them again;
 computes the numeric half; builds the problem; solves and certifies it.
@@ -20,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from convexfs.batch.code import code_sha256
-from convexfs.batch.contract import SAMPLES
-from convexfs.batch.own_file import OWN_DATA
+from convexfs.batch.contract import OWN_DATA, samples_of
 from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
 from convexfs.batch.telling import asking_for, solver_fields
 from convexfs.data import Dataset, load
@@ -173,9 +171,8 @@ def _task(problem: ProblemFile, **chosen: Any) -> Task:
         "fit": problem.fit,
         **solver_fields(chosen["solver"], chosen["tol"], chosen["time_limit"]),
         **chosen,
+        **({} if problem.seed is None else {"seed": problem.seed}),
     }
-    if problem.seed is not None:
-        fields["seed"] = problem.seed
     return keyed(**fields)
 
 
@@ -322,10 +319,8 @@ def first_numbers(task: Task, problem: ProblemFile) -> tuple[dict[str, Any], dic
         canonical(named_in(problem.formulation.numbers, chosen)),
         _seed(task, problem.formulation.numbers),
     )
-    # What the method offers by these names goes before the samples as they are.
-    samples = samples_of(dataset_of(task), build) if problem.build else {}
-    own = {name: value for name, value in samples.items() if name not in values}
-    return values, own | hyper | named_in(build, chosen)
+    samples = samples_of(dataset_of(task), build, values) if problem.build else {}
+    return values, samples | hyper | named_in(build, chosen)
 
 
 def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
@@ -350,15 +345,6 @@ def named_in(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[s
     """What a function takes of what is offered."""
     takes = inspect.signature(function).parameters
     return {name: value for name, value in offered.items() if name in takes}
-
-
-def samples_of(data: Dataset, build: Callable[..., Any]) -> dict[str, Any]:
-    """What a function asks for of the samples: scaled, in classes, with names and groups."""
-    held = (data.X, data.y, list(data.feature_names), data.groups)
-    asked = named_in(build, dict(zip(SAMPLES, held, strict=True)))
-    if asked.get("groups", 0) is None:
-        raise InputError(f"{data.name} knows no groups of its samples: leave 'groups' out")
-    return asked
 
 
 def dataset_of(task: Task) -> Dataset:

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from convexfs.batch.contract import printed_aside
+from convexfs.batch.contract import printed_aside, samples_of
 from convexfs.batch.problem_file import FOLDER, ProblemFile, load_problem_file
-from convexfs.batch.tasks import named_in, samples_of
+from convexfs.batch.tasks import named_in
 from convexfs.cli.terminal import write
 from convexfs.data.dataset import Dataset
 from convexfs.data.specs import load
@@ -75,6 +75,11 @@ class Source:
         return {name: values[0] for name, values in grid.items()}
 
     @property
+    def build(self) -> Callable[..., Any]:
+        changed = self.file.build if self.file else None
+        return changed or self.formulation.build
+
+    @property
     def needs_data(self) -> bool:
         return self.file is None or bool(self.file.data) or not self.file.is_own
 
@@ -84,25 +89,24 @@ class Source:
         """The first convex problem on `data`, and the values it is made of."""
         from convexfs.inspection import symbolic
 
-        changed = self.file.build if self.file else None
         values, offered = self._offered(data if self.needs_data else None, chosen)
-        state = partial(stated, self.formulation, build=changed)
+        state = partial(stated, self.formulation, build=self.file.build if self.file else None)
         with printed_aside():
-            return symbolic(state, changed or self.formulation.build, offered), values
+            return symbolic(state, self.build, offered), values
 
     def _offered(
         self, data: Dataset | None, chosen: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """What is computed of the data, and all that the problem may be made of."""
         file = self.file
-        samples = samples_of(data, file.build) if data is not None and file and file.build else {}
         if file is not None and file.is_own:
+            samples = {} if data is None else samples_of(data, self.build)
             return {}, {"seed": file.seed or 0, **samples, **chosen}
         assert data is not None
         numbers = self.formulation.numbers
         values, hyper = numbers(data.X, data.y, **named_in(numbers, chosen))
-        own = {name: value for name, value in samples.items() if name not in values}
-        return values, {**values, **own, **hyper, **chosen}
+        samples = samples_of(data, self.build, values)
+        return values, {**values, **samples, **hyper, **chosen}
 
 
 def _source(name: str) -> Source:

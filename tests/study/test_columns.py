@@ -64,7 +64,7 @@ def test_a_new_column_is_a_declaration_and_a_computation(monkeypatch):
         lambda own, shift: speed(own, shift) | {"slowest_seconds": own["charged_seconds"].max()},
     )
     shown = printed(_table("Verdict", profiles.summary(STUDY), columns.SUMMARY))
-    assert "slowest: the longest of all" in shown
+    assert "slowest: the longest of all" in " ".join(shown.split())
     assert next(line for line in shown.splitlines() if "│ B " in line).rstrip(" │").endswith("0.42")
     (column,) = (own for own in on_page(STUDY) if own["name"] == "slowest_seconds")
     assert (column["label"], column["kind"]) == ("slowest", "seconds")

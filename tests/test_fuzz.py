@@ -180,9 +180,10 @@ def test_a_law_that_does_not_hold_is_caught(monkeypatch):
 def test_the_optimum_of_a_random_problem_is_known(family):
     for number in range(3):
         known = FAMILIES[family](generator(1, family, number))
-        case = certificates.Case(family, known, 0, 0, "CLARABEL", "as solved")
+        solver = "CLARABEL" if "CLARABEL" in known.solvers else known.solvers[0]
+        case = certificates.Case(family, known, 0, 0, solver, "as solved")
         problem, truth = certificates._stated(case)
-        solution = convexfs.solve(problem, solver="CLARABEL", tol=1e-8)
+        solution = convexfs.solve(problem, solver=solver, tol=1e-8)
         assert solution.status == known.status
         optimum = pytest.approx(truth, rel=1e-4, abs=1e-6)
         assert known.status != OPTIMAL or solution.objective == optimum

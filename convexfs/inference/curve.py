@@ -177,7 +177,7 @@ def _summed_up(
         se=se,
         chosen=int(sizes[_within_one_se(errors, se)]),
         honest_error=_bootstrapped(wrong, codes, groups, seed),
-        chance=1.0 - 1.0 / (codes.max() + 1),
+        chance=float(1.0 - 1.0 / (codes.max() + 1)),
         pvalue=_curve_pvalue(predictions, codes, groups, seed),
         predictions=predictions,
         folds=folds,

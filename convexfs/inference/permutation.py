@@ -80,8 +80,8 @@ def permutation_test(
     >>> result = permutation_test(
     ...     convexfs.Relief(n_neighbors=0.25), data.X, data.y, n_permutations=199, random_state=0
     ... )
-    >>> result.global_pvalue, int(result.selected[:20].sum())
-    (0.005, 20)
+    >>> result.global_pvalue, int(result.selected[:20].sum()), int(result.selected[20:].sum())
+    (0.005, 17, 1)
     """
     check_rule(control, level, gate, n_permutations)
     X, codes = _checked(estimator, X, y)

@@ -7,7 +7,6 @@ a sample sum to -1 and its misses to +1.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -185,7 +184,7 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
 
 def is_share(n_neighbors: Any) -> bool:
     """Tell a share of each class from a number of neighbours."""
-    return isinstance(n_neighbors, Real) and 0 < float(n_neighbors) < 1
+    return isinstance(n_neighbors, float | np.floating) and 0.0 < n_neighbors < 1.0
 
 
 def _coefficients(

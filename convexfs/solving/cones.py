@@ -75,13 +75,24 @@ def _products(values: np.ndarray, offsets: np.ndarray) -> float:
     return float(np.abs(values).ravel() @ np.abs(offsets).ravel())
 
 
+class _Flat:
+    """What cones of a single row have in common."""
+
+    size = 1
+    curved = False
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        return sizes
+
+    def terms(self, values: np.ndarray, offsets: np.ndarray) -> float:
+        return _products(values, offsets)
+
+
 @dataclass(frozen=True)
-class Equality:
+class Equality(_Flat):
     """Rows that are 0; their multipliers may be anything."""
 
     kind = "equal to 0"
-    size = 1
-    curved = False
 
     def outside(self, values: np.ndarray) -> np.ndarray:
         return np.abs(values[:, 0])
@@ -89,23 +100,15 @@ class Equality:
     def into_dual(self, values: np.ndarray, free: np.ndarray) -> np.ndarray:
         return values
 
-    def scales(self, sizes: np.ndarray) -> np.ndarray:
-        return sizes
-
     def interior(self) -> np.ndarray:
         return np.zeros(1)
 
-    def terms(self, values: np.ndarray, offsets: np.ndarray) -> float:
-        return _products(values, offsets)
-
 
 @dataclass(frozen=True)
-class NonNegative:
+class NonNegative(_Flat):
     """Rows that are at least 0, as are their multipliers."""
 
     kind = "at least 0"
-    size = 1
-    curved = False
 
     def outside(self, values: np.ndarray) -> np.ndarray:
         return np.maximum(-values[:, 0], 0.0)
@@ -113,14 +116,8 @@ class NonNegative:
     def into_dual(self, values: np.ndarray, free: np.ndarray) -> np.ndarray:
         return np.maximum(values, 0.0)
 
-    def scales(self, sizes: np.ndarray) -> np.ndarray:
-        return sizes
-
     def interior(self) -> np.ndarray:
         return np.ones(1)
-
-    def terms(self, values: np.ndarray, offsets: np.ndarray) -> float:
-        return _products(values, offsets)
 
 
 @dataclass(frozen=True)

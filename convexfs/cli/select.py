@@ -67,7 +67,7 @@ def select(arguments: argparse.Namespace) -> int:
         **{name: getattr(arguments, name) for name in READING},
     )
     for sentence in data.told:
-        sys.stderr.write(f"{data.name}: {sentence}\n")
+        Console(stderr=True).print(Text(f"convexfs: {data.name}: {sentence}"), soft_wrap=True)
     judge = _with_sides(judge, arguments, data)
     scaled = data.scaled(arguments.scale)
     training = scaled.training

@@ -13,7 +13,7 @@ from convexfs.data.reading import Reading
 from convexfs.data.separated import ROW_NAMES, is_number
 from convexfs.errors import InputError
 
-#: Rows from which consecutive numbers are no measurements.
+#: Rows from which whole numbers of their own are hardly measurements.
 _NUMBERED = 8
 #: Rows and columns that are looked at to see whether samples are columns.
 _LOOKED_AT = 50
@@ -75,7 +75,7 @@ def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
         if _is_text(frame[column]) or _is_numbered(frame[column]) or column.lower() in ID_NAMES:
             reading.tell(f"column '{column}' has a value of its own in every row: taken as the id")
             return column
-    if unique:
+    if unique and len(frame) >= _NUMBERED:
         reading.tell(
             f"column '{unique[0]}' has a whole number of its own in every row: if it is an id, say "
             f"--id {unique[0]}"

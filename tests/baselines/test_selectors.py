@@ -13,6 +13,7 @@ from convexfs.baselines import SELECTORS, selector
 from convexfs.baselines.clustering import _compression_index, mitra
 from convexfs.baselines.redundancy import mrmr, qpfs
 from convexfs.baselines.statistics import fisher_markov, kolmogorov_smirnov
+from convexfs.cli.judging import Judge
 from convexfs.cli.selection import prepared
 from convexfs.data import make_dataset
 from convexfs.errors import InputError
@@ -162,8 +163,8 @@ def test_a_constant_feature_is_never_selected(name):
     X = rng.standard_normal((40, 4))
     X[:, 2] = 5.0
     data = make_dataset(X, np.arange(40) % 2)
-    for top in (None, 4):
-        assert not known(prepared(name, {}, top)(data).support)[2]
+    for judge in (Judge("fdr", 0.9), Judge("top", top=4)):
+        assert not known(prepared(name, {}, judge)(data, judge).support)[2]
 
 
 def test_l1_logistic_agrees_with_another_solver_run_to_the_end():

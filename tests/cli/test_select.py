@@ -340,7 +340,7 @@ def test_knockoffs_select_by_a_sparse_method(run, method):
         (["--fdr", "2"], "--fdr must be a number above 0 and below 1, not 2"),
         (["--curve", "--method", "pca"], "pca is a projection and selects no features: no --curve"),
         (["--stability", "--method", "ks"], "--stability takes a method of convexfs"),
-        (["--groups", "who"], "iris is no file, so it has no column 'who'"),
+        (["--groups", "who"], "iris is no file with columns"),
         (["--top", "2", "--groups", "who"], "--groups and --blocks are of permutations"),
     ],
 )

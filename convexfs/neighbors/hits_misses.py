@@ -184,7 +184,7 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
 
 def is_share(n_neighbors: Any) -> bool:
     """Tell a share of each class from a number of neighbours."""
-    return isinstance(n_neighbors, float | np.floating) and 0.0 < n_neighbors < 1.0
+    return isinstance(n_neighbors, float | np.floating) and bool(0.0 < n_neighbors < 1.0)
 
 
 def _coefficients(

@@ -133,9 +133,12 @@ class PermutationResult:
     Exact for the complete null. With some true features both controls were measured, not
     proven: where classes are well separated, neighbours at the true labels differ from those
     at permuted ones and nulls scatter more; three well separated classes broke the
-    family-wise rate. Features that go along with a true one count as found: these are tests
-    of association, not of what a feature adds to the others. When the false discovery rate
-    fails it fails by many features at once, since they move together: hence the gate.
+    family-wise rate. A fixed number of neighbours makes it worse: with four small classes of
+    gene arrays and ten neighbours a fifth of the selected were false at a level of 10 %, with a
+    quarter of each class a thirteenth. Features that go along with a true one count as found:
+    these are tests of association, not of what a feature adds to the others. When the false
+    discovery rate fails it fails by many features at once, since they move together: hence
+    the gate.
     """
 
     statistic: np.ndarray

@@ -229,6 +229,9 @@ class WeightSelector(SelectorMixin, MethodEstimator):
     time of a hundred fits, a second for 62 samples of 2000 features. Other methods are fitted
     again to 39 permutations. Without `random_state` the permutations are those of
     seed 0: the same data give the same selection.
+
+    What is tested is whether a feature goes along with the classes. On gene arrays that may be
+    hundreds, where a few predict better: "auto" keeps those.
     """
 
     n_features_to_select: int | str | None = None

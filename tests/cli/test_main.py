@@ -251,8 +251,8 @@ def test_json_has_no_words_for_what_is_no_number(run, monkeypatch):
     def prepared(*words):
         fit = whole(*words)
 
-        def with_nan(data):
-            outcome = fit(data)
+        def with_nan(data, judge):
+            outcome = fit(data, judge)
             return replace(outcome, weights=np.array([np.nan, np.inf, 1.0, 0.5]))
 
         return with_nan

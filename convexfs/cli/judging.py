@@ -110,7 +110,8 @@ class Judge:
             mask = heaviest(weights, constant, self.top or 1)
             return Judgement(mask, self._untested(mask), {"rule": "top"})
         if self.rule == "" and untested is not None:
-            return Judgement(untested, self._untested(untested), {"rule": "non-zero weights"})
+            mask = untested & ~constant
+            return Judgement(mask, self._untested(mask), {"rule": "non-zero weights"})
         if self.rule == "curve":
             return self._by_curve(source, weights, constant, data)
         if self.rule == "stability":
@@ -180,9 +181,12 @@ class Judge:
         values = model.probabilities_
         record = {"probabilities": _by_name(values, data), "threshold": float(model.threshold_)}
         return Judgement(
-            model.get_support(), summary_lines(model), {"rule": self.rule, self.rule: record},
-            column=("probability", values), picture=model.plot,
-        )  # fmt: skip
+            np.asarray(model.get_support()),
+            summary_lines(model),
+            {"rule": self.rule, self.rule: record},
+            column=("probability", values),
+            picture=model.plot,
+        )
 
     def _few(self, source: Any, data: Dataset) -> Any:
         """The method, keeping few features of each half: a root of all unless it is sparse."""

@@ -163,7 +163,7 @@ def _knockoffs(model: Any) -> Fit:
         lines = summary_lines(made)
         del lines[ITS_CERTIFICATE]  # which is that of the selection
         judgement = Judgement(
-            made.get_support(),
+            np.asarray(made.get_support()),
             lines,
             {"rule": "knockoffs", "fdr": judge.bound, "threshold": float(made.threshold_)},
             picture=made.plot,

@@ -9,7 +9,7 @@ from scipy.stats import ks_2samp
 from sklearn.linear_model import LogisticRegression
 
 from convexfs import load
-from convexfs.baselines import SELECTORS, selector
+from convexfs.baselines import SELECTORS, UNTESTED, selector
 from convexfs.baselines.clustering import _compression_index, mitra
 from convexfs.baselines.redundancy import mrmr, qpfs
 from convexfs.baselines.statistics import fisher_markov, kolmogorov_smirnov
@@ -157,14 +157,19 @@ def test_few_samples_and_copies_get_finite_scores_or_one_clear_sentence(name):
             assert np.isfinite(rank(samples, classes)).all()
 
 
-@pytest.mark.parametrize("name", SELECTORS)
-def test_a_constant_feature_is_never_selected(name):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 4))
+@pytest.mark.parametrize(
+    ("name", "judge"),
+    [(name, Judge("top", top=4)) for name in SELECTORS]
+    + [(name, Judge()) for name in (*sorted(UNTESTED), "ks")],
+)
+def test_a_constant_feature_is_never_selected(name, judge):
+    y = np.arange(40) % 2
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    X[:, 0] += 4 * y
     X[:, 2] = 5.0
-    data = make_dataset(X, np.arange(40) % 2)
-    judge = Judge("top", top=4)
-    assert not known(prepared(name, {}, judge)(data, judge).support)[2]
+    support = known(prepared(name, {}, judge)(make_dataset(X, y), judge).support)
+    assert support.any()
+    assert not support[2]
 
 
 def test_l1_logistic_agrees_with_another_solver_run_to_the_end():

@@ -67,8 +67,9 @@ def objectives(path, out):
     solve_files([path], out)
     with Store.read(out) as store:
         tasks = store.tasks()
-    assert tasks["ok"].all()
-    return {(row.hyper, row.solver): row.objective for row in tasks.itertuples()}
+    assert tasks["ok"].to_numpy().all()
+    keys = zip(tasks["hyper"], tasks["solver"], strict=True)
+    return dict(zip(keys, tasks["objective"], strict=True))
 
 
 def test_a_function_with_a_grid_is_solved_and_proven(write, tmp_path):

@@ -1,6 +1,7 @@
 """Formulas that HiGHS reads, and archives: what is wrong with one is said."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ end
 
 def test_a_formula_with_ranges_bounds_and_integers(tmp_path):
     (tmp_path / "a.lp").write_text(FORMULA)
-    problem = read_problem(tmp_path / "a.lp")
+    problem: Any = read_problem(tmp_path / "a.lp")  # typed without the columns
     assert problem.columns == ("bread", "beer", "salt")
     assert problem.solve(solver="HIGHS") == pytest.approx(3 * 2 + 2 * 2 - 0.25 + 4)
 

@@ -1,5 +1,7 @@
 """MPS and QPS as others write them: read as HiGHS reads them, or refused with the line."""
 
+from typing import Any
+
 import highspy
 import numpy as np
 import pytest
@@ -118,7 +120,7 @@ def test_ranges_and_the_objective_s_constant(write):
 
 def test_names_with_blanks_stand_in_their_columns(write):
     text = FIXED.replace("XONE  ", "X ONE ").replace("LIM1", "LM 1").replace("YTWO  ", "Y  TWO")
-    problem = read_problem(write(text))
+    problem: Any = read_problem(write(text))  # typed without the columns
     assert problem.columns == ("X ONE", "Y  TWO", "ZTHREE")
     assert problem.solve(solver="HIGHS") == pytest.approx(by_highs(write(FIXED, "b.mps")))
 

@@ -1,4 +1,5 @@
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -77,7 +78,7 @@ def test_a_batch_tied_to_the_labels_is_not_mistaken_for_them():
     batch = np.repeat([0, 1], 40)
     X = rng.standard_normal((80, 20)) + batch[:, None] * rng.standard_normal(20)
     y = (rng.random(80) < np.where(batch, 0.8, 0.2)).astype(int)
-    settings = {"n_permutations": 99, "random_state": 0}
+    settings: dict[str, Any] = {"n_permutations": 99, "random_state": 0}
     free = permutation_test(Relief(n_neighbors=0.25), X, y, **settings)
     assert free.global_pvalue == 0.01
     with pytest.warns(ConvexfsWarning, match="nothing is selected"):

@@ -11,6 +11,7 @@ from convexfs.solving.solve import merged, warm_starts
 from tests.kkt import assert_kkt
 from tests.solvers import installed
 from tests.solving import problems
+from tests.typed import known
 
 X = cp.Variable(name="x")
 
@@ -163,8 +164,7 @@ def test_a_warm_start_leads_to_the_same_answer(name):
         warm = solve(regression(1.01), name)
     assert warm.status == "optimal"
     assert warm.objective == pytest.approx(cold.objective, rel=1e-5)
-    if name in ("OSQP", "QPALM"):
-        assert warm.iterations < cold.iterations
+    assert known(warm.iterations) < known(cold.iterations) or name not in ("OSQP", "QPALM")
     assert solve(regression(1.01), name).iterations == cold.iterations
 
 
@@ -178,8 +178,8 @@ def test_a_warm_start_from_another_structure_is_refused():
 def test_setup_and_iterations_are_told_where_a_solver_tells():
     for name in ("SCS", "OSQP", "QPALM"):
         solution = solve(regression(1.0), name)
-        assert 0 < solution.setup_seconds < solution.solve_seconds
-        assert solution.iterations > 0
+        assert 0 < known(solution.setup_seconds) < known(solution.solve_seconds)
+        assert known(solution.iterations) > 0
     assert solve(regression(1.0), "CLARABEL").setup_seconds is None
 
 

@@ -132,14 +132,15 @@ def summary(rows, shift):
             row["setup_seconds"] / row["solve_seconds"] if told(row["setup_seconds"]) else None
             for row in solved
         ]
+        unknown = dict.fromkeys(("seconds", "seconds_low", "seconds_high"), math.nan)
+        times = seconds(tried, shift) if tried else unknown
         table[settings, solver] = counts | {
             "instances": len({row["instance"] for row in tried}),
             "of": len({row["instance"] for row in rows if row["settings"] == settings}),
             "tried": len(tried),
             "unproven": sum(r["outcome"] == "failed" and r["status"] == "optimal" for r in own),
             "success_rate": len(solved) / len(tried) if tried else math.nan,
-            **(seconds(tried, shift) if tried else dict.fromkeys(
-                ("seconds", "seconds_low", "seconds_high"), math.nan)),
+            **times,
             "times_best": times_best(tried, best, shift),
             "times_best_unshifted": times_best(tried, best, 0.0),
             "shift": shift,

@@ -255,8 +255,8 @@ def test_a_warm_start_saves_iterations_where_a_point_is_kept(file, tmp_path):
         assert table.loc[name, "1e-06 warm"] == table.loc[name, "1e-06"]
     cold = frame[(frame["solver"] == "ECOS") & (frame["settings"] == "1e-06 warm")]
     assert set(cold["outcome"]) == {"skipped"}
-    assert "keeps nothing of one solve" in cold["failure"].iloc[0]
-    assert (frame["outcome"].drop(cold.index) == "solved").all()
+    assert "keeps nothing of one solve" in cold["failure"].tolist()[0]
+    assert set(frame["outcome"].drop(cold.index)) == {"solved"}
 
 
 def test_a_neighbour_of_another_structure_is_none_to_start_from(file, tmp_path):
@@ -287,5 +287,5 @@ def test_setup_and_memory_are_measured_where_they_can_be(file, tmp_path):
     frame = outcomes(tmp_path / "run").set_index("solver")
     assert (frame.loc["SCS", "setup_seconds"] < frame.loc["SCS", "solve_seconds"]).all()
     assert frame.loc["HIGHS", "setup_seconds"].isna().all()
-    if sys.platform == "linux":
-        assert frame["peak_bytes"].between(0, 2**30).all()
+    measured = frame["peak_bytes"] if sys.platform == "linux" else frame["peak_bytes"].dropna()
+    assert measured.between(0, 2**30).all()

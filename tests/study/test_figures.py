@@ -1,5 +1,7 @@
 """Figures show what was computed, on the page and as files."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,7 +28,7 @@ def test_selected_features_are_the_shares_of_answers(run):
     shown = figure.frame[
         (figure.frame["instance"] == instance) & (figure.frame["solver"] == "native")
     ]
-    selected_by_all = {str(feature + 1) for feature in own["features"].iloc[0]}
+    selected_by_all = {str(feature + 1) for feature in own["features"].tolist()[0]}
     assert set(shown.loc[shown["share"] == 1, "feature"]) == selected_by_all
 
 
@@ -36,7 +38,8 @@ def test_time_split_adds_up_to_the_wall_time(run):
     assert figure is not None
     drawn = figure.frame[figure.frame["problem"] == "plain"].groupby("solver")["seconds"].sum()
     solved = frame[frame["outcome"] == "solved"]
-    assert np.allclose(drawn, solved.groupby("solver")["wall_seconds"].mean()[drawn.index])
+    expected: Any = solved.groupby("solver")["wall_seconds"].mean()
+    assert np.allclose(drawn, expected[drawn.index])
 
 
 def test_iterations_become_a_convergence_plot(tmp_path):

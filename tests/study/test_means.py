@@ -41,7 +41,7 @@ def test_a_repeat_under_way_has_no_say_in_the_interval():
 def test_the_mean_of_equal_times_is_that_time_and_shifted_times_scale(times, factor):
     def mean(seconds):
         frame = rows(*(("A", str(i), 0, t) for i, t in enumerate(seconds)))
-        return summary(frame, SHIFT)["seconds"][0]
+        return summary(frame, SHIFT)["seconds"].tolist()[0]
 
     assert mean([times[0]] * 3) == pytest.approx(times[0])
     assert min(times) - 1e-9 <= mean(times) <= max(times) + 1e-9

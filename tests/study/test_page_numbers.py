@@ -1,5 +1,7 @@
 """Every number of a comparison's page follows from its export."""
 
+from typing import Any
+
 import pytest
 
 from convexfs.study.compare import compare_files
@@ -63,10 +65,11 @@ def test_shares_in_time_are_counted(study):
     page, rows = study
     drawn = frame_of(numbers_in(page)["figures"]["time-to-accuracy"]["table"])
     assert drawn["share"].between(0, 1).all()
-    for (_, _), own in drawn.groupby(["panel", "solver"], sort=False):
+    for _, own in drawn.groupby(["panel", "solver"], sort=False):
         assert own["share"].is_monotonic_increasing
         assert own["seconds"].is_monotonic_increasing
-    best = drawn[drawn["panel"].str.startswith("1e-08, all")].groupby("solver")["share"].max()
+    last = drawn[drawn["panel"].str.startswith("1e-08, all")]
+    best: Any = last.groupby("solver")["share"].max()
     for solver, share in best.items():
         runs = [r for r in rows if r["solver"] == solver and "warm" not in r["settings"]]
         tried = {(r["instance"], r["repeat"]) for r in runs if r["outcome"] != "skipped"}

@@ -1,6 +1,7 @@
 """Tables of a study against hand computation and brute force."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -287,7 +288,7 @@ def test_failing_where_all_fail_is_not_being_best():
         ("A", "hard", 0, "failed"), ("B", "hard", 0, "failed"), ("B", "one", 0, 2.0),
         ("C", "one", 0, 1.0),
     )  # fmt: skip
-    table = by_solver(summary(frame, SHIFT))["times_best"]
+    table: Any = by_solver(summary(frame, SHIFT))["times_best"]
     assert math.isnan(table["A"])
     assert table["C"] == 1.0
     assert table["B"] == pytest.approx(2.01 / 1.01)

@@ -15,6 +15,7 @@ from convexfs.methods.stability.fit import (
     unimodal_closed_form,
 )
 from convexfs.methods.stability.numbers import tail_problem
+from tests.typed import known
 
 ROW = FORMULATIONS["stability-unimodal"]
 
@@ -29,7 +30,7 @@ def test_the_native_answer_is_that_of_the_linear_program(n_pairs, threshold, eta
     problem = ROW.build(**values, **hyper)
     backend = solve(problem, "HIGHS")
     assert certify(problem, backend).ok
-    native = ROW.native(**values, **hyper)
+    native = known(ROW.native)(**values, **hyper)
     assert native.objective == pytest.approx(backend.objective, rel=1e-6, abs=1e-9)
     assert certify_by_formula(ROW, values, hyper, native).ok
     worse = {"p": np.eye(n_pairs + 1)[0] if mode == 0 else np.full(n_pairs + 1, 0.0)}
@@ -62,7 +63,7 @@ def test_it_is_below_the_bound_without_assumption_and_falls():
 
 def test_a_mode_that_leaves_no_room_for_the_tail_is_proven_as_well():
     values, hyper = tail_problem(50, 0.95, 0.2**2, 4)
-    native = ROW.native(**values, **hyper)
+    native = known(ROW.native)(**values, **hyper)
     assert native.objective == pytest.approx(0.0, abs=1e-15)
     assert certify_by_formula(ROW, values, hyper, native).ok
 
@@ -71,7 +72,7 @@ def test_every_mode_that_can_be_is_tried():
     # Beyond a mean of a third, laws that rise first have the larger tail.
     found = largest_tail(10, 0.7, 0.45)
     tails = {
-        mode: ROW.native(**values, **hyper).objective
+        mode: known(ROW.native)(**values, **hyper).objective
         for mode in range(10)
         for values, hyper in [tail_problem(10, 0.7, 0.45, mode)]
     }

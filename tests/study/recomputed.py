@@ -10,6 +10,7 @@ import statistics
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from scipy import stats
@@ -133,7 +134,7 @@ def summary(rows, shift):
             for row in solved
         ]
         unknown = dict.fromkeys(("seconds", "seconds_low", "seconds_high"), math.nan)
-        times = seconds(tried, shift) if tried else unknown
+        times: dict[str, Any] = seconds(tried, shift) if tried else unknown
         table[settings, solver] = counts | {
             "instances": len({row["instance"] for row in tried}),
             "of": len({row["instance"] for row in rows if row["settings"] == settings}),

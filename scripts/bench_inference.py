@@ -216,7 +216,7 @@ def spiral(rng, n):
 
 
 def local(rng, n):
-    data = convexfs.load(f"subclasses:n={n},seed={rng.integers(1 << 30)}").scaled()
+    data = convexfs.load(f"subclasses:n={n},noise=20,seed={rng.integers(1 << 30)}").scaled()
     return data.X, data.y, len(data.relevant or ()) or 2
 
 
@@ -239,7 +239,7 @@ def power(options) -> None:
     }
 
     def rows() -> Rows:
-        for design, n in ((shift, 60), (variance, 80), (xor, 150), (spiral, 150), (local, 90)):
+        for design, n in ((shift, 60), (variance, 80), (xor, 150), (spiral, 150), (local, 30)):
             found = {name: [] for name in statistics}
             for number in range(options.sets):
                 X, y, relevant = design(np.random.default_rng(options.seed + number), n)
@@ -346,7 +346,7 @@ def costs(options) -> None:
 
     def rows() -> Rows:
         X, y = genes(options.data, "colon")
-        small = convexfs.load("subclasses:n=90").scaled()
+        small = convexfs.load("subclasses:n=30,noise=20").scaled()
         for model, A, b in (
             (convexfs.Relief(n_neighbors=SHARE), X, y),
             (convexfs.IRelief(), X, y),

@@ -132,7 +132,8 @@ def summary(rows, shift):
             row["setup_seconds"] / row["solve_seconds"] if told(row["setup_seconds"]) else None
             for row in solved
         ]
-        unknown = dict.fromkeys(("seconds", "seconds_low", "seconds_high"), math.nan)
+        names = ("seconds", "seconds_low", "seconds_high")
+        unknown: dict[str, float] = dict.fromkeys(names, math.nan)
         times = seconds(tried, shift) if tried else unknown
         table[settings, solver] = counts | {
             "instances": len({row["instance"] for row in tried}),

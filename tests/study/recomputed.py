@@ -10,7 +10,6 @@ import statistics
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from scipy import stats
@@ -133,8 +132,9 @@ def summary(rows, shift):
             row["setup_seconds"] / row["solve_seconds"] if told(row["setup_seconds"]) else None
             for row in solved
         ]
-        unknown = dict.fromkeys(("seconds", "seconds_low", "seconds_high"), math.nan)
-        times: dict[str, Any] = seconds(tried, shift) if tried else unknown
+        names = ("seconds", "seconds_low", "seconds_high")
+        unknown: dict[str, float] = dict.fromkeys(names, math.nan)
+        times = seconds(tried, shift) if tried else unknown
         table[settings, solver] = counts | {
             "instances": len({row["instance"] for row in tried}),
             "of": len({row["instance"] for row in rows if row["settings"] == settings}),

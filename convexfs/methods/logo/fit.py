@@ -104,7 +104,8 @@ class LogoRequest:
     @property
     def searches(self) -> bool:
         """Whether permuted labels are to set the price."""
-        return self.settings.lam == NULL and self.settings.beta is None
+        lam = self.settings.lam
+        return isinstance(lam, str) and lam == NULL and self.settings.beta is None
 
     def priced(self, lam: float) -> "LogoRequest":
         """The same at another price."""

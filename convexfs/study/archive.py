@@ -171,6 +171,8 @@ def unpack_archive(archive: str | Path, folder: str | Path, limit: int = MOST_BY
         Bytes they may have together.
     """
     archive, folder = Path(archive), Path(folder)
+    if not archive.exists():
+        raise InputError(f"there is no archive {archive}; check the spelling and the folder")
     try:
         with zipfile.ZipFile(archive) as opened:
             _check_members(archive, opened.infolist(), limit)

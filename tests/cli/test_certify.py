@@ -2,6 +2,7 @@
 
 import json
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -9,6 +10,7 @@ from convexfs.batch.run import solve_files
 from convexfs.batch.store import RESULTS
 from convexfs.cli import main
 from convexfs.cli.certify import read_solution
+from convexfs.formats import write_problem
 
 PROBLEM = """
 import cvxpy as cp
@@ -115,7 +117,7 @@ def test_a_solution_that_does_not_fit_is_an_error_in_a_line(tmp_path, run, text,
 def test_files_that_cannot_be_judged_are_errors_in_a_line(tmp_path, run):
     file = written(tmp_path, "mine.py", PROBLEM)
     cases = {
-        ("certify", file): "there is no answer to judge",
+        ("certify", file): "comes without an answer to judge",
         ("certify", tmp_path / "none.py"): "cannot be read",
         ("certify", written(tmp_path, "bad.py", "problem = 1 / 0\n")): "ZeroDivisionError",
         ("certify", written(tmp_path, "one.py", "problem = 1\n")): "takes a cvxpy.Problem, not int",
@@ -155,3 +157,13 @@ def test_a_matrix_in_a_table_is_read_row_by_row(tmp_path):
     table = written(tmp_path, "answer.csv", "X,1,2,3,4\n\ny,0.5\n")
     assert read_solution(table)["X"].tolist() == [1, 2, 3, 4]
     assert read_solution(table)["y"].tolist() == [0.5]
+
+
+def test_a_problem_without_an_answer_asks_for_one(tmp_path, capsys):
+    x = cp.Variable(2, name="x")
+    write_problem(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1]), tmp_path / "model.mps")
+    assert main(["certify", str(tmp_path / "model.mps")]) == 2
+    assert "without an answer to judge: give one by --solution" in capsys.readouterr().err
+    (tmp_path / "answer.json").write_text('{"x": [1, 1]}')
+    words = ["certify", str(tmp_path / "model.mps"), "--solution", str(tmp_path / "answer.json")]
+    assert main(words) == 0

@@ -272,6 +272,8 @@ def test_files_that_are_no_archives_are_one_line(tmp_path, text, capsys):
     (tmp_path / "x.zip").write_bytes(text)
     assert main(["compare", "--from", str(tmp_path / "x.zip"), "--out", str(tmp_path / "o")]) == 2
     assert "is no archive of convexfs" in capsys.readouterr().err
+    assert main(["compare", "--from", str(tmp_path / "y.zip"), "--out", str(tmp_path / "o")]) == 2
+    assert "there is no archive" in capsys.readouterr().err
 
 
 def test_nothing_is_written_over(study, tmp_path):

@@ -24,7 +24,8 @@ def certify(arguments: argparse.Namespace) -> int:
 
     name, problem = next(problems_in(arguments.source, arguments.data))
     if arguments.solution is None:
-        if problem.status is None and any(x.value is None for x in problem.variables()):
+        unsolved = getattr(problem, "status", "") is None
+        if unsolved and any(x.value is None for x in problem.variables()):
             raise InputError(f"{name} comes without an answer to judge: give one by --solution")
         certificate = judge(problem, tol=arguments.tol)
     else:

@@ -388,12 +388,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    asked = options.sets
     for piece in options.pieces:
         run, usual = PIECES[piece]
-        options.sets = asked or usual
         start = time.process_time()
-        run(options)
+        run(argparse.Namespace(**vars(options) | {"sets": options.sets or usual}))
         print(f"\n{piece}: {time.process_time() - start:.0f} s of the processor", flush=True)
 
 

@@ -9,7 +9,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -178,16 +178,20 @@ def run_tasks(
     memory_limit: int | None = None,
     retry_failed: bool | Container[str],
     watch: Callable[[Progress], None],
+    study: Mapping[str, Any] | None = None,
 ) -> Progress:
     """Do those tasks that a folder has no row of, in their order, and record each.
 
     ``time_limit`` is when a worker is ended; ``retry_failed`` may name kinds of failure, which
-    are :func:`~convexfs.batch.tasks.failure_kind`'s; the rest is as in :func:`solve_files`.
+    are :func:`~convexfs.batch.tasks.failure_kind`'s; ``study`` is what it takes to do a comparison
+    again; the rest is as in :func:`solve_files`.
     """
     if memory_limit is not None:
         _check_memory_limit(memory_limit, executor)
     state_own_problems(tasks)
     with Store(out) as store, run_log(Path(out) / LOG) as setup, forgetting(DATASETS):
+        if study is not None:
+            store.keep_study(study)
         progress, todo = _resume(store, tasks, Path(out), retry_failed)
         log.info("%d tasks, %d of them finished earlier", progress.total, progress.resumed)
         watch(progress)

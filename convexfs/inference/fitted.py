@@ -3,23 +3,12 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from convexfs.errors import InputError
+from convexfs.methods.base.null import last_step
 
 #: Attributes that hold one number a feature, or a row of them a class; the first found counts.
 _WEIGHTS = ("weights_", "coef_", "feature_importances_")
-
-
-def seeded(estimator: Any, seed: int) -> Any:
-    """Return an unfitted copy, whose chance is that of `seed` unless it has a state of its own."""
-    made: Any = clone(estimator)
-    open_states = {
-        name: seed
-        for name, value in made.get_params().items()
-        if name.rpartition("__")[2] == "random_state" and value is None
-    }
-    return made.set_params(**open_states)
 
 
 def weights_of(fitted: Any, n_features: int) -> np.ndarray:
@@ -27,7 +16,7 @@ def weights_of(fitted: Any, n_features: int) -> np.ndarray:
 
     Of several rows, one a class, the largest size counts.
     """
-    fitted = _last(fitted)
+    fitted = last_step(fitted)
     name = next((name for name in _WEIGHTS if hasattr(fitted, name)), None)
     if name is None:
         raise InputError(
@@ -46,14 +35,7 @@ def weights_of(fitted: Any, n_features: int) -> np.ndarray:
 
 def support_of(fitted: Any, n_features: int) -> np.ndarray:
     """Return which features a fitted estimator selects: as it says, else those of any weight."""
-    fitted = _last(fitted)
+    fitted = last_step(fitted)
     if hasattr(fitted, "get_support"):
         return np.asarray(fitted.get_support(), dtype=bool)
     return weights_of(fitted, n_features) > 0
-
-
-def _last(fitted: Any) -> Any:
-    """The last step of a pipeline, or the estimator itself."""
-    while hasattr(fitted, "steps"):
-        fitted = fitted.steps[-1][1]
-    return fitted

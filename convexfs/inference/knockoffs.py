@@ -11,7 +11,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import ConvexfsWarning, InputError, check_flag, check_number, warn
-from convexfs.inference.fitted import seeded, weights_of
+from convexfs.inference.fitted import weights_of
+from convexfs.methods.base.null import seeded
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import MethodEstimator
 from convexfs.methods.knockoffs.fit import KnockoffsResult, Settings, knockoffs

@@ -12,7 +12,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number, warn
-from convexfs.inference.fitted import seeded, support_of
+from convexfs.inference.fitted import support_of
+from convexfs.methods.base.null import seeded
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import MethodEstimator, thread_map
 from convexfs.methods.stability.fit import (

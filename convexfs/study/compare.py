@@ -26,9 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from convexfs.batch.problem_file import ProblemFile, load_problem_file
-from convexfs.batch.rehearsal import state_own_problems
 from convexfs.batch.run import GRACE_SECONDS, Progress, run_tasks
-from convexfs.batch.store import Store
 from convexfs.batch.tasks import Result, Task, do, skipped, solving_of
 from convexfs.errors import SolverUnsuitable, check_number
 from convexfs.methods.base.step import check_solver
@@ -90,12 +88,10 @@ def compare_problems(
     """Do a plan on problem files that have been read, as :func:`compare_files` does."""
     check_number("jobs", jobs, 1, os.cpu_count() or 1, whole=True)
     tasks = plan.tasks(problems, **reading)
-    state_own_problems(tasks)  # what cannot be stated is refused before there is a folder
-    with Store(out) as store:
-        store.keep_study(_record(problems, plan, reading))
     return run_tasks(
         tasks,
         out,
+        study=_record(problems, plan, reading),
         work=measure,
         jobs=jobs,
         # A warm start needs the neighbour solved before it.

@@ -139,8 +139,9 @@ def feature_evidence(fitted: Any) -> np.ndarray:
 
 def last_step(estimator: Any) -> Any:
     """The last step of a pipeline, which weighs the features; anything else itself."""
-    steps = getattr(estimator, "steps", None)
-    return steps[-1][1] if steps else estimator
+    while steps := getattr(estimator, "steps", None):
+        estimator = steps[-1][1]
+    return estimator
 
 
 def seeded(estimator: Any, seed: int) -> Any:

@@ -12,8 +12,8 @@ PACKAGE = ROOT / "convexfs"
 #: Rooms from the ground up; a room may use those before it.
 STAIRS = (
     "errors", "records", "compiling", "data", "neighbors", "solving", "formats", "methods",
-    "batch", "estimators", "baselines", "inspection", "pictures", "inference", "study", "cli",
-    "__main__",
+    "batch", "estimators", "baselines", "inspection", "pictures", "inference", "study",
+    "selection", "cli", "__main__",
 )  # fmt: skip
 #: Files of a method, or of the base of all, that are scikit-learn's side of it.
 ESTIMATOR_FILES = {

@@ -1,5 +1,6 @@
 """Data sets and other results as files, each through the library that owns the format."""
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,8 @@ def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
         raise InputError(f"{path} is a folder; name a file in it")
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {path.parent} to write {path.name} in; make it first")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"{path} cannot be written: you have no permission; name another file")
     return suffix
 
 

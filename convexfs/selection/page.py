@@ -1,6 +1,7 @@
 """A selection as one page of HTML about features, which needs nothing else."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,20 @@ NOTHING = "Nothing is selected."
 
 def selection_html(selection: Selection) -> str:
     """Return the whole page."""
+    selection = _with_curve(selection)
     found = [section for section in _sections(selection) if section is not None]
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     title = f"{_count(selection)} of {_data_name(selection)}, by {selection.method}"
     return page_html(title, found, [], convexfs.__version__, now)
+
+
+def _with_curve(selection: Selection) -> Selection:
+    """Add held-out errors to what is told, if they are had in seconds."""
+    judged, curve = selection.judgement, selection.curve()
+    if judged is None or curve is None:
+        return selection
+    lines = dict(judged.lines) | curve.lines()
+    return replace(selection, judgement=replace(judged, curve=curve, lines=lines))
 
 
 def _sections(selection: Selection) -> Iterator[Section | None]:
@@ -105,11 +116,8 @@ def _verdict(selection: Selection) -> str:
     """Say plainly what was found, by name."""
     support = selection.support
     if support is None:
-        count = 0 if selection.explained is None else len(selection.explained)
-        return _sentence(
-            f"A projection selects no features: it has {count} "
-            f"component{'' if count == 1 else 's'}, to which all features may belong."
-        )
+        has = f"it has {_components(selection)}, to which all features may belong"
+        return _sentence(f"A projection selects no features: {has}.")
     if not support.any():
         test = None if selection.judgement is None else selection.judgement.test
         why = "" if test is None else f" The test says why: {test.why_empty()}."
@@ -193,9 +201,9 @@ def _no_curve(selection: Selection) -> Section | None:
 
 
 def _repeating(selection: Selection) -> Section:
-    told = ((name, _brief(value)) for name, value in selection.parameters.items())
+    told = [(name, _brief(value)) for name, value in selection.parameters.items()]
     line = unplaced(selection.line, [])
-    body = f"<h3>Parameters</h3>{facts(told)}"
+    body = f"<h3>Parameters</h3>{facts(told)}" if told else ""
     body += f"<h3>Samples</h3>{facts([('sha256', selection.data.digest)])}"
     if line:
         body = f"<pre>{escape(line)}</pre>{body}"
@@ -211,10 +219,15 @@ def _brief(value: Any) -> str:
 def _count(selection: Selection) -> str:
     support = selection.support
     if support is None:
-        return f"{0 if selection.explained is None else len(selection.explained)} components"
+        return _components(selection)
     if not support.any():
         return f"None of {len(support):,} features"
     return f"{support.sum():,} of {len(support):,} features"
+
+
+def _components(selection: Selection) -> str:
+    count = 0 if selection.explained is None else len(selection.explained)
+    return f"{count} component{'' if count == 1 else 's'}"
 
 
 def _data_name(selection: Selection) -> str:

@@ -90,6 +90,7 @@ def test_errors_nobody_asked_for_are_computed_if_that_is_quick(data):
     quick = convexfs.select(data, "logo", settings={"lam": 1.0})
     assert known(quick.judgement).curve is None
     assert quick.curve() is not None
+    assert "<dt>held-out error</dt>" in quick.to_html()
     assert replace(quick, fit_seconds=MOST_SECONDS).curve() is None
     tiny = convexfs.select(dataset(8, 5), "logo", settings={"lam": 1.0})
     assert tiny.curve() is None

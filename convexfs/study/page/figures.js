@@ -264,6 +264,7 @@ function layoutOf(figure, traces, rows) {
     layout.yaxis.rangemode = "tozero";
   }
   if (figure.kind === "strips") layoutStrips(figure, rows, layout);
+  if (figure.kind === "points" && !figure.y_label) layout.yaxis.showticklabels = false;
   if (figure.equal) layout.yaxis.scaleanchor = "x";
   if (figure.kind === "heat") {
     layout.xaxis = axis(figure.x_label, false, { ...category, nticks: narrow() ? 10 : 40, showgrid: false });

@@ -35,6 +35,7 @@ COMMANDS = {
     "compare": "convexfs.cli.study:compare",
     "report": "convexfs.cli.report:report",
     "archive": "convexfs.cli.archive:archive",
+    "reproduce": "convexfs.cli.reproduce:reproduce",
 }
 
 #: What the system says of output that has no place.

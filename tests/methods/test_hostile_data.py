@@ -23,6 +23,7 @@ MODELS = [
     Lmba(form="gradient", random_state=0),
     LLFS(betas=5),
     LLFS(form="linear", betas=5),
+    LLFS(form="lfs", betas=5),
     LLFS(form="exact", betas=3, max_features=2),
 ]
 everyone = pytest.mark.parametrize("model", MODELS, ids=str)

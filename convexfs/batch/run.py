@@ -22,6 +22,7 @@ from convexfs.batch import memory, pool
 from convexfs.batch.logs import run_log
 from convexfs.batch.problem_file import load_problem_file
 from convexfs.batch.rehearsal import rehearse, state_own_problems
+from convexfs.batch.shards import Shard, enter
 from convexfs.batch.statements import Unstated, file_row, state_or, unstated
 from convexfs.batch.store import LOG, Store
 from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind
@@ -111,6 +112,7 @@ def solve_files(
     data_dir: str | None = None,
     read_limit: str | float | None = None,
     retry_failed: bool = False,
+    shard: Shard | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
     """Solve every task of some problem files; go on where an earlier call stopped.
@@ -138,6 +140,8 @@ def solve_files(
         Memory that reading a data set may take, as in :func:`convexfs.load`.
     retry_failed : bool
         Do failed tasks again instead of keeping them.
+    shard : Shard, optional
+        Do this part of the tasks only; :func:`convexfs.batch.merging.merge` joins the parts.
     watch : callable
         Called with the progress so far, before the first task and after each.
 
@@ -163,6 +167,7 @@ def solve_files(
         time_limit=None if time_limit is None else time_limit + GRACE_SECONDS,
         memory_limit=memory_limit,
         retry_failed=retry_failed,
+        shard=shard,
         watch=watch,
     )
 
@@ -177,6 +182,7 @@ def run_tasks(
     time_limit: float | None,
     memory_limit: int | None = None,
     retry_failed: bool | Container[str],
+    shard: Shard | None = None,
     watch: Callable[[Progress], None],
     study: Mapping[str, Any] | None = None,
 ) -> Progress:
@@ -188,11 +194,13 @@ def run_tasks(
     """
     if memory_limit is not None:
         _check_memory_limit(memory_limit, executor)
-    state_own_problems(tasks)
+    own = tasks if shard is None else shard.part(tasks)
+    state_own_problems(own)
     with Store(out) as store, run_log(Path(out) / LOG) as setup, forgetting(DATASETS):
+        enter(store, shard, tasks)
         if study is not None:
             store.keep_study(study)
-        progress, todo = resume(store, tasks, Path(out), retry_failed)
+        progress, todo = resume(store, own, Path(out), retry_failed)
         log.info("%d tasks, %d of them finished earlier", progress.total, progress.resumed)
         watch(progress)
         if todo and executor is None:
@@ -200,6 +208,7 @@ def run_tasks(
         machine = store.environment(describe_environment())
         started = time.perf_counter()
         kept = store.stated()
+        # Of all tasks: every shard states a problem on the same data.
         problems = unstated(tasks, (key for key in kept if not (retry_failed and kept[key])))
         outcomes = pool.run(
             [*problems, *todo],

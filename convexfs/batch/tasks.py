@@ -181,10 +181,15 @@ def keyed(**fields: Any) -> Task:
     """The task of these fields, with the hash of all that determines its result."""
     content = {name: value for name, value in fields.items() if name not in _WHEREABOUTS}
     content |= {
-        "code": code_sha256(Path(__file__).parents[1]),
+        "code": own_code(),
         "versions": versions(),
     }
     return Task(key=hashlib.sha256(canonical(content).encode()).hexdigest(), **fields)
+
+
+def own_code() -> str:
+    """Return the hash of this package's code."""
+    return code_sha256(Path(__file__).parents[1])
 
 
 @cache

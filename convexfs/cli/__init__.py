@@ -30,6 +30,7 @@ COMMANDS = {
     "show": "convexfs.cli.show:show",
     "export-problems": "convexfs.cli.export_problems:export_problems",
     "solve": "convexfs.cli.batch:solve",
+    "merge": "convexfs.cli.merge:merge",
     "export": "convexfs.cli.batch:export",
     "certify": "convexfs.cli.certify:certify",
     "compare": "convexfs.cli.study:compare",

@@ -4,13 +4,13 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -28,6 +28,7 @@ from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.base.changed import build_of
 from convexfs.methods.base.parameters import Solving, learned, parameters
 from convexfs.methods.base.progress import heard, narrator
+from convexfs.methods.base.ranked import Ranked
 from convexfs.records import NOT_TESTED, NOTHING_SHARE, RELEVANT_SHARE, Certificate, Solution
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class NotNumbers(InputError, TypeError):
 
 
 @parameters
-class MethodEstimator(BaseEstimator):
+class MethodEstimator(Ranked):
     """Parameters and ``fit`` that the estimators of all methods have in common.
 
     A subclass names its method's function as ``_method``, inherits the parameters of that
@@ -198,6 +199,17 @@ class Held:
         self.X, self.codes, self.seed = X.copy(), codes, seed
         self._answers: dict[str, Any] = {}
 
+    @property
+    def answered(self) -> bool:
+        """Whether something was asked."""
+        return bool(self._answers)
+
+    def unasked(self) -> "Held":
+        """The same, which answers None to what was not asked before."""
+        held = copy(self)
+        held._answers = {"test": None, "curve": None} | self._answers
+        return held
+
     def answer(self, name: str, question: Callable[[], Any]) -> Any:
         """The answer to `question`, asked once."""
         if name not in self._answers:
@@ -303,6 +315,33 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         if self._held is None:
             raise InputError("n_features_to_select was changed after fit: fit again")
         return self._held
+
+    def plot(self) -> Any:
+        """Draw the weights by name, the heaviest first and those selected in colour.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from convexfs.pictures import weight_bars
+
+        check_is_fitted(self)
+        return weight_bars(self.weights_, self._names(), self._get_support_mask())
+
+    def _feature_weights(self) -> np.ndarray:
+        return self.weights_
+
+    def _selection(self, *, at_once: bool = False) -> np.ndarray | None:
+        waits = at_once and self._held is not None and not self._held.answered
+        return None if waits else super()._selection()
+
+    def _shown(self) -> Self:
+        held = getattr(self, "_held", None)
+        if held is None:
+            return self
+        shown = copy(self)
+        shown._held = held.unasked()
+        return shown
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self)

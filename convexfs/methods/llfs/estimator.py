@@ -301,6 +301,14 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
             )
         return sorted(voters, key=lambda voter: voter["distance"])
 
+    def plot(self) -> Any:
+        """Draw which sample selects which feature: samples by class, features by name."""
+        from convexfs.methods.llfs.pictures import support_map
+
+        check_is_fitted(self)
+        names, classes = self._names(), [str(name) for name in self.classes_]
+        return support_map(self.local_support_, self._spheres.codes, None, names, classes)
+
     def problem(
         self, i: int, beta: float | None = None, stage: str | None = None, iterate: Any = None
     ) -> Any:

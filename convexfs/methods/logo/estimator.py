@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
@@ -193,6 +194,18 @@ class Logo(Settings, LocalMarginClassifier):
         """What is held against permuted labels for all features together."""
         value = self.solution_.objective
         return -np.inf if value is None else -value
+
+    def plot(self) -> Any:
+        """Draw the weights by name, and the change of the weights per iteration.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from convexfs.methods.logo.pictures import fit_picture
+
+        check_is_fitted(self)
+        return fit_picture(self.weights_, self._names(), self._get_support_mask(), self.history_)
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         self.sigma_ = float(self.sigma)

@@ -169,7 +169,7 @@ def _roundings(
 ) -> tuple[list[np.ndarray | None], list[float]]:
     """Return the best set near each row of F, or None, and its U1."""
     numbers = {**values, **LINEAR} if settings.linear else values
-    distances = tuple(numbers[name] for name in ("a_same", "a_other", "s", "lam"))
+    distances = (numbers["a_same"], numbers["a_other"], numbers["s"], numbers["lam"])
     how = (settings.most_features(F.shape[1]), settings.rounding, settings.n_roundings)
     seed = (*np.atleast_1d(settings.seed), point)
     masks, least = [], []

@@ -13,6 +13,7 @@ import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_number, shortened
 from convexfs.neighbors import kernels
+from convexfs.neighbors.differences import MixedSamples, NeighborLists
 
 METRICS = ("manhattan", "sqeuclidean")
 MISS_RULES = ("nearest", "prior", "uniform")
@@ -38,7 +39,7 @@ class SignedNeighbors:
 
 
 def signed_neighbors(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples,
     codes: np.ndarray,
     n_neighbors: float = 1,
     metric: str = "manhattan",
@@ -49,7 +50,7 @@ def signed_neighbors(
 
     Parameters
     ----------
-    X : array (N, J)
+    X : array (N, J) or MixedSamples
     codes : int array (N,)
         Class of each sample, 0 to K - 1.
     n_neighbors : int, or float below 1
@@ -66,11 +67,11 @@ def signed_neighbors(
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
-    X = np.ascontiguousarray(X, dtype=np.float64)
+    rows = _distance_rows(X, metric, map)
     groups = _Groups.of(codes, n_neighbors, miss)
 
     def search(block: tuple[int, int]) -> np.ndarray:
-        dist = _finite_distances(X, block, metric)
+        dist = rows(block)
         if is_share(n_neighbors):
             order = np.argsort(dist, axis=1, kind="stable")
             return kernels.first_in_groups(order, block[0], codes, groups.number, groups.limits)
@@ -87,12 +88,16 @@ class NeighborOrder:
     hits and misses. :meth:`signed` equals :func:`signed_neighbors` of the same arguments.
     """
 
-    def __init__(self, X: np.ndarray, metric: str = "manhattan", map: Callable[..., Any] = map):
-        X = np.ascontiguousarray(X, dtype=np.float64)
+    def __init__(
+        self,
+        X: np.ndarray | MixedSamples,
+        metric: str = "manhattan",
+        map: Callable[..., Any] = map,
+    ):
+        rows = _distance_rows(X, metric, map)
 
         def sort(block: tuple[int, int]) -> np.ndarray:
-            dist = _finite_distances(X, block, metric)
-            return np.argsort(dist, axis=1, kind="stable").astype(np.int32)
+            return np.argsort(rows(block), axis=1, kind="stable").astype(np.int32)
 
         self._order = np.concatenate(list(map(sort, row_blocks(len(X)))))
 
@@ -133,15 +138,31 @@ class _Groups:
         return SignedNeighbors(index, _coefficients(index, codes, self.counts, self.miss))
 
 
-def _finite_distances(X: np.ndarray, block: tuple[int, int], metric: str) -> np.ndarray:
-    dist = kernels.distances(X, *block, metric == "sqeuclidean")
+def _distance_rows(
+    X: np.ndarray | MixedSamples, metric: str, map: Callable[..., Any]
+) -> Callable[[tuple[int, int]], np.ndarray]:
+    """Return the function from a block of rows to their distances from all samples."""
+    if isinstance(X, MixedSamples):
+        if metric != "manhattan":
+            raise InputError(
+                f"metric={metric!r} takes numbers without missing values: use 'manhattan', or "
+                "impute and encode first"
+            )
+        whole = X.distances(map=map)
+        return lambda block: _require_finite(whole[slice(*block)])
+    dense = np.ascontiguousarray(X, dtype=np.float64)
+    squared = metric == "sqeuclidean"
+    return lambda block: _require_finite(kernels.distances(dense, *block, squared))
+
+
+def _require_finite(dist: np.ndarray) -> np.ndarray:
     if not np.isfinite(dist.max()):
         raise InputError("distances overflow: scale the features to ordinary sizes first")
     return dist
 
 
 def margin_vector(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples,
     neighbors: SignedNeighbors,
     metric: str = "manhattan",
     map: Callable[..., Any] = map,
@@ -150,6 +171,12 @@ def margin_vector(
 
     With ``metric="sqeuclidean"`` differences are squared.
     """
+    if isinstance(X, MixedSamples):
+        n = len(X)
+        lists = NeighborLists.of(
+            neighbors.coefficient.reshape(n, -1), neighbors.index.reshape(n, -1)
+        )
+        return X.margin_sum(lists, map)
     X = np.ascontiguousarray(X, dtype=np.float64)
     squared = metric == "sqeuclidean"
 

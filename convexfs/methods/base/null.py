@@ -20,6 +20,7 @@ from convexfs.methods.base.permutation import (
 )
 from convexfs.methods.base.progress import narrator
 from convexfs.methods.base.selector import Held, thread_map
+from convexfs.neighbors.differences import as_samples
 
 #: Permutations where each is fast, and where each costs a fit.
 FAST, REFITTED = 1000, 39
@@ -63,10 +64,10 @@ def permutations_judged(
 ) -> PermutationResult:
     """Hold an estimator's statistic at the true labels against those at permuted ones."""
     labels = np.vstack([codes, permuted_labels(codes, number, seed, groups, blocks)])
-    if groups is None and (copies := copied_rows(np.asarray(X, dtype=np.float64))):
+    if groups is None and (copies := copied_rows(X)):
         warn(copies)
     fast = getattr(estimator, "_statistic_at_labels", None)
-    statistic = fast(np.asarray(X, dtype=np.float64), seed) if fast is not None else None
+    statistic = fast(as_samples(X), seed) if fast is not None else None
     if statistic is not None:
         with thread_map(n_jobs) as map:
             found = np.array(list(map(statistic, labels)), dtype=np.float32)

@@ -6,13 +6,14 @@ permuted statistics are exchangeable, whatever the statistic and however feature
 each other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_number
+from convexfs.neighbors.differences import MixedSamples, as_samples
 from convexfs.neighbors.hits_misses import row_blocks
 from convexfs.neighbors.kernels import distances
 
@@ -81,25 +82,36 @@ def _coded(name: str, values: Any, codes: np.ndarray) -> np.ndarray:
     return np.unique(values.astype(str), return_inverse=True)[1]
 
 
-def copied_rows(X: np.ndarray) -> str:
+def copied_rows(X: Any) -> str:
     """Say that many rows are copies or nearly so of others; "" if they are not."""
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    spread = X.std(axis=0)
-    scaled = X[:, spread > 0] / spread[spread > 0]
+    spread = X.spread if isinstance(X, MixedSamples) else as_samples(X).std(axis=0)
+    varying = np.flatnonzero(spread > 0)
+    rows = _scaled_distances(X, varying, spread)
     nearest, typical = [], []
     for start, stop in row_blocks(len(X)):
-        dist = distances(scaled, start, stop, False)
+        dist = rows(start, stop)
         dist[np.arange(stop - start), np.arange(start, stop)] = np.nan
         nearest.append(np.nanmin(dist, axis=1))
         typical.append(np.nanmedian(dist))
-    bound = _NEAR * np.median(typical) if scaled.shape[1] >= _FEATURES else 0.0
+    bound = _NEAR * np.median(typical) if len(varying) >= _FEATURES else 0.0
     share = np.mean(np.concatenate(nearest) <= bound)
-    if share < _MANY or not scaled.shape[1]:
+    if share < _MANY or not len(varying):
         return ""
     return (
         f"{share:.0%} of the rows are copies of others, or nearly so: if they are replicates, "
         "p-values are far too small unless groups says which rows belong together"
     )
+
+
+def _scaled_distances(
+    X: Any, varying: np.ndarray, spread: np.ndarray
+) -> Callable[[int, int], np.ndarray]:
+    """Return the function to distances of some rows, each feature divided by its spread."""
+    if isinstance(X, MixedSamples):
+        whole = X[:, varying].distances(1.0 / spread[varying])
+        return lambda start, stop: whole[start:stop]
+    scaled = as_samples(X)[:, varying] / spread[varying]
+    return lambda start, stop: distances(scaled, start, stop, False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -34,6 +34,11 @@ from convexfs.records import NOT_TESTED, NOTHING_SHARE, RELEVANT_SHARE, Certific
 if TYPE_CHECKING:
     from convexfs.methods.base.permutation import PermutationResult
 
+#: What to do about missing values, by methods that need all of them.
+MISSING_CURE = (
+    "fill such cells first, as by SimpleImputer in a pipeline, by --impute or impute= when data "
+    "are read, or use Relief, IRelief or Logo, which take missing values"
+)
 #: More threads or processes than any machine runs at once.
 _MOST_JOBS = 10_000
 
@@ -131,9 +136,9 @@ class MethodEstimator(Ranked):
     def _changed_build(self) -> Callable[..., Any] | None:
         return build_of(self.formulation, type(self)._method.__name__)
 
-    def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Samples and class codes, or an error that names the bad cell or class."""
-        refuse_text(X, "Input X")
+        X = self._readable(X)
         labels: Any = None if y is None else as_labels(y, "Input y")
         try:
             X, y = validate_data(
@@ -142,24 +147,45 @@ class MethodEstimator(Ranked):
         except (TypeError, OverflowError) as error:
             raise NotNumbers(f"Input X: {error}") from error
         names = getattr(self, "feature_names_in_", None)
-        check_finite(X, "Input X", names)
-        self._constant = check_range(X, "Input X", names)
+        X = self._usable(X, names)
+        codes = self._codes_of(y, X.shape[1])
+        warn_constant_columns(self._constant, names)
+        return X, codes
+
+    def _codes_of(self, y: Any, n_features: int) -> np.ndarray:
+        """Classes as codes; parameters are checked here too, after the samples."""
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         check_classes(codes, [str(label) for label in self.classes_])
-        warn_constant_columns(self._constant, names)
-        self._check_parameters(X.shape[1])
-        return X, codes.astype(np.int64)
+        self._check_parameters(n_features)
+        return codes.astype(np.int64)
+
+    def _readable(self, X: Any) -> Any:
+        """Samples as what scikit-learn converts to numbers."""
+        refuse_text(X, "Input X")
+        return X
+
+    def _usable(self, X: np.ndarray, names: Any) -> Any:
+        """Numbers as what the method takes; `_constant` is set."""
+        check_finite(X, "Input X", names, MISSING_CURE)
+        self._constant = check_range(X, "Input X", names)
+        return X
+
+    def _readable_queries(self, X: Any) -> Any:
+        refuse_text(X, "Input X")
+        return X
+
+    def _usable_queries(self, X: np.ndarray, names: Any) -> np.ndarray:
+        check_finite(X, "Input X", names, MISSING_CURE)
+        check_largest(X, "Input X", names)
+        return X
 
     def _queries(self, X: Any) -> np.ndarray:
         """Samples as they were in `fit`, of any classes."""
         check_is_fitted(self)
-        refuse_text(X, "Input X")
+        X = self._readable_queries(X)
         X = validate_data(self, X, reset=False, **self._layout, ensure_all_finite=False)
-        names = getattr(self, "feature_names_in_", None)
-        check_finite(X, "Input X", names)
-        check_largest(X, "Input X", names)
-        return X
+        return self._usable_queries(X, getattr(self, "feature_names_in_", None))
 
     def _check_parameters(self, n_features: int) -> None:
         """Raise for what all estimators have; each method checks its own."""

@@ -21,6 +21,7 @@ from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
 from convexfs.methods.relief.fit import margin_of
+from convexfs.neighbors.differences import as_samples, of_classes
 from convexfs.records import Certificate, Solution
 
 #: Coming back this near, relative to the last move, is going round in a circle.
@@ -90,7 +91,7 @@ def irelief(
 
     Parameters
     ----------
-    X : array (N, J)
+    X : array (N, J), or MixedSamples
     codes : int array (N,)
         Classes, 0 to K - 1.
     settings : Settings
@@ -114,6 +115,7 @@ def irelief(
     check_solver(formulation, solving)
     _check(settings, X.shape[1])
     start = checked_start(settings.start, settings.n_starts, X.shape[1])
+    X = of_classes(X, codes)
 
     def step(margin: np.ndarray) -> tuple[np.ndarray, Solution, Certificate]:
         solution, certificate = solve_step(formulation, {"z": margin}, {"lam": 0.0}, solving)
@@ -150,7 +152,7 @@ def _back_selected(
     features, rounds, n_iter = np.arange(X.shape[1]), [], 0
     while True:
         rounds.append(len(features))
-        columns = np.ascontiguousarray(X[:, features], dtype=np.float64)
+        columns = as_samples(X[:, features])
         result = iterated(columns, begin[features])
         n_iter += result.n_iter
         if keep is None or len(features) <= keep:

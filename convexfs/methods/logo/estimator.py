@@ -6,10 +6,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from convexfs.methods.base.mixed import TakesMissing
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.logo.classification import class_distances
 from convexfs.methods.logo.fit import Settings, logo
+from convexfs.neighbors.differences import MixedSamples, as_samples, mixed_samples
 from convexfs.records import NOT_TESTED
 
 #: Samples are taken as they are; anything else is converted to the first of these.
@@ -50,19 +52,21 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
 
     def _class_distances(self, X: Any) -> np.ndarray:
         X = self._queries(X)
-        weights = self.weights_[self._used]
-        return class_distances(X[:, self._used], self._known, self._codes, weights, self.sigma_)
+        weights, X, known = self.weights_[self._used], X[:, self._used], self._known
+        if not isinstance(known, MixedSamples) and np.isnan(X).any():
+            known = mixed_samples(known, np.zeros(len(weights), dtype=bool), "hybrid")
+        return class_distances(X, known, self._codes, weights, self.sigma_)
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         """Keep what predictions need: the samples in the features that have weight."""
         super()._remember(X, codes)
         self._used = np.flatnonzero(self.weights_)
-        self._known = np.asarray(X[:, self._used], dtype=np.float64)
+        self._known = as_samples(X[:, self._used])
         self._codes = codes
 
 
 @parameters
-class Logo(Settings, LocalMarginClassifier):
+class Logo(Settings, TakesMissing, LocalMarginClassifier):
     r"""Weight features so that samples are nearer to their own class, locally.
 
     The weights are a fixed point: the soft nearest neighbours of all samples,
@@ -111,6 +115,9 @@ class Logo(Settings, LocalMarginClassifier):
     time_limit : float, optional
         Seconds after which the iteration ends, wherever it is: `converged_` is then
         False and the certificate refuses. A pass over all features is finished first.
+    missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
+    categorical_features : sequence of int, str or bool, optional
+        Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
     formulation : callable or path, optional
         A changed problem: ``build(Z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file. It is solved over all features.

@@ -23,6 +23,7 @@ from convexfs.methods.logo import METHOD
 from convexfs.methods.logo.certified import FixedPoint, certified_fixed_point
 from convexfs.methods.logo.fixed_point import History
 from convexfs.methods.logo.locality import Locality, lam_max, relief_margin
+from convexfs.methods.logo.mixed_locality import locality_of
 from convexfs.methods.logo.null_price import NullPrice, null_price
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised
 from convexfs.methods.logo.paper import paper_fixed_point
@@ -214,7 +215,7 @@ def logo(
     request.check()
     settings = request.settings
     start = checked_start(settings.start, settings.n_starts, X.shape[1])
-    locality = Locality(X, codes, float(settings.sigma), map)
+    locality = locality_of(X, codes, float(settings.sigma), map)
     price = None
     if request.searches:
         price = _null_price(locality, request, start, seed, watch)
@@ -246,10 +247,11 @@ def _null_price(
     watch: Callable[[str], Any] | None,
 ) -> NullPrice:
     """The price that permuted labels set, all fits from the same start and distances."""
-    distances, sigma = locality.plain_distances, locality.sigma
+    distances = locality.plain_distances if locality.same_for_all_labels else None
+    sigma = locality.sigma
 
     def at(codes: np.ndarray) -> Locality:
-        return Locality(locality.X, codes, sigma, map, distances)
+        return locality_of(locality.X, codes, sigma, map, distances)
 
     def fit(lam: float, codes: np.ndarray) -> LogoResult:
         priced = request.priced(lam)
@@ -281,7 +283,7 @@ def fit_logo(
     `distances` are the Manhattan distances with all weights 1, if they are known
     already; `start` are weights to start from instead of 1.
     """
-    locality = Locality(X, codes, float(request.settings.sigma), map, distances)
+    locality = locality_of(X, codes, float(request.settings.sigma), map, distances)
     return _fit(locality, request, request.deadline, start=start)
 
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from convexfs.methods.base.mixed import TakesMissing
 from convexfs.methods.base.parameters import learned, parameters, taken_by
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.relief import numbers
@@ -13,7 +14,7 @@ from convexfs.neighbors.hits_misses import is_share
 
 
 @parameters
-class Relief(Settings, WeightSelector):
+class Relief(Settings, TakesMissing, WeightSelector):
     r"""Weight features by how much better they tell misses from hits.
 
     Solves :math:`\max_w w^T z - \lambda 1^T w` over :math:`\|w\|_2 \le 1, w \ge 0`,
@@ -39,6 +40,9 @@ class Relief(Settings, WeightSelector):
     l1 : float in [0, 1], default=0
         Leave out features whose z is below this share of the largest; what is left is then
         the selection, untested.
+    missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
+    categorical_features : sequence of int, str or bool, optional
+        Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
     formulation : callable or path, optional
         A changed problem: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file.

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import check_flag, check_number, warn
+from convexfs.neighbors.differences import MixedSamples, of_classes
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     SignedNeighbors,
@@ -20,7 +21,7 @@ _ROUNDING = 1e-15
 
 
 def relief(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples,
     codes: np.ndarray,
     *,
     n_neighbors: float,
@@ -36,6 +37,7 @@ def relief(
     check_number("l1, a share of the largest margin,", l1, 0, 1)
     check_number("n_epochs", n_epochs, 1, 1_000_000, whole=True)
     check_flag("online", online)
+    X = of_classes(X, codes)
     neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
     fewest = min(count for count in np.bincount(codes) if count > 1) - 1
     if not is_share(n_neighbors) and fewest < n_neighbors:
@@ -51,7 +53,7 @@ def relief(
 
 
 def margin_at_labels(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples,
     *,
     n_neighbors: float,
     miss: str,
@@ -69,19 +71,22 @@ def margin_at_labels(
     order, cancelled = NeighborOrder(X, metric, map), _cancelled(X, metric)
 
     def margin(codes: np.ndarray) -> np.ndarray:
-        neighbors = order.signed(codes, n_neighbors, miss)
+        samples = of_classes(X, codes)
+        near = order if samples is X else NeighborOrder(samples, metric)
+        neighbors = near.signed(codes, n_neighbors, miss)
         if online:
             neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
-        z = margin_vector(X, neighbors, metric)
+        z = margin_vector(samples, neighbors, metric)
         z[np.abs(z) <= cancelled] = 0.0
         return z
 
     return margin
 
 
-def _cancelled(X: np.ndarray, metric: str) -> np.ndarray:
+def _cancelled(X: np.ndarray | MixedSamples, metric: str) -> np.ndarray:
     """What may be left of a sum that cancels: it must not become all the weight there is."""
-    spread = np.ptp(X, axis=0) ** (2 if metric == "sqeuclidean" else 1)
+    whole = X.spread if isinstance(X, MixedSamples) else np.ptp(X, axis=0)
+    spread = whole ** (2 if metric == "sqeuclidean" else 1)
     return _ROUNDING * len(X) * spread
 
 

@@ -24,6 +24,7 @@ from convexfs.errors import ConvexfsError
 
 #: Where each command is; beside it are its options.
 COMMANDS = {
+    "guide": "convexfs.cli.guide:guide",
     "list": "convexfs.cli:list_all",
     "solvers": "convexfs.cli:solvers",
     "select": "convexfs.cli.select:select",

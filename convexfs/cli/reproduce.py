@@ -99,26 +99,20 @@ def _write(console: Console, planned: "Plan", folder: Path) -> None:
     """Write and print the tables of what the folder has."""
     from convexfs.reproduction.running import numbers_of
     from convexfs.reproduction.writing import (
-        SHOWN,
-        cells,
+        overview,
         results,
         said_of,
-        shown_columns,
         write_results,
     )
 
     shown = results(planned, numbers_of(planned, folder))
     for name, (table, rows) in shown.tables.items():
-        places, headings = shown_columns(rows), list(SHOWN.values())
-        drawn = Table(
-            *(headings[place] for place in places),
-            title=f"{table.title} ({table.unit})",
-            title_justify="left",
-        )
-        for row in rows.to_dict("records"):
-            told = cells(row)
-            drawn.add_row(*(Text(told[place]) for place in places))
+        heading, *lines = overview(rows)
+        drawn = Table(*heading, title=f"{table.title} ({table.unit})", title_justify="left")
+        for line in lines:
+            drawn.add_row(*map(Text, line))
         console.print(drawn)
+        console.print("ours / the paper's, deviations in brackets", style="dim")
         for line in said_of(table, rows, shown.tests.get(name)):
             console.print(Text(line), soft_wrap=True)
     written = write_results(shown, folder)

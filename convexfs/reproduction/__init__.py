@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 #: Where each experiment is declared.
 EXPERIMENTS: dict[str, str] = {
+    "logo-table2": "convexfs.reproduction.logo_table2:EXPERIMENT",
+    "logo-noise": "convexfs.reproduction.logo_figures:NOISE",
+    "logo-parameters": "convexfs.reproduction.logo_figures:PARAMETERS",
+    "logo-starts": "convexfs.reproduction.logo_figures:STARTS",
+    "logo-classifier": "convexfs.reproduction.logo_figures:CLASSIFIER",
     "lfe-table2": "convexfs.reproduction.lfe_table2:EXPERIMENT",
 }
 

@@ -145,7 +145,9 @@ class Experiment:
     def code(self) -> str:
         """Return the hash of what measures, in this room."""
         modules = sorted(_modules_from(self.measure.__module__))
-        files = (Path(str(sys.modules[name].__file__)) for name in modules)
+        files = [Path(str(sys.modules[name].__file__)) for name in modules]
+        # The comparators are no part of other results, whose hash has the rest of the package.
+        files += sorted((HERE.parent / "baselines").glob("*.py"))
         text = "\n".join(_what_measures(file.read_text(encoding="utf-8")) for file in files)
         return hashlib.sha256(text.encode()).hexdigest()
 

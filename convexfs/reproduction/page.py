@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import convexfs
 from convexfs.reproduction.experiment import Table
-from convexfs.reproduction.writing import SHOWN, cells, draw, said_of, shown_columns
+from convexfs.reproduction.writing import SHOWN, cells, draw, overview, said_of, shown_columns
 from convexfs.study.judging import Frame
 from convexfs.study.page.assemble import escape
 
@@ -71,13 +71,27 @@ def page_html(shown: "Results") -> str:
 
 def _table_section(table: Table, rows: Frame, tests: Frame | None) -> str:
     places, headings = shown_columns(rows), list(SHOWN.values())
-    head = "".join(f"<th>{escape(headings[place])}</th>" for place in places)
+    heading, *lines = overview(rows)
     body = "".join(_row(row, places) for row in rows.to_dict("records"))
+    every = _html_table([headings[place] for place in places], body)
+    short = _html_table(heading, "".join(f"<tr>{_cells(line)}</tr>" for line in lines))
     said = "".join(f'<p class="note">{escape(line)}</p>' for line in said_of(table, rows, tests))
+    lead = f'<p class="lead">{escape(table.unit)}; ours / the paper\'s, deviations in brackets</p>'
     return _section(
         table.title,
-        f'<p class="lead">{escape(table.unit)}</p><div class="wide"><table><thead><tr>{head}'
-        f"</tr></thead><tbody>{body}</tbody></table></div>{said}",
+        f"{lead}{short}{said}<details><summary>Every number</summary>{every}</details>",
+    )
+
+
+def _html_table(heading: list[str], body: str) -> str:
+    head = "".join(f"<th>{escape(text)}</th>" for text in heading)
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cells(texts: list[str]) -> str:
+    """Return cells, each in the colour of the verdict that its text ends in."""
+    return "".join(
+        f'<td class="{escape(text.rpartition(" ")[2])}">{escape(text)}</td>' for text in texts
     )
 
 

@@ -9,6 +9,7 @@
     DIR/report.html               all of it, to be opened offline
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,17 +131,47 @@ def shown_columns(rows: Frame) -> list[int]:
     return [place for place, name in enumerate(SHOWN) if name in told]
 
 
-def markdown(table: Table, rows: Frame, tests: Frame | None = None) -> str:
-    """Return a table as Markdown, and beneath it how often its methods reach the paper's."""
-    places, headings = shown_columns(rows), list(SHOWN.values())
-    lines = [f"**{table.title}** ({table.unit})", ""]
-    lines.append(_line([headings[place] for place in places]))
-    lines.append(_line(["---"] * len(places)))
+def overview(rows: Frame) -> list[list[str]]:
+    """Return a line for each data set under one of headings: ours / paper's and the verdict."""
+    columns = list(dict.fromkeys(map(_heading, rows[rows["method"] != ""].to_dict("records"))))
+    lines: dict[str, dict[str, str]] = {}
     for row in rows.to_dict("records"):
-        told = cells(row)
-        lines.append(_line([told[place] for place in places]))
-    lines += ["", *said_of(table, rows, tests)]
-    return "\n".join(lines) + "\n"
+        place = _heading(row) if row["method"] else columns[0]
+        lines.setdefault(row["data"], {})[place] = _told(row)
+    body = [[data, *(told.get(column, "") for column in columns)] for data, told in lines.items()]
+    return [["data", *columns], *body]
+
+
+def _heading(row: Any) -> str:
+    mark = DEFAULT_MARK if row["default"] and row["reading"] else ""
+    return f"{row['method']}: {row['reading']}{mark}" if row["reading"] else row["method"]
+
+
+def _told(row: Any) -> str:
+    """Return a number with its deviation, the paper's, and the verdict."""
+    ours, paper = (
+        _cell(row[name]) + (f" ({_cell(row[sd])})" if _cell(row[sd]) else "")
+        for name, sd in (("ours", "sd"), ("paper", "paper_sd"))
+    )
+    beside = f"{ours} / {paper}" if ours and paper else ours
+    return f"{beside} {row['verdict']}".strip()
+
+
+def markdown(table: Table, rows: Frame, tests: Frame | None = None) -> str:
+    """Return the overview of a table as Markdown, with its sentences, then every number."""
+    heading, *lines = overview(rows)
+    told = [f"**{table.title}** ({table.unit}; ours / the paper's, deviations in brackets)", ""]
+    told += _lines(heading, lines)
+    told += ["", *(f"- {line}" for line in said_of(table, rows, tests)), ""]
+    places, headings = shown_columns(rows), list(SHOWN.values())
+    cut = ([row[place] for place in places] for row in map(cells, rows.to_dict("records")))
+    told += ["<details><summary>Every number</summary>", ""]
+    told += _lines([headings[place] for place in places], cut)
+    return "\n".join([*told, "", "</details>", ""])
+
+
+def _lines(heading: list[str], rows: Iterable[list[str]]) -> list[str]:
+    return [_line(heading), _line(["---"] * len(heading)), *map(_line, rows)]
 
 
 def said_of(table: Table, rows: Frame, tests: Frame | None) -> list[str]:

@@ -17,17 +17,25 @@ _FAST = {"reassoc", "contract", "nsz"}
 
 
 @compiled(fastmath=_FAST)
-def add_seen_distances(x, seen, cap, start, stop, out):
-    """Add the summed differences of rows [start, stop) to later rows to `out`."""
+def add_seen_distances(x, cap, start, stop, out):
+    """Add the summed differences of rows [start, stop) to later rows to `out`.
+
+    Here x is NaN where a value is missing: nothing else need be looked up.
+    """
     n, n_features = x.shape
     for first in range(0, n_features, _TILE):
-        last = min(first + _TILE, n_features)
+        tile, most = x[:, first : first + _TILE].copy(), cap[first : first + _TILE].copy()
+        width = len(most)
         for a in range(start, stop):
+            xa = tile[a]
             for b in range(a + 1, n):
+                xb = tile[b]
                 total = 0.0
-                for j in range(first, last):
-                    both = seen[a, j] * seen[b, j]
-                    total += both * min(abs(x[a, j] - x[b, j]), cap[j])
+                for t in range(width):
+                    apart = abs(xa[t] - xb[t])
+                    # No comparison with NaN is true.
+                    apart = most[t] if apart > most[t] else apart
+                    total += apart if apart >= 0.0 else 0.0
                 out[a, b] += total
 
 
@@ -35,13 +43,21 @@ def add_seen_distances(x, seen, cap, start, stop, out):
 def seen_sums(x, seen, cap, starts, others, weight, first_row, out):
     """``out[r, j] = sum_i weight_ni difference_j(n, i)`` with n = first_row + r."""
     n_features = x.shape[1]
-    for row in range(len(out)):
-        n = first_row + row
-        for k in range(starts[n], starts[n + 1]):
-            i, a = others[k], weight[k]
-            for j in range(n_features):
-                both = seen[n, j] * seen[i, j]
-                out[row, j] += a * both * min(abs(x[n, j] - x[i, j]), cap[j])
+    for first in range(0, n_features, _TILE):
+        tile, there = x[:, first : first + _TILE].copy(), seen[:, first : first + _TILE].copy()
+        most = cap[first : first + _TILE].copy()
+        width = len(most)
+        total = np.empty(width)
+        for row in range(len(out)):
+            n = first_row + row
+            xn, own = tile[n], there[n]
+            total[:] = 0.0
+            for k in range(starts[n], starts[n + 1]):
+                xi, other, a = tile[others[k]], there[others[k]], weight[k]
+                for t in range(width):
+                    total[t] += a * own[t] * other[t] * min(abs(xn[t] - xi[t]), most[t])
+            for t in range(width):
+                out[row, first + t] = total[t]
 
 
 @compiled(fastmath=_FAST)
@@ -53,28 +69,27 @@ def seen_means(x, seen, cap, starts, others, weight, first_row, least, out):
     without any is 0 by itself.
     """
     n_features = x.shape[1]
-    sums = np.empty((4, _TILE))
-    for row in range(len(out)):
-        n = first_row + row
-        hits = misses = 0.0
-        for k in range(starts[n], starts[n + 1]):
-            if weight[k] < 0:
-                hits -= weight[k]
-            else:
-                misses += weight[k]
-        for first in range(0, n_features, _TILE):
-            width = min(_TILE, n_features - first)
-            sums[:] = 0.0
+    for first in range(0, n_features, _TILE):
+        tile, there = x[:, first : first + _TILE].copy(), seen[:, first : first + _TILE].copy()
+        most = cap[first : first + _TILE].copy()
+        width = len(most)
+        sums, masses, whole = np.empty((2, width)), np.empty((2, width)), np.empty(2)
+        for row in range(len(out)):
+            n = first_row + row
+            xn, own = tile[n], there[n]
+            sums[:], masses[:], whole[:] = 0.0, 0.0, 0.0
             for k in range(starts[n], starts[n + 1]):
-                i, a = others[k], abs(weight[k])
-                side = 0 if weight[k] < 0 else 2
+                xi, other, a = tile[others[k]], there[others[k]], abs(weight[k])
+                side = 0 if weight[k] < 0 else 1
+                total, mass = sums[side], masses[side]
+                whole[side] += a
                 for t in range(width):
-                    j = first + t
-                    both = a * seen[n, j] * seen[i, j]
-                    sums[side, t] += both * min(abs(x[n, j] - x[i, j]), cap[j])
-                    sums[side + 1, t] += both
+                    both = a * own[t] * other[t]
+                    total[t] += both * min(abs(xn[t] - xi[t]), most[t])
+                    mass[t] += both
             for t in range(width):
-                near = sums[0, t] * hits / sums[1, t] if sums[1, t] > 0 else 0.0
-                far = sums[2, t] * misses / sums[3, t] if sums[3, t] > 0 else 0.0
-                few = sums[1, t] <= least * hits or sums[3, t] <= least * misses
+                hits, misses = masses[0, t], masses[1, t]
+                near = whole[0] * sums[0, t] / hits if hits > 0 else 0.0
+                far = whole[1] * sums[1, t] / misses if misses > 0 else 0.0
+                few = hits <= least * whole[0] or misses <= least * whole[1]
                 out[row, first + t] = 0.0 if least >= 0 and few else far - near

@@ -63,6 +63,12 @@ class Expected:
     one: np.ndarray
     both: np.ndarray
 
+    @classmethod
+    def nothing(cls, shape: tuple[int, ...]) -> "Expected":
+        """Of no group at all."""
+        empty = np.empty((0, *shape))
+        return cls(np.zeros(shape[0], np.int64), empty, np.empty((0, 0, shape[1])))
+
     def columns(self, index: Any) -> "Expected":
         return Expected(self.groups, self.one[:, :, index], self.both[:, :, index])
 
@@ -162,11 +168,11 @@ class MixedSamples:
     ) -> np.ndarray:
         """``d_ni = sum_j w_j phi_j(n, i)`` between all samples; every weight 1 by default."""
         w = np.ones(self.shape[1]) if weights is None else weights
-        x, cap = self.x * w, np.where(np.isinf(self.cap), np.inf, _times(self.cap, w))
+        x, cap = np.where(self.seen > 0, self.x * w, np.nan), _times(self.cap, w)
         d = np.zeros((len(self), len(self)))
 
         def add(block: tuple[int, int]) -> None:
-            kernels.add_seen_distances(x, self.seen, cap, *block, d)
+            kernels.add_seen_distances(x, cap, *block, d)
 
         list(map(add, self._row_blocks(len(self))))
         d += d.T
@@ -274,16 +280,16 @@ def mixed_samples(values: np.ndarray, categorical: np.ndarray, rule: str) -> Mix
     x = np.where(gone, 0.0, values - centre)
     cap = np.where(categorical, 1.0, np.inf)
     none = np.ones(x.shape[1])
-    unscaled = MixedSamples(x, seen, cap, centre, none, rule, _expected(x, seen, cap))
+    expected = Expected.nothing(x.shape) if rule == "observed" else _expected(x, seen, cap)
+    unscaled = MixedSamples(x, seen, cap, centre, none, rule, expected)
     if rule == "observed":
         size = np.where(categorical, 1.0, unscaled.spread)
     elif categorical.any():
-        size = unscaled.expected.both[0, 0]
+        size = expected.both[0, 0]
     else:
         return unscaled
     scale = 1.0 / np.where(size > 0, size, 1.0)
     x, cap = x * scale, np.where(categorical, scale, np.inf)
-    expected = unscaled.expected
     expected = Expected(expected.groups, expected.one * scale, expected.both * scale)
     return MixedSamples(x, seen, cap, centre, scale, rule, expected)
 
@@ -305,38 +311,36 @@ def _expected(
 ) -> Expected:
     """Mean differences from the values seen of each class; without classes, of all samples."""
     groups = np.zeros(len(x), np.int64) if codes is None else codes
-    n_groups, there = int(groups.max()) + 1, seen > 0
-    one, both = np.zeros((n_groups, *x.shape)), np.zeros((n_groups, n_groups, x.shape[1]))
-    for j in range(x.shape[1]):
-        known = np.flatnonzero(there[:, j])
+    n_groups, order = int(groups.max()) + 1, np.argsort(np.where(seen > 0, x, np.inf), axis=0)
+    one, both = np.empty((n_groups, *x.shape)), np.zeros((n_groups, n_groups, x.shape[1]))
+    for group in range(n_groups):
+        one[group] = _from_others(x, seen * (groups == group)[:, None], cap, order)
+    if n_groups > 1 and np.isnan(one).any():
         # A class without a value of the feature has those of all.
-        every = mean_differences(x[known, j], x[known, j], np.ones(len(known)), cap[j])
-        for group in range(n_groups):
-            own = groups[known] == group
-            means = mean_differences(x[known, j], x[known[own], j], own, cap[j])
-            one[group, known, j] = np.where(np.isnan(means), every, means)
-        for group in range(n_groups):
-            rows = known[groups[known] == group]
-            rows = rows if len(rows) else known
-            both[group, :, j] = one[:, rows, j].mean(axis=1) if len(rows) else 0.0
-    return Expected(groups, np.nan_to_num(one), np.nan_to_num(both))
+        one = np.where(np.isnan(one), _from_others(x, seen, cap, order), one)
+    one = np.nan_to_num(one) * seen
+    for group in range(n_groups):
+        rows = seen * (groups == group)[:, None]
+        rows = np.where(rows.any(axis=0), rows, seen)
+        both[group] = (rows * one).sum(axis=1) / np.maximum(rows.sum(axis=0), 1.0)
+    return Expected(groups, one, both)
 
 
-def mean_differences(
-    values: np.ndarray, among: np.ndarray, own: np.ndarray, cap: float
+def _from_others(
+    x: np.ndarray, among: np.ndarray, cap: np.ndarray, order: np.ndarray
 ) -> np.ndarray:
-    """Mean difference of each value from the others `among` which it is if `own`."""
-    ordered = np.sort(among)
-    below = np.searchsorted(ordered, values, "right")
-    if np.isinf(cap):
-        sums = np.concatenate([[0.0], np.cumsum(ordered)])
-        above = len(ordered) - below
-        total = values * (below - above) - 2.0 * sums[below] + sums[-1]
-    else:
-        total = cap * (len(ordered) - below + np.searchsorted(ordered, values, "left"))
-    count = len(ordered) - own
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(count > 0, total / count, np.nan)
+    """Mean difference of each value from all others with ``among == 1``; NaN if there is none."""
+    ordered, weight = (np.take_along_axis(each, order, axis=0) for each in (x, among))
+    below, sums = np.cumsum(weight, axis=0), np.cumsum(weight * ordered, axis=0)
+    total = np.empty(x.shape)
+    apart = ordered * (2.0 * below - below[-1]) - 2.0 * sums + sums[-1]
+    np.put_along_axis(total, order, apart, axis=0)
+    for j in np.flatnonzero(np.isfinite(cap)):
+        values, codes = np.unique(x[:, j], return_inverse=True)
+        alike = np.bincount(codes, among[:, j], len(values))
+        total[:, j] = cap[j] * (among[:, j].sum() - alike[codes])
+    count = among.sum(axis=0) - among
+    return np.divide(total, count, out=np.full(x.shape, np.nan), where=count > 0)
 
 
 def as_if_all_seen(d: np.ndarray, seen: np.ndarray, all_seen: float) -> np.ndarray:
@@ -348,5 +352,6 @@ def as_if_all_seen(d: np.ndarray, seen: np.ndarray, all_seen: float) -> np.ndarr
 
 
 def _times(cap: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Caps in the weighted space; an infinite one stays so, whatever the weight."""
     with np.errstate(invalid="ignore"):
-        return cap * w
+        return np.where(np.isinf(cap), np.inf, cap * w)

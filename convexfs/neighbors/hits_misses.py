@@ -17,6 +17,8 @@ from convexfs.neighbors.differences import MixedSamples, NeighborLists
 
 METRICS = ("manhattan", "sqeuclidean")
 MISS_RULES = ("nearest", "prior", "uniform")
+#: Neighbourhoods of all that are near instead of a number of samples.
+RADII = ("surf", "multisurf")
 #: Cells of one block's distance matrix; 16 MB whatever N.
 _BLOCK_CELLS = 2_000_000
 
@@ -41,7 +43,7 @@ class SignedNeighbors:
 def signed_neighbors(
     X: np.ndarray | MixedSamples,
     codes: np.ndarray,
-    n_neighbors: float = 1,
+    n_neighbors: float | str = 1,
     metric: str = "manhattan",
     miss: str = "nearest",
     map: Callable[..., Any] = map,
@@ -57,7 +59,9 @@ def signed_neighbors(
         M; where a class has fewer other members, those there are count. A float is a share
         of each class: its nearest members, of one's own class as hits and of every other as
         misses. A fixed number of a large class is nearer than the same number of a small
-        one; equal shares are equally near if the classes are alike.
+        one; equal shares are equally near if the classes are alike. "surf" are all samples
+        nearer than the mean distance, each one's own of 0 included; "multisurf" those nearer
+        than the mean distance of this sample from the others minus half its deviation.
     metric : {"manhattan", "sqeuclidean"}
     miss : {"nearest", "prior", "uniform"}
         Misses are the M nearest over all other classes (LFE eq. 25), or the M
@@ -67,6 +71,8 @@ def signed_neighbors(
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
+    if is_radius(n_neighbors):
+        return NeighborOrder(X, metric, map, str(n_neighbors)).signed(codes, n_neighbors, miss)
     rows = _distance_rows(X, metric, map)
     groups = _Groups.of(codes, n_neighbors, miss)
 
@@ -85,7 +91,8 @@ class NeighborOrder:
     """Samples by their distance from each other, for the neighbours at many labellings.
 
     Distances do not depend on the classes: they are sorted once, and classes only choose
-    hits and misses. :meth:`signed` equals :func:`signed_neighbors` of the same arguments.
+    hits and misses. :meth:`signed` equals :func:`signed_neighbors` of the same arguments; with
+    one of `RADII` as `n_neighbors`, that must be the `radius` given here.
     """
 
     def __init__(
@@ -93,17 +100,28 @@ class NeighborOrder:
         X: np.ndarray | MixedSamples,
         metric: str = "manhattan",
         map: Callable[..., Any] = map,
+        radius: str | None = None,
     ):
-        rows = _distance_rows(X, metric, map)
+        rows, blocks = _distance_rows(X, metric, map), row_blocks(len(X))
+        mean = 0.0
+        if radius == "surf":
+            mean = sum(map(lambda block: float(rows(block).sum()), blocks)) / len(X) ** 2
 
-        def sort(block: tuple[int, int]) -> np.ndarray:
-            return np.argsort(rows(block), axis=1, kind="stable").astype(np.int32)
+        def sort(block: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+            dist = rows(block)
+            near = _own_radii(dist, block[0]) if radius == "multisurf" else mean
+            order = np.argsort(dist, axis=1, kind="stable").astype(np.int32)
+            return order, (dist < np.reshape(near, (-1, 1))).sum(axis=1)
 
-        self._order = np.concatenate(list(map(sort, row_blocks(len(X)))))
+        orders, reaches = zip(*map(sort, blocks), strict=True)
+        self._order, self._reach = np.concatenate(orders), np.concatenate(reaches)
 
-    def signed(self, codes: np.ndarray, n_neighbors: float, miss: str) -> SignedNeighbors:
+    def signed(self, codes: np.ndarray, n_neighbors: float | str, miss: str) -> SignedNeighbors:
         """The hits and misses of these classes."""
         groups = _Groups.of(codes, n_neighbors, miss)
+        if is_radius(n_neighbors):
+            index = kernels.near_in_groups(self._order, self._reach, codes, groups.number)
+            return groups.signed(index, codes)
         index = kernels.first_in_groups(self._order, 0, codes, groups.number, groups.limits)
         return groups.signed(index, codes)
 
@@ -122,16 +140,17 @@ class _Groups:
     miss: str
 
     @classmethod
-    def of(cls, codes: np.ndarray, n_neighbors: float, miss: str) -> "_Groups":
+    def of(cls, codes: np.ndarray, n_neighbors: float | str, miss: str) -> "_Groups":
         counts = np.bincount(codes)
         if counts.max() < 2:
             raise InputError("no class has two samples, so none has a hit: check the target column")
-        if is_share(n_neighbors):
+        if isinstance(n_neighbors, float) and is_share(n_neighbors):
             others = counts - np.eye(len(counts))
             limits = np.maximum(np.floor(n_neighbors * others + 0.5), 1).astype(np.int64)
             return cls(len(counts), limits, counts, "prior" if miss == "nearest" else miss)
         number = 0 if miss == "nearest" else len(counts)
-        limits = np.full((len(counts), number or 2), n_neighbors)
+        most = len(codes) if is_radius(n_neighbors) else n_neighbors
+        limits = np.full((len(counts), number or 2), most)
         return cls(number, limits, counts, miss)
 
     def signed(self, index: np.ndarray, codes: np.ndarray) -> SignedNeighbors:
@@ -199,6 +218,9 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
     """Raise if these cannot be had from `n_samples` rows."""
     check_choice("metric", metric, METRICS)
     check_choice("miss rule", miss, MISS_RULES)
+    if isinstance(n_neighbors, str):
+        check_choice("n_neighbors", n_neighbors, RADII)
+        return
     if is_share(n_neighbors):
         return
     check_number("n_neighbors", n_neighbors, 1, whole=True)
@@ -209,9 +231,21 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
         )
 
 
+def is_radius(n_neighbors: Any) -> bool:
+    """Tell a neighbourhood of all that are near from a number of neighbours."""
+    return isinstance(n_neighbors, str) and n_neighbors in RADII
+
+
 def is_share(n_neighbors: Any) -> bool:
     """Tell a share of each class from a number of neighbours."""
     return isinstance(n_neighbors, float | np.floating) and bool(0.0 < n_neighbors < 1.0)
+
+
+def _own_radii(dist: np.ndarray, start: int) -> np.ndarray:
+    """Mean distance of each row's sample from the others, minus half the deviation."""
+    rows, n = dist.shape
+    others = dist[np.arange(n) != np.arange(start, start + rows)[:, None]].reshape(rows, n - 1)
+    return others.mean(axis=1) - others.std(axis=1) / 2.0
 
 
 def _coefficients(

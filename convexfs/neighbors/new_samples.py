@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from convexfs.neighbors.differences import MixedSamples, as_if_all_seen, mean_differences
+from convexfs.neighbors.differences import MixedSamples, as_if_all_seen
 
 
 def distances_to_known(values: np.ndarray, known: MixedSamples, weights: np.ndarray) -> np.ndarray:
@@ -27,15 +27,21 @@ def distances_to_known(values: np.ndarray, known: MixedSamples, weights: np.ndar
     d = np.array([_seen_distances(*row, known, weights) for row in zip(x, seen, strict=True)])
     if known.rule == "observed":
         return as_if_all_seen(d, (seen * weights) @ known.seen.T, float(weights.sum()))
-    one = np.zeros(x.shape)
-    for j in range(x.shape[1]):
-        among = known.x[known.seen[:, j] > 0, j]
-        if len(among):
-            one[:, j] = mean_differences(x[:, j], among, np.zeros(len(x)), known.cap[j])
     lacking = 1.0 - known.seen
-    d += (seen * one * weights) @ lacking.T
+    d += (seen * _from_known(x, known) * weights) @ lacking.T
     d += (gone * weights) @ known.expected.one[0].T
     return d + (gone * (weights * known.expected.both[0, 0])) @ lacking.T
+
+
+def _from_known(x: np.ndarray, known: MixedSamples) -> np.ndarray:
+    """Mean difference of each value from those that are known of its feature."""
+    count = np.maximum(known.seen.sum(axis=0), 1.0)
+    return (
+        np.array(
+            [(np.minimum(np.abs(known.x - row), known.cap) * known.seen).sum(axis=0) for row in x]
+        )
+        / count
+    )
 
 
 def _seen_distances(

@@ -11,6 +11,7 @@ from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     SignedNeighbors,
     check_neighbors,
+    is_radius,
     is_share,
     margin_vector,
     signed_neighbors,
@@ -24,7 +25,7 @@ def relief(
     X: np.ndarray | MixedSamples,
     codes: np.ndarray,
     *,
-    n_neighbors: float,
+    n_neighbors: float | str,
     miss: str,
     metric: str,
     online: bool,
@@ -39,12 +40,7 @@ def relief(
     check_flag("online", online)
     X = of_classes(X, codes)
     neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
-    fewest = min(count for count in np.bincount(codes) if count > 1) - 1
-    if not is_share(n_neighbors) and fewest < n_neighbors:
-        warn(
-            f"n_neighbors={n_neighbors}, but a class has only {fewest} other members: "
-            "those there are count for it",
-        )
+    _warn_of_small_classes(codes, n_neighbors)
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
     z = margin_vector(X, neighbors, metric, map)
@@ -55,7 +51,7 @@ def relief(
 def margin_at_labels(
     X: np.ndarray | MixedSamples,
     *,
-    n_neighbors: float,
+    n_neighbors: float | str,
     miss: str,
     metric: str,
     online: bool,
@@ -68,11 +64,12 @@ def margin_at_labels(
     It is the z of :func:`relief`, bit by bit.
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
-    order, cancelled = NeighborOrder(X, metric, map), _cancelled(X, metric)
+    radius = str(n_neighbors) if is_radius(n_neighbors) else None
+    order, cancelled = NeighborOrder(X, metric, map, radius), _cancelled(X, metric)
 
     def margin(codes: np.ndarray) -> np.ndarray:
         samples = of_classes(X, codes)
-        near = order if samples is X else NeighborOrder(samples, metric)
+        near = order if samples is X else NeighborOrder(samples, metric, radius=radius)
         neighbors = near.signed(codes, n_neighbors, miss)
         if online:
             neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
@@ -81,6 +78,17 @@ def margin_at_labels(
         return z
 
     return margin
+
+
+def _warn_of_small_classes(codes: np.ndarray, n_neighbors: float | str) -> None:
+    if isinstance(n_neighbors, str) or is_share(n_neighbors):
+        return
+    fewest = min(count for count in np.bincount(codes) if count > 1) - 1
+    if fewest < n_neighbors:
+        warn(
+            f"n_neighbors={n_neighbors}, but a class has only {fewest} other members: "
+            "those there are count for it",
+        )
 
 
 def _cancelled(X: np.ndarray | MixedSamples, metric: str) -> np.ndarray:

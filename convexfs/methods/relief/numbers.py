@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.data.columns import ColumnSource
 from convexfs.errors import check_flag, check_number, warn
+from convexfs.neighbors import by_columns
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     SignedNeighbors,
@@ -20,7 +22,7 @@ _ROUNDING = 1e-15
 
 
 def relief(
-    X: np.ndarray,
+    X: np.ndarray | ColumnSource,
     codes: np.ndarray,
     *,
     n_neighbors: float,
@@ -36,7 +38,8 @@ def relief(
     check_number("l1, a share of the largest margin,", l1, 0, 1)
     check_number("n_epochs", n_epochs, 1, 1_000_000, whole=True)
     check_flag("online", online)
-    neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
+    search: Any = by_columns.signed_neighbors if isinstance(X, ColumnSource) else signed_neighbors
+    neighbors = search(X, codes, n_neighbors, metric, miss, map)
     fewest = min(count for count in np.bincount(codes) if count > 1) - 1
     if not is_share(n_neighbors) and fewest < n_neighbors:
         warn(
@@ -45,7 +48,8 @@ def relief(
         )
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
-    z = margin_vector(X, neighbors, metric, map)
+    sums: Any = by_columns.margin_vector if isinstance(X, ColumnSource) else margin_vector
+    z = sums(X, neighbors, metric, map)
     z[np.abs(z) <= _cancelled(X, metric)] = 0.0
     return {"z": z}, {"lam": l1 * float(max(z.max(initial=0.0), 0.0))}
 
@@ -79,9 +83,10 @@ def margin_at_labels(
     return margin
 
 
-def _cancelled(X: np.ndarray, metric: str) -> np.ndarray:
+def _cancelled(X: Any, metric: str) -> np.ndarray:
     """What may be left of a sum that cancels: it must not become all the weight there is."""
-    spread = np.ptp(X, axis=0) ** (2 if metric == "sqeuclidean" else 1)
+    ends = X.spreads() if isinstance(X, ColumnSource) else np.ptp(X, axis=0)
+    spread = ends ** (2 if metric == "sqeuclidean" else 1)
     return _ROUNDING * len(X) * spread
 
 

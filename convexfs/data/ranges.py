@@ -36,7 +36,16 @@ def check_range(
         If a value is beyond ``LARGEST``, or if values differ, but in every column by less
         than ``SMALLEST_SPREAD``.
     """
-    low, high = _ends(X)
+    return check_ends(*_ends(X), where, feature_names)
+
+
+def check_ends(
+    low: np.ndarray,
+    high: np.ndarray,
+    where: str = "X",
+    feature_names: Sequence[str] | None = None,
+) -> np.ndarray:
+    """Do what :func:`check_range` does, of columns whose least and largest values are known."""
     _refuse_overflow(low, high, where, feature_names)
     spread = (high.astype(np.float64) - low.astype(np.float64)).max()
     if 0 < spread < SMALLEST_SPREAD:

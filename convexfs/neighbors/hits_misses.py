@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.data.columns import ColumnSource
 from convexfs.errors import InputError, check_choice, check_number, shortened
-from convexfs.neighbors import kernels
+from convexfs.neighbors import by_columns, kernels
 from convexfs.neighbors.differences import MixedSamples, NeighborLists
 
 METRICS = ("manhattan", "sqeuclidean")
@@ -41,7 +42,7 @@ class SignedNeighbors:
 
 
 def signed_neighbors(
-    X: np.ndarray | MixedSamples,
+    X: np.ndarray | MixedSamples | ColumnSource,
     codes: np.ndarray,
     n_neighbors: float | str = 1,
     metric: str = "manhattan",
@@ -97,7 +98,7 @@ class NeighborOrder:
 
     def __init__(
         self,
-        X: np.ndarray | MixedSamples,
+        X: np.ndarray | MixedSamples | ColumnSource,
         metric: str = "manhattan",
         map: Callable[..., Any] = map,
         radius: str | None = None,
@@ -158,9 +159,12 @@ class _Groups:
 
 
 def _distance_rows(
-    X: np.ndarray | MixedSamples, metric: str, map: Callable[..., Any]
+    X: np.ndarray | MixedSamples | ColumnSource, metric: str, map: Callable[..., Any]
 ) -> Callable[[tuple[int, int]], np.ndarray]:
     """Return the function from a block of rows to their distances from all samples."""
+    if isinstance(X, ColumnSource):
+        rows = by_columns.distance_rows(X, metric, map)
+        return lambda block: _require_finite(rows(block))
     if isinstance(X, MixedSamples):
         if metric != "manhattan":
             raise InputError(
@@ -181,7 +185,7 @@ def _require_finite(dist: np.ndarray) -> np.ndarray:
 
 
 def margin_vector(
-    X: np.ndarray | MixedSamples,
+    X: np.ndarray | MixedSamples | ColumnSource,
     neighbors: SignedNeighbors,
     metric: str = "manhattan",
     map: Callable[..., Any] = map,
@@ -190,6 +194,8 @@ def margin_vector(
 
     With ``metric="sqeuclidean"`` differences are squared.
     """
+    if isinstance(X, ColumnSource):
+        return by_columns.margin_vector(X, neighbors.index, neighbors.coefficient, map)
     if isinstance(X, MixedSamples):
         n = len(X)
         lists = NeighborLists.of(

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from convexfs.methods.base.mixed import TakesMissing
+from convexfs.methods.base.columns import TakesColumns
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.logo.classification import class_distances
@@ -16,7 +16,7 @@ from convexfs.records import NOT_TESTED
 
 #: Samples are taken as they are; anything else is converted to the first of these.
 NUMERIC = (
-    np.float64, np.float32, np.int8, np.uint8, np.int16, np.uint16,
+    np.float64, np.float32, np.float16, np.bool_, np.int8, np.uint8, np.int16, np.uint16,
     np.int32, np.uint32, np.int64, np.uint64,
 )  # fmt: skip
 
@@ -66,7 +66,7 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
 
 
 @parameters
-class Logo(Settings, TakesMissing, LocalMarginClassifier):
+class Logo(Settings, TakesColumns, LocalMarginClassifier):
     r"""Weight features so that samples are nearer to their own class, locally.
 
     The weights are a fixed point: the soft nearest neighbours of all samples,
@@ -76,8 +76,9 @@ class Logo(Settings, TakesMissing, LocalMarginClassifier):
         \min_w \sum_n \log(1 + \exp(-w^T \bar z_n)) + \lambda 1^T w,\quad w \ge 0.
 
     A million features are no trouble. The data are neither scaled nor copied:
-    put them on one scale first; float32, integers and memory-mapped files stay
-    what they are.
+    put them on one scale first; float16 and float32, integers and memory-mapped files stay
+    what they are, and matrices on disk or on a cluster where they are, as
+    :class:`convexfs.methods.base.columns.TakesColumns` says.
 
     Parameters
     ----------

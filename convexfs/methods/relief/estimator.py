@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexfs.methods.base.mixed import TakesMissing
+from convexfs.methods.base.columns import TakesColumns
 from convexfs.methods.base.parameters import learned, parameters, taken_by
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.relief import numbers
@@ -14,13 +14,15 @@ from convexfs.neighbors.hits_misses import is_share
 
 
 @parameters
-class Relief(Settings, TakesMissing, WeightSelector):
+class Relief(Settings, TakesColumns, WeightSelector):
     r"""Weight features by how much better they tell misses from hits.
 
     Solves :math:`\max_w w^T z - \lambda 1^T w` over :math:`\|w\|_2 \le 1, w \ge 0`,
     where :math:`z = \sum_n |x_n - NM(x_n)| - |x_n - NH(x_n)|` sums, feature by
     feature, how much farther the nearest miss of a sample is than its nearest
-    hit. The data are not scaled: put them on one scale first.
+    hit. The data are not scaled: put them on one scale first. Matrices on disk or on a
+    cluster are read by columns, as :class:`convexfs.methods.base.columns.TakesColumns` says,
+    and so are arrays of int8, bool and float16, which are not converted to larger numbers.
 
     Parameters
     ----------
@@ -93,6 +95,7 @@ class Relief(Settings, TakesMissing, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(relief)
+    _narrow: ClassVar[bool] = True
 
     margin_: np.ndarray = learned()
     rounds_: tuple[int, ...] = learned()

@@ -86,6 +86,7 @@ def relief(
     formulation = METHOD.formulation("relief")
     check_solver(formulation, solving)
     build = solving.build
+    check_number("l1, a share of the largest margin,", settings.l1, 0, 1)
     if settings.l1 and build is not None and "lam" not in inspect.signature(build).parameters:
         raise InputError("l1 has no effect on a changed problem that takes no lam: leave it out")
     _check_back_selection(settings, X.shape[1])

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.data.columns import ColumnSource
 from convexfs.errors import check_flag, check_number, warn
 from convexfs.neighbors.differences import MixedSamples, of_classes
 from convexfs.neighbors.hits_misses import (
@@ -22,7 +23,7 @@ _ROUNDING = 1e-15
 
 
 def relief(
-    X: np.ndarray | MixedSamples,
+    X: np.ndarray | MixedSamples | ColumnSource,
     codes: np.ndarray,
     *,
     n_neighbors: float | str,
@@ -91,10 +92,13 @@ def _warn_of_small_classes(codes: np.ndarray, n_neighbors: float | str) -> None:
         )
 
 
-def _cancelled(X: np.ndarray | MixedSamples, metric: str) -> np.ndarray:
+def _cancelled(X: Any, metric: str) -> np.ndarray:
     """What may be left of a sum that cancels: it must not become all the weight there is."""
-    whole = X.spread if isinstance(X, MixedSamples) else np.ptp(X, axis=0)
-    spread = whole ** (2 if metric == "sqeuclidean" else 1)
+    if isinstance(X, ColumnSource):
+        ends = X.spreads()
+    else:
+        ends = X.spread if isinstance(X, MixedSamples) else np.ptp(X, axis=0)
+    spread = ends ** (2 if metric == "sqeuclidean" else 1)
     return _ROUNDING * len(X) * spread
 
 

@@ -18,6 +18,8 @@ METRICS = ("manhattan", "sqeuclidean")
 MISS_RULES = ("nearest", "prior", "uniform")
 #: Cells of one block's distance matrix; 16 MB whatever N.
 _BLOCK_CELLS = 2_000_000
+#: What a term of a margin errs by, relative to the largest there can be.
+_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,25 @@ def signed_neighbors(
 
     index = np.concatenate(list(map(search, row_blocks(len(X)))))
     return groups.signed(index, codes)
+
+
+def all_manhattan(X: np.ndarray, map: Callable[..., Any] = map) -> np.ndarray:
+    """Manhattan distances between all rows, in float64."""
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    blocks = map(lambda block: _finite_distances(X, block, "manhattan"), row_blocks(len(X)))
+    return np.concatenate(list(blocks))
+
+
+def nearest(X: np.ndarray, number: int, map: Callable[..., Any] = map) -> np.ndarray:
+    """The `number` nearest of every row, closest first, whatever they are: int array (N, M)."""
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    alike = np.zeros(len(X), dtype=np.int64)
+
+    def search(block: tuple[int, int]) -> np.ndarray:
+        dist = _finite_distances(X, block, "manhattan")
+        return kernels.nearest_in_groups(dist, block[0], alike, 1, number)[:, 0]
+
+    return np.concatenate(list(map(search, row_blocks(len(X)))))
 
 
 class NeighborOrder:
@@ -160,6 +181,12 @@ def margin_vector(
         )
 
     return np.sum(list(map(partial, row_blocks(len(X)))), axis=0)
+
+
+def cancelled_sums(X: np.ndarray, metric: str = "manhattan") -> np.ndarray:
+    """What may be left of a sum that cancels: it must not become all the weight there is."""
+    spread = np.ptp(X, axis=0) ** (2 if metric == "sqeuclidean" else 1)
+    return _ROUNDING * len(X) * spread
 
 
 def row_blocks(n: int) -> list[tuple[int, int]]:

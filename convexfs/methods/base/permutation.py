@@ -31,7 +31,8 @@ def permuted_labels(
 
     Parameters
     ----------
-    codes : int array (N,)
+    codes : array (N,)
+        Classes, or numbers.
     number : int
     seed : int
         Permutation b depends on this and on b alone.
@@ -46,7 +47,7 @@ def permuted_labels(
     if all(np.ptp(unit_codes[at]) == 0 for at in rows):
         where = "any block" if blocks is not None else "the groups"
         raise InputError(f"labels do not differ within {where}: there is nothing to permute")
-    drawn = np.empty((number, len(codes)), dtype=np.int64)
+    drawn = np.empty((number, len(codes)), dtype=codes.dtype)
     for out, child in zip(drawn, np.random.SeedSequence(seed).spawn(number), strict=True):
         rng, units = np.random.default_rng(child), unit_codes.copy()
         for at in rows:

@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from convexfs.data.checks import (
@@ -24,6 +24,7 @@ from convexfs.data.checks import (
     warn_constant_columns,
 )
 from convexfs.data.ranges import check_largest, check_range
+from convexfs.data.targets import are_codes, looks_measured, measured_error, regressors
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.base.changed import build_of
 from convexfs.methods.base.parameters import Solving, learned, parameters
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 
 #: More threads or processes than any machine runs at once.
 _MOST_JOBS = 10_000
+
+
+#: How whole numbers of an array are said to be classes.
+_INSIST = "give them as text, y.astype(str), or as codes 0 to K - 1"
 
 
 class NotNumbers(InputError, TypeError):
@@ -143,12 +148,17 @@ class MethodEstimator(BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         check_finite(X, "Input X", names)
         self._constant = check_range(X, "Input X", names)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        check_classes(codes, [str(label) for label in self.classes_])
+        codes = self._target(y)
         warn_constant_columns(self._constant, names)
         self._check_parameters(X.shape[1])
-        return X, codes.astype(np.int64)
+        return X, codes
+
+    def _target(self, y: np.ndarray) -> np.ndarray:
+        """The target as the method takes it: class codes, whose labels are kept."""
+        refuse_numbers(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        check_classes(codes, [str(label) for label in self.classes_])
+        return codes.astype(np.int64)
 
     def _queries(self, X: Any) -> np.ndarray:
         """Samples as they were in `fit`, of any classes."""
@@ -184,6 +194,17 @@ class MethodEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def refuse_numbers(y: np.ndarray) -> None:
+    """Raise for a target of numbers, where classes are needed; name what takes numbers."""
+    if type_of_target(y, input_name="Input y") not in ("binary", "multiclass"):
+        raise InputError(
+            f"Unknown label type: {type_of_target(y)} in Input y, where classes are needed; for "
+            f"numbers there are {regressors()}"
+        )
+    if looks_measured(y) and not are_codes(y):
+        raise measured_error(y, "Input y", _INSIST)
 
 
 class Held:

@@ -114,6 +114,7 @@ class State:
         X, w, p = self.columns[:, self.free], self.w[self.free], pull(self.margins)
         Z, sigma = self.Z[:, self.free], self.locality.sigma
         pulls = self.locality.on_all_samples(p)
+        miss, hit = self.locality.shares(self.columns, self.w, self.signed)
         curved, moved = np.zeros((len(w), len(w))), np.empty(X.shape)
         for rows in _row_blocks(X):
             apart = np.abs(X[rows, None] - X)
@@ -121,8 +122,8 @@ class State:
             flat = apart.reshape(-1, len(w))
             curved += flat.T @ (flat * (pulled * signed).reshape(-1, 1))
             moved[rows] = ((signed * far)[:, None] @ apart)[:, 0]
-            for sign in (1.0, -1.0):
-                near = np.maximum(sign * signed, 0.0)
+            for sign, shares in ((1.0, miss), (-1.0, hit)):
+                near = shares[rows]
                 mean = (near[:, None] @ apart)[:, 0]
                 curved -= sign * (mean * pulled).T @ mean
                 moved[rows] -= sign * (near * far).sum(axis=1)[:, None] * mean

@@ -61,7 +61,34 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
 
 
 @parameters
-class Logo(Settings, LocalMarginClassifier):
+class LogoFitted(WeightSelector):
+    """What a fit of Logo leaves, whatever the target is."""
+
+    n_permutations: int
+
+    converged_: bool = learned()
+    period_: int = learned()
+    n_iter_: int = learned()
+    history_: list[dict[str, Any]] = learned()
+    starts_: list[dict[str, Any]] = learned()
+    lam_: float | None = learned()
+    null_counts_: dict[float, float] | None = learned()
+    objective_pvalue_: float | None = learned()
+
+    def _whole_test(self) -> str:
+        if self.objective_pvalue_ is None:
+            return super()._whole_test()
+        told = f"p = {self.objective_pvalue_:.2g} of the objective ({self.n_permutations} "
+        return f"{told}permutations); single features {NOT_TESTED}"
+
+    def _whole_evidence(self) -> float:
+        """What is held against permuted labels for all features together."""
+        value = self.solution_.objective
+        return -np.inf if value is None else -value
+
+
+@parameters
+class Logo(Settings, LocalMarginClassifier, LogoFitted):
     r"""Weight features so that samples are nearer to their own class, locally.
 
     The weights are a fixed point: the soft nearest neighbours of all samples,
@@ -173,26 +200,6 @@ class Logo(Settings, LocalMarginClassifier):
     """
 
     _method: ClassVar = staticmethod(logo)
-
-    converged_: bool = learned()
-    period_: int = learned()
-    n_iter_: int = learned()
-    history_: list[dict[str, Any]] = learned()
-    starts_: list[dict[str, Any]] = learned()
-    lam_: float | None = learned()
-    null_counts_: dict[float, float] | None = learned()
-    objective_pvalue_: float | None = learned()
-
-    def _whole_test(self) -> str:
-        if self.objective_pvalue_ is None:
-            return super()._whole_test()
-        told = f"p = {self.objective_pvalue_:.2g} of the objective ({self.n_permutations} "
-        return f"{told}permutations); single features {NOT_TESTED}"
-
-    def _whole_evidence(self) -> float:
-        """What is held against permuted labels for all features together."""
-        value = self.solution_.objective
-        return -np.inf if value is None else -value
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         self.sigma_ = float(self.sigma)

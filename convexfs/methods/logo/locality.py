@@ -1,7 +1,7 @@
 """Samples seen from weights: who is near, and the margins that makes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -68,6 +68,12 @@ class Locality:
     def signed_at(self, distances: np.ndarray) -> np.ndarray:
         return signed_probabilities(distances, self.codes, self.sigma)
 
+    def shares(
+        self, columns: np.ndarray, w: np.ndarray, signed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the probabilities of misses and of hits at w, whose difference is `signed`."""
+        return np.maximum(signed, 0.0), np.maximum(-signed, 0.0)
+
     def margins(self, columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
         """Return the margin matrix of a few columns."""
         return margin_columns(columns, signed)[self.rows]
@@ -90,6 +96,6 @@ def relief_margin(locality: Locality) -> np.ndarray:
     """Return RELIEF's margin vector: the nearest miss of each sample minus its nearest hit."""
     distances = locality.plain_distances
     width = _NEAREST * max(float(distances.max()), np.finfo(float).tiny)
-    signed = signed_probabilities(distances, locality.codes, width)
+    signed = replace(locality, sigma=width).signed_at(distances)
     once = np.ones(len(locality.codes))
     return feature_scores(locality.X, score_pairs(signed, once), locality.map)[0]

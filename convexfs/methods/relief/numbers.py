@@ -9,14 +9,12 @@ from convexfs.errors import check_flag, check_number, warn
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     SignedNeighbors,
+    cancelled_sums,
     check_neighbors,
     is_share,
     margin_vector,
     signed_neighbors,
 )
-
-#: What a term of z errs by, relative to the largest there can be.
-_ROUNDING = 1e-15
 
 
 def relief(
@@ -46,7 +44,7 @@ def relief(
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
     z = margin_vector(X, neighbors, metric, map)
-    z[np.abs(z) <= _cancelled(X, metric)] = 0.0
+    z[np.abs(z) <= cancelled_sums(X, metric)] = 0.0
     return {"z": z}, {"lam": l1 * float(max(z.max(initial=0.0), 0.0))}
 
 
@@ -66,7 +64,7 @@ def margin_at_labels(
     It is the z of :func:`relief`, bit by bit.
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
-    order, cancelled = NeighborOrder(X, metric, map), _cancelled(X, metric)
+    order, cancelled = NeighborOrder(X, metric, map), cancelled_sums(X, metric)
 
     def margin(codes: np.ndarray) -> np.ndarray:
         neighbors = order.signed(codes, n_neighbors, miss)
@@ -77,12 +75,6 @@ def margin_at_labels(
         return z
 
     return margin
-
-
-def _cancelled(X: np.ndarray, metric: str) -> np.ndarray:
-    """What may be left of a sum that cancels: it must not become all the weight there is."""
-    spread = np.ptp(X, axis=0) ** (2 if metric == "sqeuclidean" else 1)
-    return _ROUNDING * len(X) * spread
 
 
 def _drawn(neighbors: SignedNeighbors, n_epochs: int, rng: np.random.Generator) -> SignedNeighbors:

@@ -8,7 +8,7 @@ Passes compute in float32 on centred columns. Where that matters the error is
 returned too, as a proven bound per feature.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 
 from convexfs.errors import InputError
 from convexfs.neighbors import feature_kernels as kernels
+from convexfs.neighbors.sparse_samples import SparseBlock, SparseSamples, TileBlock
 
 #: Features read at a time; with a few hundred samples, a few megabytes.
 _READ = 1024
@@ -54,6 +55,9 @@ class FileBlock:
         return np.ndarray(shape, self.dtype, raw, self.start * self.strides[1], self.strides)
 
 
+Block = ArrayBlock | FileBlock | SparseBlock | TileBlock
+
+
 @dataclass(frozen=True)
 class Pairs:
     """Weighted pairs of samples, those that count.
@@ -73,11 +77,15 @@ class Pairs:
     uncertainty: np.ndarray
 
 
-def feature_blocks(X: np.ndarray) -> list[ArrayBlock | FileBlock]:
+def feature_blocks(X: np.ndarray) -> Sequence[Block]:
     """Yield ranges of columns, as many for any number of workers."""
     n_features = X.shape[1]
     size = max(_READ, -(-n_features // _MOST_BLOCKS))
     cuts = [(start, min(start + size, n_features)) for start in range(0, n_features, size)]
+    if isinstance(X, SparseSamples):
+        if X.is_thin:
+            return X.blocks()
+        return [TileBlock(X.by_columns[:, start:stop]) for start, stop in cuts]
     file = _backing_file(X)
     if file is None:
         return [ArrayBlock(X[:, start:stop]) for start, stop in cuts]
@@ -159,7 +167,9 @@ def exact_scores(X: np.ndarray, index: np.ndarray, pairs: Pairs) -> np.ndarray:
     return scores
 
 
-def _distances(block: ArrayBlock | FileBlock) -> np.ndarray:
+def _distances(block: Block) -> np.ndarray:
+    if isinstance(block, SparseBlock):
+        return block.distances()
     total = None
     for part in _read(block.open()):
         total = np.zeros((len(part), len(part))) if total is None else total
@@ -167,7 +177,9 @@ def _distances(block: ArrayBlock | FileBlock) -> np.ndarray:
     return total  # type: ignore[return-value]
 
 
-def _scores(block: ArrayBlock | FileBlock, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+def _scores(block: Block, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(block, SparseBlock):
+        return block.scores(pairs)
     columns = block.open()
     scores, errors = np.empty(columns.shape[1]), np.empty(columns.shape[1], np.float32)
     weight = pairs.weight.astype(np.float32)

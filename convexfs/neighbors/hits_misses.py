@@ -13,6 +13,7 @@ import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_number, shortened
 from convexfs.neighbors import kernels
+from convexfs.neighbors.sparse_samples import SparseSamples
 
 METRICS = ("manhattan", "sqeuclidean")
 MISS_RULES = ("nearest", "prior", "uniform")
@@ -68,7 +69,7 @@ def signed_neighbors(
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
-    X = np.ascontiguousarray(X, dtype=np.float64)
+    X = _samples(X)
     groups = _Groups.of(codes, n_neighbors, miss)
 
     def search(block: tuple[int, int]) -> np.ndarray:
@@ -84,14 +85,14 @@ def signed_neighbors(
 
 def all_manhattan(X: np.ndarray, map: Callable[..., Any] = map) -> np.ndarray:
     """Manhattan distances between all rows, in float64."""
-    X = np.ascontiguousarray(X, dtype=np.float64)
+    X = _samples(X)
     blocks = map(lambda block: _finite_distances(X, block, "manhattan"), row_blocks(len(X)))
     return np.concatenate(list(blocks))
 
 
 def nearest(X: np.ndarray, number: int, map: Callable[..., Any] = map) -> np.ndarray:
     """The `number` nearest of every row, closest first, whatever they are: int array (N, M)."""
-    X = np.ascontiguousarray(X, dtype=np.float64)
+    X = _samples(X)
     alike = np.zeros(len(X), dtype=np.int64)
 
     def search(block: tuple[int, int]) -> np.ndarray:
@@ -109,7 +110,7 @@ class NeighborOrder:
     """
 
     def __init__(self, X: np.ndarray, metric: str = "manhattan", map: Callable[..., Any] = map):
-        X = np.ascontiguousarray(X, dtype=np.float64)
+        X = _samples(X)
 
         def sort(block: tuple[int, int]) -> np.ndarray:
             dist = _finite_distances(X, block, metric)
@@ -154,8 +155,20 @@ class _Groups:
         return SignedNeighbors(index, _coefficients(index, codes, self.counts, self.miss))
 
 
+def row_distances(X: Any, start: int, stop: int, squared: bool = False) -> np.ndarray:
+    """Distances of rows [start, stop) to all rows of samples, dense or sparse."""
+    if isinstance(X, SparseSamples):
+        return X.row_distances(start, stop, squared)
+    return kernels.distances(X, start, stop, squared)
+
+
+def _samples(X: Any) -> Any:
+    """Samples as the kernels take them."""
+    return X if isinstance(X, SparseSamples) else np.ascontiguousarray(X, dtype=np.float64)
+
+
 def _finite_distances(X: np.ndarray, block: tuple[int, int], metric: str) -> np.ndarray:
-    dist = kernels.distances(X, *block, metric == "sqeuclidean")
+    dist = row_distances(X, *block, metric == "sqeuclidean")
     if not np.isfinite(dist.max()):
         raise InputError("distances overflow: scale the features to ordinary sizes first")
     return dist
@@ -171,21 +184,25 @@ def margin_vector(
 
     With ``metric="sqeuclidean"`` differences are squared.
     """
-    X = np.ascontiguousarray(X, dtype=np.float64)
+    X = _samples(X)
     squared = metric == "sqeuclidean"
 
     def partial(block: tuple[int, int]) -> np.ndarray:
         rows = slice(*block)
-        return kernels.signed_difference_sum(
-            X, block[0], neighbors.index[rows], neighbors.coefficient[rows], squared
-        )
+        index, coefficient = neighbors.index[rows], neighbors.coefficient[rows]
+        if isinstance(X, SparseSamples):
+            return X.signed_difference_sum(block[0], index, coefficient, squared)
+        return kernels.signed_difference_sum(X, block[0], index, coefficient, squared)
 
     return np.sum(list(map(partial, row_blocks(len(X)))), axis=0)
 
 
 def cancelled_sums(X: np.ndarray, metric: str = "manhattan") -> np.ndarray:
     """What may be left of a sum that cancels: it must not become all the weight there is."""
-    spread = np.ptp(X, axis=0) ** (2 if metric == "sqeuclidean" else 1)
+    # Sums over nonzeros do not take differences first: they err by what they add up.
+    spread = X.largest() if isinstance(X, SparseSamples) else np.ptp(X, axis=0)
+    if metric == "sqeuclidean":
+        spread = spread**2
     return _ROUNDING * len(X) * spread
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.data.sparse import standard_deviation
 from convexfs.errors import InputError, check_choice, check_number
-from convexfs.neighbors.hits_misses import row_blocks
-from convexfs.neighbors.kernels import distances
+from convexfs.neighbors.hits_misses import row_blocks, row_distances
+from convexfs.neighbors.sparse_samples import SparseSamples
 
 CONTROLS = ("fdr", "fwer")
 #: Values of a block of permuted statistics that is worked on at a time.
@@ -84,12 +85,10 @@ def _coded(name: str, values: Any, codes: np.ndarray) -> np.ndarray:
 
 def copied_rows(X: np.ndarray) -> str:
     """Say that many rows are copies or nearly so of others; "" if they are not."""
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    spread = X.std(axis=0)
-    scaled = X[:, spread > 0] / spread[spread > 0]
+    scaled = _on_one_scale(X)
     nearest, typical = [], []
     for start, stop in row_blocks(len(X)):
-        dist = distances(scaled, start, stop, False)
+        dist = row_distances(scaled, start, stop)
         dist[np.arange(stop - start), np.arange(start, stop)] = np.nan
         nearest.append(np.nanmin(dist, axis=1))
         typical.append(np.nanmedian(dist))
@@ -101,6 +100,17 @@ def copied_rows(X: np.ndarray) -> str:
         f"{share:.0%} of the rows are copies of others, or nearly so: if they are replicates, "
         "p-values are far too small unless groups says which rows belong together"
     )
+
+
+def _on_one_scale(X: Any) -> Any:
+    """The columns that vary, each divided by its standard deviation."""
+    if isinstance(X, SparseSamples):
+        spread = standard_deviation(X.by_columns)
+        varying = np.flatnonzero(spread)
+        return X.columns(varying).times(1.0 / spread[varying])
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    spread = X.std(axis=0)
+    return X[:, spread > 0] / spread[spread > 0]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
@@ -24,11 +25,13 @@ from convexfs.data.checks import (
     warn_constant_columns,
 )
 from convexfs.data.ranges import check_largest, check_range
+from convexfs.data.sparse import check_sparse_finite
 from convexfs.data.targets import are_codes, looks_measured, measured_error, regressors
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.base.changed import build_of
 from convexfs.methods.base.parameters import Solving, learned, parameters
 from convexfs.methods.base.progress import heard, narrator
+from convexfs.neighbors.sparse_samples import SparseSamples, as_samples
 from convexfs.records import NOT_TESTED, NOTHING_SHARE, RELEVANT_SHARE, Certificate, Solution
 
 if TYPE_CHECKING:
@@ -77,6 +80,8 @@ class MethodEstimator(BaseEstimator):
 
     #: What `fit` wants samples to be, as scikit-learn's validation takes it.
     _layout: ClassVar[dict[str, Any]] = {"dtype": np.float64, "order": "C"}
+    #: Whether sparse samples are fitted as they are.
+    _takes_sparse: ClassVar[bool] = False
     #: ``method(X, codes, settings, solving, ...) -> result``.
     _method: ClassVar[Callable[..., Any]]
 
@@ -141,17 +146,17 @@ class MethodEstimator(BaseEstimator):
         labels: Any = None if y is None else as_labels(y, "Input y")
         try:
             X, y = validate_data(
-                self, X, labels, **self._layout, ensure_all_finite=False, ensure_min_samples=2
+                self, X, labels, **self._taken, ensure_all_finite=False, ensure_min_samples=2
             )
         except (TypeError, OverflowError) as error:
             raise NotNumbers(f"Input X: {error}") from error
         names = getattr(self, "feature_names_in_", None)
-        check_finite(X, "Input X", names)
+        _check_cells(X, names)
         self._constant = check_range(X, "Input X", names)
         codes = self._target(y)
         warn_constant_columns(self._constant, names)
         self._check_parameters(X.shape[1])
-        return X, codes
+        return as_samples(X), codes
 
     def _target(self, y: np.ndarray) -> np.ndarray:
         """The target as the method takes it: class codes, whose labels are kept."""
@@ -164,11 +169,16 @@ class MethodEstimator(BaseEstimator):
         """Samples as they were in `fit`, of any classes."""
         check_is_fitted(self)
         refuse_text(X, "Input X")
-        X = validate_data(self, X, reset=False, **self._layout, ensure_all_finite=False)
+        X = validate_data(self, X, reset=False, **self._taken, ensure_all_finite=False)
         names = getattr(self, "feature_names_in_", None)
-        check_finite(X, "Input X", names)
+        _check_cells(X, names)
         check_largest(X, "Input X", names)
-        return X
+        return as_samples(X)
+
+    @property
+    def _taken(self) -> dict[str, Any]:
+        """What scikit-learn's validation is told of the samples."""
+        return self._layout | {"accept_sparse": ("csr", "csc") if self._takes_sparse else False}
 
     def _check_parameters(self, n_features: int) -> None:
         """Raise for what all estimators have; each method checks its own."""
@@ -193,7 +203,13 @@ class MethodEstimator(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = self._takes_sparse
         return tags
+
+
+def _check_cells(X: Any, names: Any) -> None:
+    check = check_sparse_finite if issparse(X) else check_finite
+    check(X, "Input X", names)
 
 
 def refuse_numbers(y: np.ndarray) -> None:
@@ -315,6 +331,11 @@ class WeightSelector(SelectorMixin, MethodEstimator):
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         wanted = self.n_features_to_select
+        if wanted == "auto" and isinstance(X, SparseSamples):
+            raise InputError(
+                "n_features_to_select='auto' classifies held-out samples and needs dense ones: "
+                "give a number of features, or X.toarray()"
+            )
         self._held = None
         if wanted == "auto" or (wanted is None and not self._sparse):
             seed = 0 if self.random_state is None else self._seed()

@@ -91,6 +91,7 @@ class IRelief(Settings, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(irelief)
+    _takes_sparse: ClassVar[bool] = True
 
     margin_: np.ndarray = learned()
     converged_: bool = learned()

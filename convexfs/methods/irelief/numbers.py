@@ -7,9 +7,14 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from convexfs.errors import check_number
-from convexfs.neighbors.hits_misses import SignedNeighbors, margin_vector, row_blocks
-from convexfs.neighbors.kernels import distances
+from convexfs.neighbors.hits_misses import (
+    SignedNeighbors,
+    margin_vector,
+    row_blocks,
+    row_distances,
+)
 from convexfs.neighbors.soft import has_hit, signed_probabilities
+from convexfs.neighbors.sparse_samples import SparseSamples
 
 
 def irelief(
@@ -23,24 +28,29 @@ def irelief(
 
 
 def soft_margin(
-    X: np.ndarray,
+    X: Any,
     codes: np.ndarray,
     weights: np.ndarray,
     sigma: float,
     map: Callable[..., Any] = map,
 ) -> np.ndarray:
     """The margin vector of :func:`irelief` at the given weights; no array beyond N x N is made."""
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    scaled = X * weights
+    sparse = isinstance(X, SparseSamples)
+    if not sparse:
+        X = np.ascontiguousarray(X, dtype=np.float64)
+    scaled = X.times(weights) if sparse else X * weights
 
     def rows(block: tuple[int, int]) -> np.ndarray:
-        return distances(scaled, block[0], block[1], False)
+        return row_distances(scaled, block[0], block[1])
 
     d = np.concatenate(list(map(rows, row_blocks(len(X)))))
     trust = inlier_probability(d, codes, sigma) / len(X)
     signed = trust[:, None] * signed_probabilities(d, codes, sigma)
     # |x_n - x_i| is that of i and n too: each pair is visited once.
-    coefficient = np.triu(signed + signed.T, 1)[:, None, :]
+    upper = np.triu(signed + signed.T, 1)
+    if sparse:
+        return X.scores(upper, map)
+    coefficient = upper[:, None, :]
     index = np.broadcast_to(np.arange(len(X)), coefficient.shape)
     return margin_vector(X, SignedNeighbors(np.ascontiguousarray(index), coefficient), map=map)
 

@@ -200,6 +200,7 @@ class Logo(Settings, LocalMarginClassifier, LogoFitted):
     """
 
     _method: ClassVar = staticmethod(logo)
+    _takes_sparse: ClassVar[bool] = True
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         self.sigma_ = float(self.sigma)

@@ -79,6 +79,7 @@ class Relief(Settings, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(relief)
+    _takes_sparse: ClassVar[bool] = True
 
     margin_: np.ndarray = learned()
 

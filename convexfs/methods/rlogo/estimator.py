@@ -71,6 +71,7 @@ class LogoRegressor(Settings, RegressorMixin, NumberSelector, LogoFitted):
     """
 
     _method: ClassVar = staticmethod(rlogo)
+    _takes_sparse: ClassVar[bool] = True
     _layout: ClassVar[dict[str, Any]] = {"dtype": NUMERIC}
 
     sigma_: float = learned()

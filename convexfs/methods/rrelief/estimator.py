@@ -70,6 +70,7 @@ class ReliefRegressor(Settings, NumberSelector):
     """
 
     _method: ClassVar = staticmethod(rrelief)
+    _takes_sparse: ClassVar[bool] = True
 
     margin_: np.ndarray = learned()
 

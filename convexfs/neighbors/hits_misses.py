@@ -175,7 +175,7 @@ def _finite_distances(X: np.ndarray, block: tuple[int, int], metric: str) -> np.
 
 
 def margin_vector(
-    X: np.ndarray,
+    X: Any,
     neighbors: SignedNeighbors,
     metric: str = "manhattan",
     map: Callable[..., Any] = map,

@@ -83,7 +83,7 @@ def _coded(name: str, values: Any, codes: np.ndarray) -> np.ndarray:
     return np.unique(values.astype(str), return_inverse=True)[1]
 
 
-def copied_rows(X: np.ndarray) -> str:
+def copied_rows(X: Any) -> str:
     """Say that many rows are copies or nearly so of others; "" if they are not."""
     scaled = _on_one_scale(X)
     nearest, typical = [], []

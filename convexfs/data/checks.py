@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.data.targets import looks_measured, measured_error, regressors
 from convexfs.errors import InputError, did_you_mean, warn
 
+#: How whole numbers of a file are said to be classes.
+_INSIST = "say --target-kind classes (from Python target_kind='classes')"
 _BLOCK_CELLS = 2**20
 _NAMED_AT_MOST = 5
 _CURE = "drop or impute such cells first"
@@ -210,7 +213,7 @@ def as_labels(y: Any, where: str) -> np.ndarray:
     return labels
 
 
-def encode_labels(y: Any, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
+def encode_labels(y: Any, where: str, insisted: bool = False) -> tuple[np.ndarray, tuple[str, ...]]:
     """Find class codes 0..K-1 and the sorted class names behind them.
 
     Parameters
@@ -219,6 +222,8 @@ def encode_labels(y: Any, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
         Integers, whole floats, booleans or text.
     where : str
         What a message calls the target.
+    insisted : bool
+        Whether whole numbers are classes however many there are.
 
     Raises
     ------
@@ -238,8 +243,10 @@ def encode_labels(y: Any, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
     if values.size == labels.size > 2:
         raise InputError(
             f"{where} looks continuous or like an identifier: every row has a value of its own; "
-            "it needs classes shared by several rows"
+            f"classes are shared by several rows, and for numbers there are {regressors()}"
         )
+    if looks_measured(labels) and not insisted:
+        raise measured_error(labels, where, _INSIST)
     return codes, tuple(str(value) for value in values)
 
 
@@ -351,8 +358,8 @@ def _discrete(labels: np.ndarray, where: str) -> np.ndarray:
         odd = ~np.isfinite(labels) | (labels != np.rint(labels))
     if odd.any():
         raise InputError(
-            f"{where} looks continuous (such as {labels[odd][0]}); feature selection here "
-            "needs classes, so bin the values or name another target"
+            f"{where} looks continuous (such as {labels[odd][0]}), where this needs classes: for "
+            f"numbers there are {regressors()}; else bin the values or name another target"
         )
     return labels.astype(np.int64)
 

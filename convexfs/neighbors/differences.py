@@ -294,11 +294,6 @@ def mixed_samples(values: np.ndarray, categorical: np.ndarray, rule: str) -> Mix
     return MixedSamples(x, seen, cap, centre, scale, rule, expected)
 
 
-def as_samples(X: Any) -> Any:
-    """Samples as a C-contiguous float64 matrix; mixed ones as they are."""
-    return X if isinstance(X, MixedSamples) else np.ascontiguousarray(X, dtype=np.float64)
-
-
 def of_classes(X: Any, codes: np.ndarray) -> Any:
     """Samples told their classes, which the rule "class" has to know; all others as they are."""
     if not isinstance(X, MixedSamples) or X.rule != "class":

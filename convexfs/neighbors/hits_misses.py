@@ -15,6 +15,8 @@ from convexfs.data.columns import ColumnSource
 from convexfs.errors import InputError, check_choice, check_number, shortened
 from convexfs.neighbors import by_columns, kernels
 from convexfs.neighbors.differences import MixedSamples, NeighborLists
+from convexfs.neighbors.samples import as_samples, spreads
+from convexfs.neighbors.sparse_samples import SparseSamples
 
 METRICS = ("manhattan", "sqeuclidean")
 MISS_RULES = ("nearest", "prior", "uniform")
@@ -22,6 +24,8 @@ MISS_RULES = ("nearest", "prior", "uniform")
 RADII = ("surf", "multisurf")
 #: Cells of one block's distance matrix; 16 MB whatever N.
 _BLOCK_CELLS = 2_000_000
+#: What a term of a margin errs by, relative to the largest there can be.
+_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class SignedNeighbors:
 
 
 def signed_neighbors(
-    X: np.ndarray | MixedSamples | ColumnSource,
+    X: Any,
     codes: np.ndarray,
     n_neighbors: float | str = 1,
     metric: str = "manhattan",
@@ -74,7 +78,7 @@ def signed_neighbors(
     check_neighbors(len(X), n_neighbors, metric, miss)
     if is_radius(n_neighbors):
         return NeighborOrder(X, metric, map, str(n_neighbors)).signed(codes, n_neighbors, miss)
-    rows = _distance_rows(X, metric, map)
+    rows = distance_rows(X, metric, map)
     groups = _Groups.of(codes, n_neighbors, miss)
 
     def search(block: tuple[int, int]) -> np.ndarray:
@@ -88,6 +92,21 @@ def signed_neighbors(
     return groups.signed(index, codes)
 
 
+def all_manhattan(X: Any, map: Callable[..., Any] = map) -> np.ndarray:
+    """Manhattan distances between all rows, in float64."""
+    return np.concatenate(list(map(distance_rows(X, map=map), row_blocks(len(X)))))
+
+
+def nearest(X: Any, number: int, map: Callable[..., Any] = map) -> np.ndarray:
+    """The `number` nearest of every row, closest first, whatever they are: int array (N, M)."""
+    rows, alike = distance_rows(X, map=map), np.zeros(len(X), dtype=np.int64)
+
+    def search(block: tuple[int, int]) -> np.ndarray:
+        return kernels.nearest_in_groups(rows(block), block[0], alike, 1, number)[:, 0]
+
+    return np.concatenate(list(map(search, row_blocks(len(X)))))
+
+
 class NeighborOrder:
     """Samples by their distance from each other, for the neighbours at many labellings.
 
@@ -98,12 +117,12 @@ class NeighborOrder:
 
     def __init__(
         self,
-        X: np.ndarray | MixedSamples | ColumnSource,
+        X: Any,
         metric: str = "manhattan",
         map: Callable[..., Any] = map,
         radius: str | None = None,
     ):
-        rows, blocks = _distance_rows(X, metric, map), row_blocks(len(X))
+        rows, blocks = distance_rows(X, metric, map), row_blocks(len(X))
         mean = 0.0
         if radius == "surf":
             mean = sum(map(lambda block: float(rows(block).sum()), blocks)) / len(X) ** 2
@@ -158,24 +177,26 @@ class _Groups:
         return SignedNeighbors(index, _coefficients(index, codes, self.counts, self.miss))
 
 
-def _distance_rows(
-    X: np.ndarray | MixedSamples | ColumnSource, metric: str, map: Callable[..., Any]
+def distance_rows(
+    X: Any, metric: str = "manhattan", map: Callable[..., Any] = map
 ) -> Callable[[tuple[int, int]], np.ndarray]:
     """Return the function from a block of rows to their distances from all samples."""
+    squared, X = metric == "sqeuclidean", as_samples(X)
     if isinstance(X, ColumnSource):
         rows = by_columns.distance_rows(X, metric, map)
-        return lambda block: _require_finite(rows(block))
-    if isinstance(X, MixedSamples):
-        if metric != "manhattan":
+    elif isinstance(X, MixedSamples):
+        if squared:
             raise InputError(
                 f"metric={metric!r} takes numbers without missing values: use 'manhattan', or "
                 "impute and encode first"
             )
         whole = X.distances(map=map)
-        return lambda block: _require_finite(whole[slice(*block)])
-    dense = np.ascontiguousarray(X, dtype=np.float64)
-    squared = metric == "sqeuclidean"
-    return lambda block: _require_finite(kernels.distances(dense, *block, squared))
+        rows = lambda block: whole[slice(*block)]  # noqa: E731
+    elif isinstance(X, SparseSamples):
+        rows = lambda block: X.row_distances(*block, squared)  # noqa: E731
+    else:
+        rows = lambda block: kernels.distances(X, *block, squared)  # noqa: E731
+    return lambda block: _require_finite(rows(block))
 
 
 def _require_finite(dist: np.ndarray) -> np.ndarray:
@@ -185,7 +206,7 @@ def _require_finite(dist: np.ndarray) -> np.ndarray:
 
 
 def margin_vector(
-    X: np.ndarray | MixedSamples | ColumnSource,
+    X: Any,
     neighbors: SignedNeighbors,
     metric: str = "manhattan",
     map: Callable[..., Any] = map,
@@ -202,16 +223,22 @@ def margin_vector(
             neighbors.coefficient.reshape(n, -1), neighbors.index.reshape(n, -1)
         )
         return X.margin_sum(lists, map)
-    X = np.ascontiguousarray(X, dtype=np.float64)
+    X = as_samples(X)
     squared = metric == "sqeuclidean"
 
     def partial(block: tuple[int, int]) -> np.ndarray:
         rows = slice(*block)
-        return kernels.signed_difference_sum(
-            X, block[0], neighbors.index[rows], neighbors.coefficient[rows], squared
-        )
+        index, coefficient = neighbors.index[rows], neighbors.coefficient[rows]
+        if isinstance(X, SparseSamples):
+            return X.signed_difference_sum(block[0], index, coefficient, squared)
+        return kernels.signed_difference_sum(X, block[0], index, coefficient, squared)
 
     return np.sum(list(map(partial, row_blocks(len(X)))), axis=0)
+
+
+def cancelled_sums(X: Any, metric: str = "manhattan") -> np.ndarray:
+    """What may be left of a sum that cancels: it must not become all the weight there is."""
+    return _ROUNDING * len(X) * spreads(X) ** (2 if metric == "sqeuclidean" else 1)
 
 
 def row_blocks(n: int) -> list[tuple[int, int]]:

@@ -3,10 +3,9 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from convexfs.data.checks import as_labels, check_classes, warn_constant_columns
+from convexfs.data.checks import as_labels, warn_constant_columns
 from convexfs.data.column_checks import check_columns
 from convexfs.data.columns import ColumnSource, SlicedColumns, column_source
 from convexfs.errors import InputError
@@ -60,12 +59,9 @@ class TakesColumns(TakesMissing, WeightSelector):
             raise InputError("Input X has one sample; at least 2 are needed")
         with thread_map(self.n_jobs) as map:
             self._constant = check_columns(X, "Input X", map)
-        check_classification_targets(labels)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        check_classes(codes, [str(label) for label in self.classes_])
+        codes = self._codes_of(labels, self.n_features_in_)
         warn_constant_columns(self._constant)
-        self._check_parameters(self.n_features_in_)
-        return X, codes.astype(np.int64)
+        return X, codes
 
     def _remember(self, X: Any, codes: np.ndarray) -> None:
         held = getattr(X, "in_memory", None)

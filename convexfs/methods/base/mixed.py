@@ -3,11 +3,12 @@
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from convexfs.data.checks import check_finite
 from convexfs.data.kinds import Coding, check_not_infinite, coding_of, has_missing
 from convexfs.data.ranges import check_largest, check_range
-from convexfs.errors import check_choice
+from convexfs.errors import InputError, check_choice
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import MethodEstimator
 from convexfs.neighbors.differences import MISSING_RULES, MixedSamples, mixed_samples
@@ -36,10 +37,23 @@ class TakesMissing(MethodEstimator):
 
     def _readable(self, X: Any) -> Any:
         check_choice("missing", self.missing, MISSING_RULES)
+        if issparse(X):
+            self._refuse_for_sparse()
+            self._coding = Coding(np.zeros(0, bool), {})
+            return X
         self._coding = coding_of(X, self.categorical_features, "Input X")
         return self._coding.coded(X, "Input X")
 
-    def _usable(self, X: np.ndarray, names: Any) -> Any:
+    def _refuse_for_sparse(self) -> None:
+        if self.categorical_features is not None or self.missing == "observed":
+            raise InputError(
+                "sparse samples are taken as numbers without gaps: categorical_features and "
+                "missing='observed' need X.toarray()"
+            )
+
+    def _usable(self, X: Any, names: Any) -> Any:
+        if issparse(X):
+            return super()._usable(X, names)
         categorical = self._coding.categorical
         if not categorical.any() and self.missing != "observed" and not has_missing(X):
             return super()._usable(X, names)
@@ -55,10 +69,10 @@ class TakesMissing(MethodEstimator):
         return samples
 
     def _readable_queries(self, X: Any) -> Any:
-        return self._coding.coded(X, "Input X")
+        return X if issparse(X) else self._coding.coded(X, "Input X")
 
-    def _usable_queries(self, X: np.ndarray, names: Any) -> np.ndarray:
-        if self.missing == "error":
+    def _usable_queries(self, X: Any, names: Any) -> Any:
+        if issparse(X) or self.missing == "error":
             return super()._usable_queries(X, names)
         check_not_infinite(X, "Input X", names)
         check_largest(np.where(np.isnan(X), 0.0, X), "Input X", names)

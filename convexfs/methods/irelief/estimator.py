@@ -95,6 +95,7 @@ class IRelief(Settings, TakesMissing, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(irelief)
+    _takes_sparse: ClassVar[bool] = True
 
     margin_: np.ndarray = learned()
     converged_: bool = learned()

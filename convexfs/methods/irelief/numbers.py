@@ -8,9 +8,15 @@ from scipy.special import expit, logsumexp
 
 from convexfs.errors import check_number
 from convexfs.neighbors.differences import MixedSamples, NeighborLists, of_classes
-from convexfs.neighbors.hits_misses import SignedNeighbors, margin_vector, row_blocks
-from convexfs.neighbors.kernels import distances
+from convexfs.neighbors.hits_misses import (
+    SignedNeighbors,
+    distance_rows,
+    margin_vector,
+    row_blocks,
+)
+from convexfs.neighbors.samples import as_samples
 from convexfs.neighbors.soft import has_hit, signed_probabilities
+from convexfs.neighbors.sparse_samples import SparseSamples
 
 
 def irelief(
@@ -28,7 +34,7 @@ def irelief(
 
 
 def soft_margin(
-    X: np.ndarray | MixedSamples,
+    X: Any,
     codes: np.ndarray,
     weights: np.ndarray,
     sigma: float,
@@ -39,16 +45,16 @@ def soft_margin(
         used = np.flatnonzero(weights)
         d = X[:, used].distances(weights[used], map)
         return X.margin_sum(NeighborLists.of(_trusted(d, codes, sigma)), map)
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    scaled = X * weights
-
-    def rows(block: tuple[int, int]) -> np.ndarray:
-        return distances(scaled, block[0], block[1], False)
-
+    X = as_samples(X)
+    sparse = isinstance(X, SparseSamples)
+    rows = distance_rows(X.times(weights) if sparse else X * weights)
     d = np.concatenate(list(map(rows, row_blocks(len(X)))))
     signed = _trusted(d, codes, sigma)
     # |x_n - x_i| is that of i and n too: each pair is visited once.
-    coefficient = np.triu(signed + signed.T, 1)[:, None, :]
+    upper = np.triu(signed + signed.T, 1)
+    if sparse:
+        return X.scores(upper, map)
+    coefficient = upper[:, None, :]
     index = np.broadcast_to(np.arange(len(X)), coefficient.shape)
     return margin_vector(X, SignedNeighbors(np.ascontiguousarray(index), coefficient), map=map)
 

@@ -11,7 +11,8 @@ from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.logo.classification import class_distances
 from convexfs.methods.logo.fit import Settings, logo
-from convexfs.neighbors.differences import MixedSamples, as_samples, mixed_samples
+from convexfs.neighbors.differences import MixedSamples, mixed_samples
+from convexfs.neighbors.samples import as_samples
 from convexfs.records import NOT_TESTED
 
 #: Samples are taken as they are; anything else is converted to the first of these.
@@ -66,7 +67,34 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
 
 
 @parameters
-class Logo(Settings, TakesColumns, LocalMarginClassifier):
+class LogoFitted(WeightSelector):
+    """What a fit of Logo leaves, whatever the target is."""
+
+    n_permutations: int
+
+    converged_: bool = learned()
+    period_: int = learned()
+    n_iter_: int = learned()
+    history_: list[dict[str, Any]] = learned()
+    starts_: list[dict[str, Any]] = learned()
+    lam_: float | None = learned()
+    null_counts_: dict[float, float] | None = learned()
+    objective_pvalue_: float | None = learned()
+
+    def _whole_test(self) -> str:
+        if self.objective_pvalue_ is None:
+            return super()._whole_test()
+        told = f"p = {self.objective_pvalue_:.2g} of the objective ({self.n_permutations} "
+        return f"{told}permutations); single features {NOT_TESTED}"
+
+    def _whole_evidence(self) -> float:
+        """What is held against permuted labels for all features together."""
+        value = self.solution_.objective
+        return -np.inf if value is None else -value
+
+
+@parameters
+class Logo(Settings, TakesColumns, LocalMarginClassifier, LogoFitted):
     r"""Weight features so that samples are nearer to their own class, locally.
 
     The weights are a fixed point: the soft nearest neighbours of all samples,
@@ -182,26 +210,7 @@ class Logo(Settings, TakesColumns, LocalMarginClassifier):
     """
 
     _method: ClassVar = staticmethod(logo)
-
-    converged_: bool = learned()
-    period_: int = learned()
-    n_iter_: int = learned()
-    history_: list[dict[str, Any]] = learned()
-    starts_: list[dict[str, Any]] = learned()
-    lam_: float | None = learned()
-    null_counts_: dict[float, float] | None = learned()
-    objective_pvalue_: float | None = learned()
-
-    def _whole_test(self) -> str:
-        if self.objective_pvalue_ is None:
-            return super()._whole_test()
-        told = f"p = {self.objective_pvalue_:.2g} of the objective ({self.n_permutations} "
-        return f"{told}permutations); single features {NOT_TESTED}"
-
-    def _whole_evidence(self) -> float:
-        """What is held against permuted labels for all features together."""
-        value = self.solution_.objective
-        return -np.inf if value is None else -value
+    _takes_sparse: ClassVar[bool] = True
 
     def plot(self) -> Any:
         """Draw the weights by name, and the change of the weights per iteration.

@@ -213,16 +213,26 @@ def logo(
     """
     request = LogoRequest(settings or Settings(), solving)
     request.check()
-    settings = request.settings
-    start = checked_start(settings.start, settings.n_starts, X.shape[1])
-    locality = locality_of(X, codes, float(settings.sigma), map)
+    locality = locality_of(X, codes, float(request.settings.sigma), map)
+    return fit_locality(locality, request, seed, watch)
+
+
+def fit_locality(
+    locality: Locality,
+    request: LogoRequest,
+    seed: Any = None,
+    watch: Callable[[str], Any] | None = None,
+) -> LogoResult:
+    """:func:`logo` of samples whose neighbours may be others than those of classes."""
+    settings, n_features = request.settings, locality.X.shape[1]
+    start = checked_start(settings.start, settings.n_starts, n_features)
     price = None
     if request.searches:
         price = _null_price(locality, request, start, seed, watch)
         request = request.priced(price.lam)
     until = request.deadline
     points = starting_points(
-        start, settings.n_starts, lambda: relief_weights(relief_margin(locality)), X.shape[1], seed
+        start, settings.n_starts, lambda: relief_weights(relief_margin(locality)), n_features, seed
     )
     result = best_of_starts(
         points,
@@ -247,11 +257,7 @@ def _null_price(
     watch: Callable[[str], Any] | None,
 ) -> NullPrice:
     """The price that permuted labels set, all fits from the same start and distances."""
-    distances = locality.plain_distances if locality.same_for_all_labels else None
-    sigma = locality.sigma
-
-    def at(codes: np.ndarray) -> Locality:
-        return locality_of(locality.X, codes, sigma, map, distances)
+    at = locality.at_labels
 
     def fit(lam: float, codes: np.ndarray) -> LogoResult:
         priced = request.priced(lam)
@@ -359,7 +365,7 @@ def _explain(result: LogoResult, request: LogoRequest, locality: Locality) -> No
             "a small positive lam gives nearly the same weights with a certificate"
         )
     if not result.weights.any():
-        cure = "check that some feature tells the classes apart"
+        cure = "check that some feature goes along with the target"
         if price:
             top = f"lam={settings.lam:g} is not below lam_max={lam_max(locality):.4g}"
             cure = f"{top}: use a smaller lam, or {cure}"

@@ -1,7 +1,7 @@
 """Samples seen from weights: who is near, and the margins that makes."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -60,10 +60,9 @@ class Locality:
             return weighted_distances(columns, np.ones(self.X.shape[1]))
         return all_distances(self.X, self.map)
 
-    @property
-    def same_for_all_labels(self) -> bool:
-        """Whether distances do not depend on the classes."""
-        return True
+    def at_labels(self, codes: np.ndarray) -> "Locality":
+        """The same samples with other labels, which plain distances do not depend on."""
+        return replace(self, codes=codes, map=map, known=self.plain_distances)
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -85,6 +84,12 @@ class Locality:
 
     def signed_at(self, distances: np.ndarray) -> np.ndarray:
         return signed_probabilities(distances, self.codes, self.sigma)
+
+    def shares(
+        self, columns: Any, w: np.ndarray, signed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the probabilities of misses and of hits at w, whose difference is `signed`."""
+        return np.maximum(signed, 0.0), np.maximum(-signed, 0.0)
 
     def margins(self, columns: Any, signed: np.ndarray) -> np.ndarray:
         """Return the margin matrix of a few columns."""
@@ -117,6 +122,7 @@ class Locality:
         moved : array (N, J)
             ``sum_j w_j t_njk``.
         """
+        miss, hit = self.shares(columns, w, signed)
         curved, moved = np.zeros((len(w), len(w))), np.empty(columns.shape)
         for rows in few_rows(columns.size, len(columns)):
             apart = np.abs(columns[rows, None] - columns)
@@ -124,8 +130,8 @@ class Locality:
             flat = apart.reshape(-1, len(w))
             curved += flat.T @ (flat * (pulled * near_by).reshape(-1, 1))
             moved[rows] = ((near_by * far)[:, None] @ apart)[:, 0]
-            for sign in (1.0, -1.0):
-                near = np.maximum(sign * near_by, 0.0)
+            for sign, shares in ((1.0, miss), (-1.0, hit)):
+                near = shares[rows]
                 mean = (near[:, None] @ apart)[:, 0]
                 curved -= sign * (mean * pulled).T @ mean
                 moved[rows] -= sign * (near * far).sum(axis=1)[:, None] * mean
@@ -155,6 +161,6 @@ def relief_margin(locality: Locality) -> np.ndarray:
     """Return RELIEF's margin vector: the nearest miss of each sample minus its nearest hit."""
     distances = locality.plain_distances
     width = _NEAREST * max(float(distances.max()), np.finfo(float).tiny)
-    signed = signed_probabilities(distances, locality.codes, width)
+    signed = replace(locality, sigma=width).signed_at(distances)
     once = np.ones(len(locality.codes))
     return locality.scores(signed, once)[0]

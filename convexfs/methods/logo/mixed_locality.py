@@ -21,9 +21,10 @@ class MixedLocality(Locality):
         """Distances with all weights 1."""
         return self.X.distances(map=self.map) if self.known is None else self.known
 
-    @property
-    def same_for_all_labels(self) -> bool:
-        return self.X.rule != "class"
+    def at_labels(self, codes: np.ndarray) -> Locality:
+        if self.X.rule != "class":
+            return super().at_labels(codes)
+        return locality_of(self.X, codes, self.sigma, map)
 
     def take(self, index: np.ndarray) -> MixedSamples:
         return self.X[:, index]
@@ -60,8 +61,7 @@ def locality_of(
     codes: np.ndarray,
     sigma: float,
     map: Callable[..., Any] = map,
-    known: np.ndarray | None = None,
 ) -> Locality:
     """Samples of any kind as what Logo sees of them."""
     kind = MixedLocality if isinstance(X, MixedSamples) else Locality
-    return kind(of_classes(X, codes), codes, sigma, map, known)
+    return kind(of_classes(X, codes), codes, sigma, map)

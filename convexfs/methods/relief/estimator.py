@@ -96,6 +96,7 @@ class Relief(Settings, TakesColumns, WeightSelector):
 
     _method: ClassVar = staticmethod(relief)
     _narrow: ClassVar[bool] = True
+    _takes_sparse: ClassVar[bool] = True
 
     margin_: np.ndarray = learned()
     rounds_: tuple[int, ...] = learned()

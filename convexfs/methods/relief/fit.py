@@ -12,7 +12,7 @@ from convexfs.errors import InputError, check_number, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters, taken_by
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.relief import METHOD, numbers
-from convexfs.neighbors.differences import as_samples
+from convexfs.neighbors.samples import some_features
 from convexfs.records import Certificate, Solution
 
 
@@ -94,7 +94,7 @@ def relief(
     features, rounds = np.arange(X.shape[1]), []
     while True:
         rounds.append(len(features))
-        few = X if len(rounds) == 1 else as_samples(X[:, features])
+        few = X if len(rounds) == 1 else some_features(X, features)
         values, hyper = numbers.relief(few, codes, **chosen, seed=seed, map=map)
         if settings.keep is None or len(features) <= settings.keep:
             break

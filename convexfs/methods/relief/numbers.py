@@ -11,15 +11,13 @@ from convexfs.neighbors.differences import MixedSamples, of_classes
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     SignedNeighbors,
+    cancelled_sums,
     check_neighbors,
     is_radius,
     is_share,
     margin_vector,
     signed_neighbors,
 )
-
-#: What a term of z errs by, relative to the largest there can be.
-_ROUNDING = 1e-15
 
 
 def relief(
@@ -45,7 +43,7 @@ def relief(
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
     z = margin_vector(X, neighbors, metric, map)
-    z[np.abs(z) <= _cancelled(X, metric)] = 0.0
+    z[np.abs(z) <= cancelled_sums(X, metric)] = 0.0
     return {"z": z}, {"lam": l1 * float(max(z.max(initial=0.0), 0.0))}
 
 
@@ -66,7 +64,7 @@ def margin_at_labels(
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
     radius = str(n_neighbors) if is_radius(n_neighbors) else None
-    order, cancelled = NeighborOrder(X, metric, map, radius), _cancelled(X, metric)
+    order, cancelled = NeighborOrder(X, metric, map, radius), cancelled_sums(X, metric)
 
     def margin(codes: np.ndarray) -> np.ndarray:
         samples = of_classes(X, codes)
@@ -90,16 +88,6 @@ def _warn_of_small_classes(codes: np.ndarray, n_neighbors: float | str) -> None:
             f"n_neighbors={n_neighbors}, but a class has only {fewest} other members: "
             "those there are count for it",
         )
-
-
-def _cancelled(X: Any, metric: str) -> np.ndarray:
-    """What may be left of a sum that cancels: it must not become all the weight there is."""
-    if isinstance(X, ColumnSource):
-        ends = X.spreads()
-    else:
-        ends = X.spread if isinstance(X, MixedSamples) else np.ptp(X, axis=0)
-    spread = ends ** (2 if metric == "sqeuclidean" else 1)
-    return _ROUNDING * len(X) * spread
 
 
 def _drawn(neighbors: SignedNeighbors, n_epochs: int, rng: np.random.Generator) -> SignedNeighbors:

@@ -61,7 +61,8 @@ def locality_of(
     codes: np.ndarray,
     sigma: float,
     map: Callable[..., Any] = map,
+    known: np.ndarray | None = None,
 ) -> Locality:
     """Samples of any kind as what Logo sees of them."""
     kind = MixedLocality if isinstance(X, MixedSamples) else Locality
-    return kind(of_classes(X, codes), codes, sigma, map)
+    return kind(of_classes(X, codes), codes, sigma, map, known)

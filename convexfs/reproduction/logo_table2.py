@@ -68,7 +68,7 @@ class Machine:
 
     def errors(self, X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> float:
         """Return the share of mistakes in %."""
-        model = SVC(C=self.C, gamma=self.gamma).fit(X, y)
+        model = SVC(C=self.C, gamma=self.gamma).fit(X, y)  # type: ignore[arg-type]
         return 100.0 * float(np.mean(model.predict(new) != truth))
 
     def curve(self, split: Split, order: np.ndarray, start: int = 1) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from convexfs.data import load
-from convexfs.reproduction import EXPERIMENTS, experiment_named, logo_table2
+from convexfs.reproduction import EXPERIMENTS, experiment_named, logo_because, logo_table2
 from convexfs.reproduction.experiment import Case
 from convexfs.reproduction.splits import noisy_split, unit_scaled
 
@@ -18,6 +18,7 @@ CASES = {
         "sizes": {"row": [30, 30]}, "noise": 10, "nested": ["ks", "l1-logistic"], "sigmas": [2.0],
         "lams": [0.4, 1.0], "cv_iterations": 20, "irelief_sigma": 2.0,
     }),
+    "logo-rfe-gamma": ("row", {"sizes": {"row": [30, 30]}, "noise": 10}),
     "logo-noise": ("5 noise features", {"noise": {"5 noise features": 5}}),
     "logo-parameters": ("row", {"noise": 5, "pairs": {"row": [1.0, 1.0]}}),
     "logo-starts": ("row", {"train": 40, "noise": 5}),
@@ -102,9 +103,21 @@ def test_rows_of_a_split_never_meet():
     assert not set(split.X[:, 0]) & set(split.X_test[:, 0])
 
 
+def test_letters_coded_as_they_are_change_nothing():
+    letters = replace(TINY, X=np.digitize(TINY.X, [-0.7, 0.0, 0.7]) + 1.0)
+    settings = {"sizes": {"row": [30, 30]}, "noise": 0, "nested": []}
+
+    def error(codes):
+        told = settings | {"codings": {"row": codes}}
+        return logo_because.measure_coding(Case(letters, "row", "svm-original", 0, told))["error"]
+
+    plain = Case(letters, "row", "svm-original", 0, settings)
+    assert error((1, 2, 3, 4)) == logo_table2.measure(plain)["error"] != error((1, 3, 2, 4))
+
+
 def test_all_experiments_are_tried_here():
     from convexfs.reproduction import logo_figures
 
     own = {name for name, home in EXPERIMENTS.items() if "logo" in home or "lfe_" in home}
-    assert own == set(CASES)
+    assert own == {*CASES, "logo-splice-coding"}
     assert logo_figures.NOISE.name in own

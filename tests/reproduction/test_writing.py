@@ -67,3 +67,11 @@ def test_the_page_is_whole_and_loads_nothing(written):
     assert "banana: no data" in page
     assert "<script" not in page
     assert "default-src 'none'" in page
+
+
+def test_the_summary_says_how_it_was_run(written):
+    text = (written / "summary.md").read_text()
+    assert "    convexfs reproduce tiny --runs 3\n" in text
+    assert "6 of 6 measurements" in text
+    assert "scikit-learn" in text
+    assert "| waveform |" in text

@@ -15,8 +15,8 @@ TINY = load("twonorm:n=80,noise=4,seed=2")
 #: Settings of one case of each experiment, by the name of its row.
 CASES = {
     "logo-table2": ("row", {
-        "sizes": {"row": [30, 30]}, "noise": 10, "nested": ["ks", "l1-logistic"], "sigmas": [2.0],
-        "lams": [0.4, 1.0], "cv_iterations": 20, "irelief_sigma": 2.0,
+        "sizes": {"row": [30, 30]}, "noise": 10, "nested": ["ks", "l1-logistic"], "grids": {},
+        "grid": {"sigmas": [2.0], "lams": [0.4, 1.0]}, "cv_iterations": 20, "irelief_sigma": 2.0,
     }),
     "logo-rfe-gamma": ("row", {"sizes": {"row": [30, 30]}, "noise": 10}),
     "logo-noise": ("5 noise features", {"noise": {"5 noise features": 5}}),

@@ -3,7 +3,7 @@
 ::
 
     DIR/runs.csv                  every number of every run: all else is computed from it
-    DIR/TABLE.csv, TABLE.md       paper, ours, verdict
+    DIR/TABLE.csv, TABLE.md       paper, ours, verdict: every number, and an overview
     DIR/TABLE-tests.csv           paired tests against the table's reference
     DIR/FIGURE.csv, .png, .svg    the points of a figure, and the figure
     DIR/summary.md                how it was run, its tables, what a reader must know
@@ -169,11 +169,8 @@ def table_lines(table: Table, rows: Frame, tests: Frame | None = None) -> list[s
 
 
 def markdown(table: Table, rows: Frame, tests: Frame | None = None) -> str:
-    """Return a table as Markdown: the overview, then every number."""
-    places, headings = shown_columns(rows), list(SHOWN.values())
-    cut = ([row[place] for place in places] for row in map(cells, rows.to_dict("records")))
-    every = _lines([headings[place] for place in places], cut)
-    return "\n".join([*table_lines(table, rows, tests), "", *every, ""])
+    """Return the overview of a table as a file; every number is in the one beside it."""
+    return "\n".join(table_lines(table, rows, tests)) + "\n"
 
 
 def _lines(heading: list[str], rows: Iterable[list[str]]) -> list[str]:

@@ -135,14 +135,21 @@ def shown_columns(rows: Frame) -> list[int]:
 
 
 def overview(rows: Frame) -> list[list[str]]:
-    """Return a line for each data set under one of headings: ours / paper's and the verdict."""
+    """Return a line of headings, then one for each data set: ours / paper's and the verdict.
+
+    Where there are more columns than data sets, these are the columns.
+    """
     columns = list(dict.fromkeys(map(_heading, rows[rows["method"] != ""].to_dict("records"))))
     lines: dict[str, dict[str, str]] = {}
     for row in rows.to_dict("records"):
         place = _heading(row) if row["method"] else columns[0]
         lines.setdefault(row["data"], {})[place] = _told(row)
     body = [[data, *(told.get(column, "") for column in columns)] for data, told in lines.items()]
-    return [["data", *columns], *body]
+    lines_of_data = [["data", *columns], *body]
+    if len(columns) <= len(body):
+        return lines_of_data
+    (_, *headings), *columns_of_data = map(list, zip(*lines_of_data, strict=True))
+    return [["", *headings], *columns_of_data]
 
 
 def _heading(row: Any) -> str:

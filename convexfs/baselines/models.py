@@ -102,7 +102,8 @@ def _objective_changes(X: np.ndarray, codes: np.ndarray, C: float, gamma: float)
     for a in range(codes.max() + 1):
         for b in range(a):
             pair = np.isin(codes, (a, b))
-            machine = SVC(C=C, gamma=gamma).fit(X[pair], codes[pair] == a)
+            machine = SVC(C=C, gamma=gamma)  # type: ignore[arg-type]
+            machine.fit(X[pair], codes[pair] == a)
             support, alpha = X[pair][machine.support_], machine.dual_coef_[0]
             weighted = alpha[:, None] * rbf_kernel(support, gamma=gamma) * alpha
             for j in range(X.shape[1]):

@@ -105,7 +105,10 @@ def _write(console: Console, planned: "Plan", folder: Path) -> None:
         write_results,
     )
 
-    shown = results(planned, numbers_of(planned, folder))
+    numbers = numbers_of(planned, folder)
+    if numbers.empty:  # it was stopped before the first one
+        return
+    shown = results(planned, numbers)
     for name, (table, rows) in shown.tables.items():
         heading, *lines = overview(rows)
         drawn = Table(*heading, title=f"{table.title} ({table.unit})", title_justify="left")

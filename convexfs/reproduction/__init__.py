@@ -19,7 +19,13 @@ EXPERIMENTS: dict[str, str] = {
     "logo-parameters": "convexfs.reproduction.logo_figures:PARAMETERS",
     "logo-starts": "convexfs.reproduction.logo_figures:STARTS",
     "logo-classifier": "convexfs.reproduction.logo_figures:CLASSIFIER",
+    "logo-rfe-gamma": "convexfs.reproduction.logo_because:GAMMA",
+    "logo-splice-coding": "convexfs.reproduction.logo_because:SPLICE",
+    "logo-table4": "convexfs.reproduction.logo_table4:EXPERIMENT",
+    "logo-genes": "convexfs.reproduction.logo_table4:TIMES",
     "lfe-table2": "convexfs.reproduction.lfe_table2:EXPERIMENT",
+    "lfe-usps": "convexfs.reproduction.lfe_usps:EXPERIMENT",
+    "lfe-microarrays": "convexfs.reproduction.lfe_microarrays:EXPERIMENT",
 }
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from convexfs.batch.measuring import Numbers
 from convexfs.data.dataset import Dataset
+from convexfs.study.judging import Frame
 
 HERE = Path(__file__).parent
 
@@ -85,7 +86,7 @@ class Figure:
 
     name: str
     title: str
-    points: Callable[[pd.DataFrame], pd.DataFrame]
+    points: Callable[[Frame], Frame]
     x: str
     y: str
     log_x: bool = False

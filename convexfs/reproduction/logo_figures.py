@@ -13,6 +13,7 @@ from convexfs.errors import ConvexfsWarning
 from convexfs.methods.logo.estimator import Logo
 from convexfs.reproduction.experiment import Case, Column, Experiment, Figure, Table, Variant
 from convexfs.reproduction.splits import noisy_split
+from convexfs.study.judging import Frame
 
 #: Iterations that Figure 5b shows.
 SHOWN_ITERATIONS = 30
@@ -96,26 +97,26 @@ def _weights(model: Logo) -> dict[str, float]:
     }
 
 
-def _times(runs: pd.DataFrame) -> pd.DataFrame:
+def _times(runs: Frame) -> Frame:
     """Return Figure 5a: seconds by the number of features."""
-    own: Any = runs[runs["measure"] == "seconds"].groupby("data", sort=False)["value"].mean()
+    own = runs[runs["measure"] == "seconds"].groupby("data", sort=False)["value"].mean()
     ours = [("ours", float(row.split()[0]), seconds) for row, seconds in own.items()]
     points = [*ours, ("Pentium 4 (paper)", 100.0, 3.5), ("Pentium 4 (paper)", 1000.0, 37.0)]
     points.append(("Pentium 4 (paper)", 20000.0, 372.0))
     return pd.DataFrame(points, columns=["series", "x", "y"])
 
 
-def _changes(runs: pd.DataFrame) -> pd.DataFrame:
+def _changes(runs: Frame) -> Frame:
     """Return Figure 5b: relative change of the weights by iteration, undamped."""
     chosen = (runs["measure"] == "changes") & (runs["method"] == "undamped") & (runs["run"] == 0)
-    own: Any = runs[chosen & runs["data"].str.endswith("lam 1")]
+    own = runs[chosen & runs["data"].str.endswith("lam 1")]
     return pd.DataFrame(
         {"series": own["data"], "x": own["position"] + 1, "y": own["value"].clip(lower=1e-12)}
     )
 
 
-def _errors(runs: pd.DataFrame) -> pd.DataFrame:
-    own: Any = runs.groupby(["method", "data"], sort=False)["value"].mean().reset_index()
+def _errors(runs: Frame) -> Frame:
+    own = runs.groupby(["method", "data"], sort=False)["value"].mean().reset_index()
     x = own["data"].str.split().str[0].astype(float)
     return pd.DataFrame({"series": own["method"], "x": x, "y": own["value"]})
 

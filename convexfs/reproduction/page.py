@@ -85,7 +85,8 @@ def _table_section(table: Table, rows: Frame, tests: Frame | None) -> str:
 
 def _html_table(heading: list[str], body: str) -> str:
     head = "".join(f"<th>{escape(text)}</th>" for text in heading)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide">{table}</div>'
 
 
 def _cells(texts: list[str]) -> str:

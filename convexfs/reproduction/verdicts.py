@@ -25,7 +25,7 @@ def judged(experiment: Experiment, table: Table, variant: Variant, numbers: Fram
     """
     paper = printed(table.printed) if table.printed else pd.DataFrame()
     rows = []
-    for data in dict.fromkeys([*variant.sources, *_rows_printed(table, paper)]):
+    for data in variant.sources:
         own = numbers[numbers["data"] == data]
         for column in table.columns if len(own) else [Column("", "")]:
             row = _row(column, own, paper, data)
@@ -35,12 +35,6 @@ def judged(experiment: Experiment, table: Table, variant: Variant, numbers: Fram
                 row["verdict"] = NOT_RUN if len(own) else NO_DATA
             rows.append({"data": data, **row})
     return pd.DataFrame(rows)
-
-
-def _rows_printed(table: Table, paper: Frame) -> list[str]:
-    """Return the data sets for which the paper has any of the table's numbers."""
-    shown = [column.printed for column in table.columns if column.printed in paper]
-    return list(paper.index[paper[shown].notna().any(axis=1)]) if shown else []
 
 
 def _row(column: Column, numbers: Frame, paper: Frame, data: str) -> dict[str, Any]:

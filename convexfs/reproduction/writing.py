@@ -3,9 +3,10 @@
 ::
 
     DIR/runs.csv                  every number of every run: all else is computed from it
-    DIR/TABLE.csv, TABLE.md       paper, ours, verdict
+    DIR/TABLE.csv, TABLE.md       paper, ours, verdict: every number, and an overview
     DIR/TABLE-tests.csv           paired tests against the table's reference
     DIR/FIGURE.csv, .png, .svg    the points of a figure, and the figure
+    DIR/summary.md                how it was run, its tables, what a reader must know
     DIR/report.html               all of it, to be opened offline
 """
 
@@ -73,6 +74,7 @@ def tested(table: Table, runs: Frame) -> Frame:
 def write_results(shown: Results, folder: Path) -> list[Path]:
     """Write all files of an experiment; return where they are."""
     from convexfs.reproduction.page import page_html
+    from convexfs.reproduction.summary import summary
 
     try:
         written = [_csv(shown.runs, folder / RUNS)]
@@ -93,6 +95,7 @@ def write_results(shown: Results, folder: Path) -> list[Path]:
                     metadata={"Date": None} if ending == "svg" else None,
                 )
                 written.append(folder / f"{name}.{ending}")
+        written.append(_text(summary(shown, folder), folder / "summary.md"))
         written.append(_text(page_html(shown), folder / "report.html"))
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from error
@@ -132,14 +135,21 @@ def shown_columns(rows: Frame) -> list[int]:
 
 
 def overview(rows: Frame) -> list[list[str]]:
-    """Return a line for each data set under one of headings: ours / paper's and the verdict."""
+    """Return a line of headings, then one for each data set: ours / paper's and the verdict.
+
+    Where there are more columns than data sets, these are the columns.
+    """
     columns = list(dict.fromkeys(map(_heading, rows[rows["method"] != ""].to_dict("records"))))
     lines: dict[str, dict[str, str]] = {}
     for row in rows.to_dict("records"):
         place = _heading(row) if row["method"] else columns[0]
         lines.setdefault(row["data"], {})[place] = _told(row)
     body = [[data, *(told.get(column, "") for column in columns)] for data, told in lines.items()]
-    return [["data", *columns], *body]
+    lines_of_data = [["data", *columns], *body]
+    if len(columns) <= len(body):
+        return lines_of_data
+    (_, *headings), *columns_of_data = map(list, zip(*lines_of_data, strict=True))
+    return [["", *headings], *columns_of_data]
 
 
 def _heading(row: Any) -> str:
@@ -157,17 +167,17 @@ def _told(row: Any) -> str:
     return f"{beside} {row['verdict']}".strip()
 
 
-def markdown(table: Table, rows: Frame, tests: Frame | None = None) -> str:
-    """Return the overview of a table as Markdown, with its sentences, then every number."""
+def table_lines(table: Table, rows: Frame, tests: Frame | None = None) -> list[str]:
+    """Return the overview of a table in Markdown, with the sentences under it."""
     heading, *lines = overview(rows)
-    told = [f"**{table.title}** ({table.unit}; ours / the paper's, deviations in brackets)", ""]
-    told += _lines(heading, lines)
-    told += ["", *(f"- {line}" for line in said_of(table, rows, tests)), ""]
-    places, headings = shown_columns(rows), list(SHOWN.values())
-    cut = ([row[place] for place in places] for row in map(cells, rows.to_dict("records")))
-    told += ["<details><summary>Every number</summary>", ""]
-    told += _lines([headings[place] for place in places], cut)
-    return "\n".join([*told, "", "</details>", ""])
+    title = f"**{table.title}** ({table.unit}; ours / the paper's, deviations in brackets)"
+    said = [f"- {line}" for line in said_of(table, rows, tests)]
+    return [title, "", *_lines(heading, lines), "", *said]
+
+
+def markdown(table: Table, rows: Frame, tests: Frame | None = None) -> str:
+    """Return the overview of a table as a file; every number is in the one beside it."""
+    return "\n".join(table_lines(table, rows, tests)) + "\n"
 
 
 def _lines(heading: list[str], rows: Iterable[list[str]]) -> list[str]:

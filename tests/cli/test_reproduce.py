@@ -51,21 +51,22 @@ def test_no_data_at_all_is_one_line_and_two(tmp_path, capsys, alone, monkeypatch
     assert "no data were found for tiny" in said
 
 
-def test_ctrl_c_keeps_and_shows_what_was_computed(tmp_path, capsys, alone, monkeypatch):
+@pytest.mark.parametrize("done", [0, 2])
+def test_ctrl_c_keeps_and_shows_what_was_computed(tmp_path, capsys, alone, monkeypatch, done):
     from convexfs.reproduction import running
 
     whole: Any = running.run_plan
 
     def interrupted(planned, out, **options):
         def stop(progress):
-            if progress.done == 2:
+            if progress.done == done:
                 raise KeyboardInterrupt
 
         return whole(planned, out, **(options | {"watch": stop}))
 
     monkeypatch.setattr(running, "run_plan", interrupted)
     assert main(["reproduce", "tiny", "--jobs", "1", "--out", str(tmp_path)]) == 130
-    assert (tmp_path / "tiny" / "runs.csv").is_file()
+    assert (tmp_path / "tiny" / "runs.csv").is_file() == (done > 0)
     assert "To go on" in capsys.readouterr().err
 
 

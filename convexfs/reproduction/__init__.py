@@ -20,6 +20,12 @@ EXPERIMENTS: dict[str, str] = {
     "logo-starts": "convexfs.reproduction.logo_figures:STARTS",
     "logo-classifier": "convexfs.reproduction.logo_figures:CLASSIFIER",
     "lfe-table2": "convexfs.reproduction.lfe_table2:EXPERIMENT",
+    "llfs-table2": "convexfs.reproduction.llfs_table2:EXPERIMENT",
+    "llfs-table3": "convexfs.reproduction.llfs_table3:EXPERIMENT",
+    "llfs-table5": "convexfs.reproduction.llfs_table5:EXPERIMENT",
+    "llfs-figures": "convexfs.reproduction.llfs_figures:EXPERIMENT",
+    "lmba-table1": "convexfs.reproduction.lmba_table1:EXPERIMENT",
+    "lmba-curves": "convexfs.reproduction.lmba_curves:EXPERIMENT",
 }
 
 

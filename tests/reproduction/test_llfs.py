@@ -1,6 +1,7 @@
 """The protocols of the LLFS paper, on small data."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,8 +21,12 @@ SETTINGS = {
 }
 
 
-def case(method="llfs", row="breast", run=0, data=None, **settings):
+def case(method="llfs", row="breast", run=0, data=None, **settings: Any) -> Case:
     return Case(data or load("wdbc"), row, method, run, {**SETTINGS, **settings})
+
+
+def measured(method="llfs", data=None) -> Any:
+    return llfs_table2.measure(case(method, data=data))
 
 
 @pytest.fixture
@@ -54,8 +59,7 @@ def test_a_split_is_scaled_by_its_training_rows_and_permuted():
 
 def test_junctions_of_dna_are_one_class():
     data = load("iris")
-    settings = {"sizes": {"dna": [60, 60, 0]}}
-    y = llfs_splits.rows_drawn(case(row="dna", data=data, **settings))[1]
+    y = llfs_splits.rows_drawn(case(row="dna", data=data, sizes={"dna": [60, 60, 0]}))[1]
     assert np.bincount(y).size == 2
 
 
@@ -80,30 +84,29 @@ def test_pruning_sees_test_rows_only_where_it_is_meant_to_leak(pruned_to_five):
 
 def test_errors_are_those_of_a_fit_at_every_budget():
     own = llfs_splits.parts(case())
-    numbers = llfs_table2.measure(case())
+    numbers = measured()
     by_hand = LLFS(max_features=10).fit(own.X, own.y)
     assert numbers["errors"][1] == pytest.approx(100 * (1 - by_hand.score(own.X_test, own.y_test)))
     assert numbers["features"][1] == by_hand.local_support_.sum(axis=1).mean()
-    literal = llfs_table2.measure(case("llfs-literal"))
+    literal = measured("llfs-literal")
     assert literal["budgets"] == [2.0, 10.0]
 
 
 def test_the_nested_budget_does_not_look_at_test_rows():
     data = load("wdbc")
     rows = case().random("split").permutation(data.n_samples)[40:]
-    first, second = (
-        llfs_table2.measure(case("llfs-nested", data=each)) for each in (data, shaken(data, rows))
-    )
+    first, second = (measured("llfs-nested", each) for each in (data, shaken(data, rows)))
     assert first["budget"] == second["budget"]
     assert first["error"] != second["error"]
 
 
 def test_a_ranking_is_judged_by_both_kernels():
     own = llfs_splits.parts(case())
-    numbers = llfs_table2.measure(case("logo"))
+    numbers = measured("logo")
     top = np.argsort(-Logo().fit(own.X, own.y).weights_, kind="stable")[:3]
     at = llfs_table2.COUNTS.index(3)
-    for name, gamma in (("unscaled", 1.0), ("scaled", "scale")):
+    kernels: dict[str, Any] = {"unscaled": 1.0, "scaled": "scale"}
+    for name, gamma in kernels.items():
         model = SVC(gamma=gamma).fit(own.X[:, top], own.y)
         expected = 100 * (1 - model.score(own.X_test[:, top], own.y_test))
         assert numbers[name][at] == pytest.approx(expected)
@@ -111,7 +114,7 @@ def test_a_ranking_is_judged_by_both_kernels():
 
 @pytest.mark.parametrize("method", ["svm", "l1-logistic", "random-forest", "mrmr", "kpls"])
 def test_every_comparator_gives_percentages(method):
-    numbers = llfs_table2.measure(case(method))
+    numbers = measured(method)
     errors = np.concatenate([np.ravel(v) for name, v in numbers.items() if name != "seconds"])
     assert ((errors >= 0) & (errors <= 100)).all()
 
@@ -130,7 +133,7 @@ FIGURES = {
 }
 
 
-def figure(method, row, data=None):
+def figure(method, row, data=None) -> Any:
     return llfs_figures.measure(case(method, row, data=data, **FIGURES))
 
 

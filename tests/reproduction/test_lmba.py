@@ -1,5 +1,7 @@
 """The protocols of the Lmba paper, on small data."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from convexfs.reproduction import lmba_curves, lmba_table1
 from convexfs.reproduction.experiment import Case
 
 
-def ranked(method, row, run=0):
+def ranked(method, row, run=0) -> Any:
     spec = lmba_table1.EXPERIMENT.full.sources[row]
     return lmba_table1.measure(Case(load(spec), row, method, run, {}))
 
@@ -30,13 +32,15 @@ def test_generated_sets_are_drawn_anew_in_every_run():
     assert not np.array_equal(first, second)
 
 
+def curve(method) -> Any:
+    return lmba_curves.measure(Case(load("iris"), "iris", method, 0, {"most_rows": 100}))
+
+
 def test_curves_end_with_all_features():
     assert lmba_curves.counts_of(4) == [1, 2, 3, 4]
     assert lmba_curves.counts_of(649)[-1] == 649
-    data = load("iris")
-    numbers = lmba_curves.measure(Case(data, "iris", "relieff", 0, {"most_rows": 100}))
+    numbers, same = curve("relieff"), curve("mitra")
     assert len(numbers["accuracy"]) == 4
     assert numbers["best"] == max(numbers["accuracy"])
     assert numbers["accuracy"][-1] > 90
-    same = lmba_curves.measure(Case(data, "iris", "mitra", 0, {"most_rows": 100}))
     assert same["accuracy"][-1] == numbers["accuracy"][-1]

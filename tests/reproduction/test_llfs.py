@@ -10,7 +10,13 @@ from sklearn.svm import SVC
 
 from convexfs import LLFS, Logo, load
 from convexfs.data.dataset import Dataset
-from convexfs.reproduction import llfs_figures, llfs_splits, llfs_table2, llfs_table3
+from convexfs.reproduction import (
+    llfs_figures,
+    llfs_splits,
+    llfs_table2,
+    llfs_table3,
+    llfs_vote,
+)
 from convexfs.reproduction.experiment import Case
 from convexfs.reproduction.verdicts import judged
 
@@ -177,3 +183,10 @@ def test_a_table_may_be_about_some_of_the_data_sets(table):
     experiment = llfs_figures.EXPERIMENT
     rows = judged(experiment, table, experiment.full, pd.DataFrame(columns=columns))
     assert set(rows["data"]) == set(table.rows)
+
+
+def test_votes_are_counted_both_ways():
+    normalised, raw = (llfs_vote.measure(case(vote)) for vote in ("normalised", "raw"))
+    assert {len(np.ravel(curve)) for curve in (*normalised.values(), *raw.values())} == {2}
+    by_hand = measured()
+    np.testing.assert_allclose(normalised["errors"], by_hand["errors"])

@@ -25,9 +25,14 @@ SOURCES = {
     "nervous_system": "data:cns",
 }
 MICROARRAYS = ("prostate", "duke_breast", "leukemia", "colon", "nervous_system")
-#: Budgets tried: some of the paper's range, and what it prints.
+#: Budgets tried: some of the paper's range, more where they cost little, and what it prints.
 BUDGETS = (3, 6, 10, 20)
-WIDER = {"adult": (5, 10, 40), "arr": (5, 10, 40)}
+OTHER_BUDGETS = {
+    "adult": (5, 10, 40),
+    "arr": (5, 10, 40),
+    **dict.fromkeys(MICROARRAYS, (1, 2, 3, 4, 6, 8, 10, 14, 20, 25, 30)),
+    "nervous_system": (1, 2, 3, 4, 6, 8, 10, 14, 20, 25, 30, 35),
+}
 #: What microarrays are pruned to, by Logo's weights, for LLFS alone.
 PRUNED_TO = 300
 #: Where DNA has three classes; the paper asks whether there is a junction.
@@ -79,7 +84,7 @@ def budgets(row: str, settings: Mapping[str, Any]) -> list[int]:
     asked = settings["budgets"].get(row)
     if asked is not None:
         return list(asked)
-    return sorted({*WIDER.get(row, BUDGETS), int(SIZES.loc[row, "llfs_alpha"])})  # type: ignore[arg-type]
+    return sorted({*OTHER_BUDGETS.get(row, BUDGETS), int(SIZES.loc[row, "llfs_alpha"])})  # type: ignore[arg-type]
 
 
 def rows_drawn(case: Case) -> tuple[np.ndarray, np.ndarray, int]:

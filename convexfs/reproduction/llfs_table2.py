@@ -218,8 +218,9 @@ EXPERIMENT = Experiment(
         "Columns, noise included, are permuted and z-scored by the training rows; splits are "
         "random and not stratified; at most 1500 test rows.",
         "Errors are the least mean of the runs over alpha or the number of features, which the "
-        "paper chose on test rows; alpha was tried at four values and at the printed one, the "
-        "number of features at nine: the paper tried each up to 30 and more.",
+        "paper chose on test rows; alpha was tried at four values and at the printed one, of "
+        "microarrays at eleven or more, the number of features at nine: the paper tried each up "
+        "to 30 or more.",
         "LLFS alone is pruned, by Logo on the training rows, to 300 features of a microarray.",
         "The unscaled kernel is MATLAB's default, exp(-|x - z|^2), the scaled one scikit-learn's.",
         "duke_breast has 44 rows here, of which 42 are drawn; DNA asks for a junction or none.",

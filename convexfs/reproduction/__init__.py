@@ -26,6 +26,13 @@ EXPERIMENTS: dict[str, str] = {
     "lfe-table2": "convexfs.reproduction.lfe_table2:EXPERIMENT",
     "lfe-usps": "convexfs.reproduction.lfe_usps:EXPERIMENT",
     "lfe-microarrays": "convexfs.reproduction.lfe_microarrays:EXPERIMENT",
+    "llfs-table2": "convexfs.reproduction.llfs_table2:EXPERIMENT",
+    "llfs-table3": "convexfs.reproduction.llfs_table3:EXPERIMENT",
+    "llfs-table5": "convexfs.reproduction.llfs_table5:EXPERIMENT",
+    "llfs-vote": "convexfs.reproduction.llfs_vote:EXPERIMENT",
+    "llfs-figures": "convexfs.reproduction.llfs_figures:EXPERIMENT",
+    "lmba-table1": "convexfs.reproduction.lmba_table1:EXPERIMENT",
+    "lmba-curves": "convexfs.reproduction.lmba_curves:EXPERIMENT",
 }
 
 

@@ -68,7 +68,8 @@ class Column:
 class Table:
     """A table of a paper; ``printed`` is its file, without one there is nothing to judge by.
 
-    ``reference`` is the heading that others are tested against, run by run.
+    ``reference`` is the heading that others are tested against, run by run; ``rows`` are the
+    data sets it is about, by default all.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Table:
     unit: str = "error, %"
     reference: str = ""
     higher_is_better: bool = False
+    rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,8 @@ class Experiment:
         As printed, and with generated data in a minute or so.
     tables, figures
         What is made of the numbers.
+    derived : callable, optional
+        Makes further numbers of those of all runs, such as what a paper chose by their mean.
     notes : tuple of str
         What a reader must know.
     """
@@ -135,6 +139,7 @@ class Experiment:
     quick: Variant
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
+    derived: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     left_out: Mapping[tuple[str, str], str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -26,6 +26,8 @@ def judged(experiment: Experiment, table: Table, variant: Variant, numbers: Fram
     paper = printed(table.printed) if table.printed else pd.DataFrame()
     rows = []
     for data in variant.sources:
+        if table.rows and data not in table.rows:
+            continue
         own = numbers[numbers["data"] == data]
         for column in table.columns if len(own) else [Column("", "")]:
             row = _row(column, own, paper, data)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from convexfs.errors import InputError
 from convexfs.reproduction.experiment import Figure, Table
@@ -48,7 +49,10 @@ class Results:
 
 def results(plan: Plan, runs: Frame) -> Results:
     """Compute all that is shown from the numbers of the runs."""
-    own, single = plan.experiment, runs[runs["position"] == 0]
+    own = plan.experiment
+    if own.derived is not None:
+        runs = pd.concat([runs, own.derived(runs)], ignore_index=True)
+    single = runs[runs["position"] == 0]
     tables = {table.name: (table, judged(own, table, plan.variant, single)) for table in own.tables}
     tests = {table.name: tested(table, single) for table in own.tables if table.reference}
     figures = {figure.name: (figure, figure.points(runs)) for figure in own.figures}

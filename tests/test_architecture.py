@@ -13,7 +13,7 @@ PACKAGE = ROOT / "convexfs"
 STAIRS = (
     "errors", "records", "compiling", "data", "neighbors", "solving", "formats", "methods",
     "batch", "estimators", "baselines", "inspection", "pictures", "inference", "study",
-    "reproduction", "cli", "__main__",
+    "selection", "reproduction", "cli", "__main__",
 )  # fmt: skip
 #: Files of a method, or of the base of all, that are scikit-learn's side of it.
 ESTIMATOR_FILES = {

@@ -29,6 +29,8 @@ SELECTORS = {
 #: Selectors whose scores are 0 for what they leave out, or only order the features: no
 #: evidence that permuted labels could be held against.
 UNTESTED = frozenset({"elastic-net", "l1-logistic", "mitra", "mrmr", "qpfs", "rfe-rbf"})
+#: Those whose scores are places in an order, so that differences of scores mean nothing.
+ORDERS = frozenset({"mitra", "mrmr", "rfe-rbf"})
 PROJECTIONS = {
     "dann": "convexfs.baselines.projections:DANN",
     "kernel-pls": "convexfs.baselines.kernel_pls:KernelPLS",

@@ -77,6 +77,7 @@ def main(argv: Sequence[str] | None = None, loaded: Callable[[], None] | None = 
 def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
     try:
         arguments = _parser(argv).parse_args(argv)
+        arguments.words = argv
         if loaded is not None:
             loaded()
         with warnings.catch_warnings():

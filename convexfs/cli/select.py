@@ -19,7 +19,7 @@ from rich.text import Text
 
 from convexfs.cli.console import Console
 from convexfs.cli.judging import LEVELS, Judge
-from convexfs.cli.selection import KNOCKOFFS, Selection, prepared
+from convexfs.cli.selection import KNOCKOFFS, Selection, prepared, takes_sparse
 from convexfs.data.annotated import write_h5ad
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.holes import IMPUTATIONS
@@ -66,14 +66,15 @@ def select(arguments: argparse.Namespace) -> int:
         arguments.data,
         target_kind=arguments.target_kind or (NUMBERS if kind == NUMBERS else None),
         aside=_sides(arguments),
+        sparse=takes_sparse(arguments.method, judge),
         read_limit=arguments.read_limit,
         **{name: getattr(arguments, name) for name in READING},
     )
-    for sentence in data.told:
+    scaled = data.scaled(arguments.scale)
+    for sentence in scaled.told:
         Console(stderr=True).print(Text(f"convexfs: {data.name}: {sentence}"), soft_wrap=True)
     require_kind(data.name, data.numeric, kind)
     judge = _with_sides(judge, arguments, data)
-    scaled = data.scaled(arguments.scale)
     training = scaled.training
     start = time.perf_counter()
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, training) as tell:

@@ -63,7 +63,7 @@ class Selection:
 
 #: What goes for a method where knockoffs are weighed by the one they have by default.
 KNOCKOFFS = "knockoffs"
-#: Rules that fit or count classes.
+#: Rules that fit or count classes, of dense samples.
 _OF_CLASSES = ("curve", "stability", "knockoffs")
 #: From scaled data, and what judges the features, to what is said of them.
 Fit = Callable[[Dataset, Judge], Selection]
@@ -104,6 +104,13 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
     settings = _usual(home.select_with, model, judge) | dict(settings)
     model.set_params(**_checked(method, model.get_params(), settings, judge.seed))
     return _knockoffs(model) if judge.rule == "knockoffs" else _method(model)
+
+
+def takes_sparse(method: str, judge: Judge) -> bool:
+    """Whether a method and the rule that judges it take sparse samples as they are."""
+    home = estimator_homes().get(method)
+    takes = home is not None and getattr(home.estimator(method), "_takes_sparse", False)
+    return takes and judge.rule not in _OF_CLASSES
 
 
 def _usual(usual: Mapping[str, Any], model: Any, judge: Judge) -> dict[str, Any]:
@@ -295,4 +302,6 @@ def _check_top(top: int | None, data: Dataset) -> None:
 def _frame(data: Dataset) -> Any:
     import pandas as pd
 
+    if data.is_sparse:
+        return data.X
     return pd.DataFrame(data.X, columns=list(data.feature_names), copy=False)

@@ -100,5 +100,5 @@ class Relief(Settings, WeightSelector):
     def _operations(self, X: np.ndarray) -> float | None:
         if self.formulation is not None:
             return None
-        each = self.n_neighbors * len(X) if is_share(self.n_neighbors) else 2 * self.n_neighbors
-        return each * X.size
+        share, k = is_share(self.n_neighbors), self.n_neighbors
+        return (k * X.shape[0] if share else 2 * k) * X.size

@@ -33,7 +33,7 @@ from convexfs.data.writers import (
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
 from convexfs.pictures import PICTURE_FORMATS, save
-from convexfs.selection.fitting import KNOCKOFFS, fitted, prepared
+from convexfs.selection.fitting import KNOCKOFFS, fitted, prepared, takes_sparse
 from convexfs.selection.judging import LEVELS, Judge
 from convexfs.selection.result import Selection
 
@@ -75,10 +75,12 @@ def select(arguments: argparse.Namespace) -> int:
         arguments.data,
         target_kind=arguments.target_kind or (NUMBERS if kind == NUMBERS else None),
         aside=_sides(arguments),
+        sparse=takes_sparse(arguments.method, judge),
         read_limit=arguments.read_limit,
         **{name: getattr(arguments, name) for name in READING},
     )
-    for sentence in data.told:
+    told = data.scaled(arguments.scale).told if data.is_sparse else data.told
+    for sentence in told:
         Console(stderr=True).print(Text(f"convexfs: {data.name}: {sentence}"), soft_wrap=True)
     require_kind(data.name, data.numeric, kind)
     judge = _with_sides(judge, arguments, data)

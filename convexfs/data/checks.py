@@ -138,7 +138,7 @@ def as_table(X: Any, where: str, feature_names: Sequence[str] | None = None) -> 
     _refuse_sparse(X, where)
     if not hasattr(X, "dtypes"):
         X = as_array(X, where)
-    _check_shape(X.shape, where, feature_names)
+    check_shape(X.shape, where, feature_names)
     return X
 
 
@@ -270,12 +270,11 @@ def _refuse_sparse(X: Any, where: str) -> None:
     from scipy.sparse import issparse
 
     if issparse(X):
-        raise InputError(
-            f"{where} is a sparse matrix, which convexfs does not take; pass X.toarray()"
-        )
+        raise InputError(f"{where} is a sparse matrix, which is not taken here; pass X.toarray()")
 
 
-def _check_shape(shape: tuple[int, ...], where: str, feature_names: Sequence[str] | None) -> None:
+def check_shape(shape: tuple[int, ...], where: str, feature_names: Sequence[str] | None) -> None:
+    """Raise unless this is the shape of a table with a row, a feature, and a name each."""
     if len(shape) != 2:
         raise InputError(
             f"{where} has {len(shape)} dimension(s); give a table with one row per sample, "

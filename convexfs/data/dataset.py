@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from convexfs.data.checks import (
     as_matrix,
@@ -20,10 +21,12 @@ from convexfs.data.checks import (
 )
 from convexfs.data.holes import filled
 from convexfs.data.scaling import SCALES, rescaled
+from convexfs.data.sparse import check_sparse_finite, content, sparse_matrix
 from convexfs.data.targets import CLASSES, NUMBERS, as_numbers, check_kind
 from convexfs.errors import InputError, did_you_mean
 
 _DROP = "drop such cells first"
+_SAME = "differences between samples are the same"
 _FILL = "drop such cells, or have them filled: --impute median or knn, from Python impute="
 
 
@@ -34,7 +37,7 @@ class Dataset:
     Attributes
     ----------
     X : array of float64, shape (n_samples, n_features)
-        C-contiguous; rows are samples. Not to be changed in place.
+        C-contiguous; rows are samples. Not to be changed in place. Or a sparse array by rows.
     y : array, shape (n_samples,)
         Class codes, whole numbers that are positions in ``class_names``; or, where there are
         no classes, a target of numbers as float64.
@@ -92,6 +95,16 @@ class Dataset:
         return len(self.class_names)
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether X is a sparse array."""
+        return issparse(self.X)
+
+    def dense(self) -> "Dataset":
+        """The same with a dense X."""
+        X: Any = self.X
+        return replace(self, X=X.toarray(order="C")) if self.is_sparse else self
+
+    @property
     def numeric(self) -> bool:
         """Whether the target is a number and no class."""
         return not self.class_names
@@ -114,7 +127,7 @@ class Dataset:
         """
         split = self.split if self.split is not None and self.split.any() else None
         digest = hashlib.sha256(json.dumps([self.X.shape, split is not None]).encode())
-        digest.update(self.X.data)
+        digest.update(content(self.X) if self.is_sparse else self.X.data)
         for codes in (self.y, split):
             if codes is not None:
                 kind = "<f8" if codes.dtype.kind == "f" else "<i8"
@@ -129,7 +142,8 @@ class Dataset:
 
             zscore: (x - m) / s        minmax: (x - a) / (b - a)
 
-        A feature that is constant there is only shifted.
+        A feature that is constant there is only shifted. Sparse features are only divided, so
+        that their zeros stay: differences between samples, and distances, are the same.
 
         Parameters
         ----------
@@ -149,7 +163,11 @@ class Dataset:
         if SCALES[how] is None:
             return replace(self, scale="none")
         fit = self._fitting_rows(fit_rows)
-        return replace(self, X=rescaled(self.X, how, fit), scale="none")
+        told = self.told
+        if self.is_sparse:
+            what = "standard deviation" if how == "zscore" else "largest minus their least value"
+            told += (f"sparse features are divided by their {what} and not shifted: {_SAME}",)
+        return replace(self, X=rescaled(self.X, how, fit), scale="none", told=told)
 
     def subset(self, rows: Any) -> "Dataset":
         """Keep the given rows (indices or boolean mask), class codes unchanged."""
@@ -167,12 +185,13 @@ class Dataset:
     def select(self, features: Any) -> "Dataset":
         """Keep the given features (column indices or boolean mask), in the given order."""
         positions = _positions(features, self.n_features, "features")
+        X = self.X[:, positions]
         relevant = None
         if self.relevant is not None:
             relevant = tuple(np.flatnonzero(np.isin(positions, self.relevant)).tolist())
         return replace(
             self,
-            X=np.ascontiguousarray(self.X[:, positions]),
+            X=X if self.is_sparse else np.ascontiguousarray(X),
             feature_names=tuple(self.feature_names[j] for j in positions),
             relevant=relevant,
         )
@@ -211,8 +230,9 @@ def make_dataset(
 
     Parameters
     ----------
-    X : array-like or pandas.DataFrame of shape (n_samples, n_features)
-        Finite numbers, or NaN that `impute` fills; booleans count as 0 and 1.
+    X : array-like, pandas.DataFrame or sparse matrix of shape (n_samples, n_features)
+        Finite numbers, or NaN that `impute` fills; booleans count as 0 and 1. What is sparse
+        stays so.
     y : array-like of shape (n_samples,)
         Labels; with ``class_names``, positions in it.
     feature_names : sequence of str, optional
@@ -245,7 +265,8 @@ def make_dataset(
         feature_names = [str(feature) for feature in feature_names]
     if drop:
         X, feature_names = _without(drop, X, feature_names, name, target)
-    matrix = as_matrix(X, name, feature_names)
+    is_sparse = issparse(X)
+    matrix = (sparse_matrix if is_sparse else as_matrix)(X, name, feature_names)
     names = _feature_names(feature_names, matrix.shape[1], name)
     where = f"target '{target}' of {name}"
     codes, classes = _encoded(y, class_names, where, target_kind)
@@ -253,8 +274,10 @@ def make_dataset(
     if classes:
         require_two_classes(codes, classes, where)
     split = None if split is None else _checked_split(split, codes.size, name)
-    matrix = filled(matrix, impute, None if split is None else split == 0, name)
-    check_finite(matrix, name, names, _FILL if impute == "none" else _DROP)
+    if not is_sparse:
+        matrix = filled(matrix, impute, None if split is None else split == 0, name)
+    check = check_sparse_finite if is_sparse else check_finite
+    check(matrix, name, names, _FILL if impute == "none" and not is_sparse else _DROP)
     if ids is not None:
         _check_length(np.asarray(ids, dtype=object), codes.size, f"ids of {name}")
     columns = {key: np.asarray(values).astype(str) for key, values in (aside or {}).items()}
@@ -295,7 +318,7 @@ def kept_features(drop: Iterable[str], names: Sequence[str], where: str, target:
 def _without(
     drop: Iterable[str], X: Any, names: Sequence[str] | None, where: str, target: str
 ) -> tuple[Any, list[str]]:
-    table = as_table(X, where, names)
+    table = X.tocsc() if issparse(X) else as_table(X, where, names)
     if names is None:
         raise InputError(f"{where} has no column names to drop by; save it with names, as csv has")
     positions = kept_features(drop, names, where, target)

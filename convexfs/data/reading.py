@@ -32,6 +32,8 @@ class Reading:
         What the target holds; many different whole numbers are asked about if it is not said.
     impute : {"median", "knn", "none"}
         What fills missing cells of numbers.
+    sparse : bool
+        Whether a matrix that is stored sparse stays so.
     limit : ReadLimit
         Memory that reading may take.
     told : list of str
@@ -51,6 +53,7 @@ class Reading:
     layer: str | None = None
     target_kind: str | None = None
     impute: str = "none"
+    sparse: bool = False
     limit: ReadLimit = field(default_factory=read_limit)
     told: list[str] = field(default_factory=list)
 

@@ -4,6 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
+
+from convexfs.data.sparse import divided
 
 
 def _mean(X: np.ndarray) -> np.ndarray:
@@ -37,6 +40,8 @@ def rescaled(X: np.ndarray, how: str, fit: Any) -> np.ndarray:
     statistics = SCALES[how]
     if statistics is None:
         return X
+    if issparse(X):
+        return divided(X, how, fit)
     centre, width = statistics
     seen = X[fit]
     shift = centre(seen)

@@ -6,8 +6,60 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from convexfs.data.checks import column_called
+from convexfs.data.checks import check_shape, column_called
+from convexfs.data.reading import Reading
 from convexfs.errors import InputError
+
+#: Bytes that the name of a feature takes, and a stored number with its place.
+_NAME, _STORED = 150, 16
+
+
+def stored_or_dense(X: Any, reading: Reading, name: str) -> Any:
+    """Return what a file stores sparse as it is, if that may be, else as a dense matrix."""
+    if not sparse.issparse(X):
+        return X
+    check_stored(X.shape, X.nnz, reading, name)
+    return sparse.csr_array(X) if reading.sparse else X.toarray(order="C")
+
+
+def check_stored(shape: Sequence[int], stored: int, reading: Reading, name: str) -> None:
+    """Raise if a sparse matrix of so many stored numbers becomes more than may be read."""
+    rows, columns = shape
+    if reading.sparse:
+        reading.limit.check(_STORED * stored + _NAME * columns, f"{name}, of {columns} features,")
+        return
+    reading.limit.check(
+        rows * columns * 8,
+        f"{name}, as a dense matrix of {rows} x {columns},",
+        f"keep fewer rows or columns, or use {takers()}, which take it sparse",
+    )
+
+
+def takers() -> str:
+    """Name what ``convexfs select`` fits to sparse samples as they are."""
+    from convexfs.methods import estimator_homes  # above this room, so only where it is told
+
+    models = {name: home.estimator(name) for name, home in estimator_homes().items()}
+    return ", ".join(name for name in models if getattr(models[name], "_takes_sparse", False))
+
+
+def sparse_matrix(X: Any, where: str, feature_names: Sequence[str] | None) -> Any:
+    """Turn sparse samples into a float64 matrix by rows, in order and without copies."""
+    check_shape(X.shape, where, feature_names)
+    if X.dtype.kind not in "biuf":
+        raise InputError(f"{where} holds no real numbers in its sparse matrix; pass some")
+    matrix = sparse.csr_array(X, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def content(X: Any) -> bytes:
+    """What is stored in a sparse matrix, the same for equal matrices."""
+    X = sparse.csr_array(X, copy=True)
+    X.eliminate_zeros()
+    X.sort_indices()
+    places = (X.indptr.astype("<i8"), X.indices.astype("<i8"))
+    return b"".join(part.tobytes() for part in (*places, X.data.astype("<f8")))
 
 
 def check_sparse_finite(

@@ -60,6 +60,7 @@ def load(
     layer: str | None = None,
     target_kind: str | None = None,
     impute: str = "none",
+    sparse: bool = False,
     read_limit: str | float | None = None,
 ) -> "Dataset":
     """Load or generate a data set.
@@ -94,6 +95,9 @@ def load(
         classes, where many different whole numbers are asked about.
     impute : {"none", "median", "knn"}
         What fills missing cells of numbers.
+    sparse : bool
+        Whether a matrix that a file stores sparse (libsvm, mtx, h5ad) stays so, for methods
+        that take it; by default it becomes dense.
     read_limit : str or number, optional
         Memory that reading may take, as in "4GB" or in bytes; what would need more is refused
         before it is read. Default: half of the machine's.
@@ -123,6 +127,7 @@ def load(
         layer=layer,
         target_kind=target_kind,
         impute=impute,
+        sparse=sparse,
         limit=limits.read_limit(read_limit),
     )
     if not isinstance(spec, str | os.PathLike):

@@ -26,7 +26,7 @@ def write_file(data: Dataset, path: str | Path) -> None:
     path = Path(path)
     suffix = check_target(path, WRITERS)
     try:
-        WRITERS[suffix](data, path)
+        WRITERS[suffix](data.dense(), path)
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror or error})") from error
 

@@ -34,7 +34,7 @@ from convexfs.selection.result import PLACES, Selection
 
 #: What goes for a method where knockoffs are weighed by the one they have by default.
 KNOCKOFFS = "knockoffs"
-#: Rules that fit or count classes.
+#: Rules that fit or count classes, of dense samples.
 _OF_CLASSES = ("curve", "stability", "knockoffs")
 #: From scaled data, and what judges the features, to what is said of them.
 Fit = Callable[[Dataset, Judge], Selection]
@@ -84,6 +84,13 @@ def fitted(fit: Fit, data: Dataset, judge: Judge, scale: str | None, line: str =
     selection = fit(data.scaled(scale).training, judge)
     seconds = time.perf_counter() - began
     return replace(selection, data=data.training, scale=judge.scale, seconds=seconds, line=line)
+
+
+def takes_sparse(method: str, judge: Judge) -> bool:
+    """Whether a method and the rule that judges it take sparse samples as they are."""
+    home = estimator_homes().get(method)
+    takes = home is not None and getattr(home.estimator(method), "_takes_sparse", False)
+    return takes and judge.rule not in _OF_CLASSES
 
 
 def _usual(usual: Mapping[str, Any], model: Any, judge: Judge) -> dict[str, Any]:
@@ -296,4 +303,6 @@ def _check_top(top: int | None, data: Dataset) -> None:
 def _frame(data: Dataset) -> Any:
     import pandas as pd
 
+    if data.is_sparse:
+        return data.X
     return pd.DataFrame(data.X, columns=list(data.feature_names), copy=False)

@@ -121,5 +121,5 @@ class Relief(Settings, TakesColumns, WeightSelector):
             return None
         number = self.n_neighbors
         if isinstance(number, str):
-            return len(X) / 2 * X.size
-        return (number * len(X) if is_share(number) else 2 * number) * X.size
+            return X.shape[0] / 2 * X.size
+        return (number * X.shape[0] if is_share(number) else 2 * number) * X.size

@@ -93,7 +93,6 @@ class ReliefRegressor(Settings, NumberSelector):
         if self.formulation is not None:
             return None
         if self.sigma is not None:
-            return len(X) * X.size / 2
-        return X.size * (
-            self.n_neighbors * len(X) if is_share(self.n_neighbors) else self.n_neighbors
-        )
+            return X.shape[0] * X.size / 2
+        share, k = is_share(self.n_neighbors), self.n_neighbors
+        return (k * X.shape[0] if share else k) * X.size

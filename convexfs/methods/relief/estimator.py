@@ -39,6 +39,10 @@ class Relief(Settings, TakesColumns, WeightSelector):
         Draw samples at random as the original algorithm does.
     n_epochs : int, default=1
         Draws, as a multiple of the number of samples.
+    n_anchors : int, optional
+        Estimate z from so many samples, drawn at random, instead of all: their neighbours are
+        sought among all samples, which takes `n_anchors` times N distances instead of N times
+        N. `margin_interval_` says where z is.
     l1 : float in [0, 1], default=0
         Leave out features whose z is below this share of the largest; what is left is then
         the selection, untested.
@@ -55,6 +59,9 @@ class Relief(Settings, TakesColumns, WeightSelector):
         Also ``feature_importances_``.
     margin_ : array (n_features,)
         z.
+    margin_interval_ : array (2, n_features) or None
+        With `n_anchors`: the ends between which z is with probability 95 %, feature by
+        feature, whatever the data are; see :mod:`convexfs.neighbors.anchors`.
     certificate_ : Certificate
     classes_, n_features_in_, feature_names_in_
         As usual.
@@ -85,6 +92,7 @@ class Relief(Settings, TakesColumns, WeightSelector):
     _narrow: ClassVar[bool] = True
 
     margin_: np.ndarray = learned()
+    margin_interval_: np.ndarray | None = learned()
 
     @property
     def _sparse(self) -> bool:
@@ -95,13 +103,13 @@ class Relief(Settings, TakesColumns, WeightSelector):
         return self.margin_ if self.formulation is None else self.weights_
 
     def _statistic_at_labels(self, X: np.ndarray, seed: int) -> Callable[..., Any] | None:
-        if self.formulation is not None:
+        if self.formulation is not None or self.n_anchors is not None:
             return None
         chosen = taken_by(numbers.margin_at_labels, self)
         return numbers.margin_at_labels(X, **chosen, seed=seed)
 
     def _operations(self, X: np.ndarray) -> float | None:
-        if self.formulation is not None:
+        if self.formulation is not None or self.n_anchors is not None:
             return None
         each = self.n_neighbors * len(X) if is_share(self.n_neighbors) else 2 * self.n_neighbors
         return each * X.size

@@ -23,17 +23,22 @@ class Settings:
     metric: str = "manhattan"
     online: bool = False
     n_epochs: int = 1
+    n_anchors: int | None = None
     l1: float = 0.0
 
 
 @dataclass(frozen=True)
 class ReliefResult:
-    """Weights, the margin vector z they come from, and their proof."""
+    """Weights, the margin vector z they come from, and their proof.
+
+    ``margin_interval`` are the ends between which z is, if it is estimated from anchors.
+    """
 
     weights: np.ndarray
     margin: np.ndarray
     solution: Solution
     certificate: Certificate
+    margin_interval: np.ndarray | None = None
 
 
 def relief(
@@ -62,8 +67,10 @@ def relief(
         Classes, 0 to K - 1.
     settings : Settings
         With ``online``, samples are drawn at random as the algorithm of Fig. 1 does,
-        ``n_epochs`` times N of them, and z is an estimate scaled to the whole set; ``l1``
-        is lambda as a share of the largest z, since z grows with N.
+        ``n_epochs`` times N of them, and z is an estimate scaled to the whole set; with
+        ``n_anchors`` it is one from so many samples, with proven intervals, see
+        :mod:`convexfs.neighbors.anchors`. ``l1`` is lambda as a share of the largest z, since
+        z grows with N.
     solving : Solving
         How the problem is solved.
     seed
@@ -75,8 +82,13 @@ def relief(
     formulation = METHOD.formulation("relief")
     check_solver(formulation, solving)
     build = solving.build
-    chosen = taken_by(numbers.relief, settings)
-    values, hyper = numbers.relief(X, codes, **chosen, seed=seed, map=map)
+    chosen, interval = taken_by(numbers.relief, settings), None
+    if settings.n_anchors is None:
+        values, hyper = numbers.relief(X, codes, **chosen, seed=seed, map=map)
+    else:
+        values, hyper, interval = numbers.anchored(
+            X, codes, n_anchors=settings.n_anchors, **chosen, seed=seed, map=map
+        )
     if settings.l1 and build is not None and "lam" not in inspect.signature(build).parameters:
         raise InputError("l1 has no effect on a changed problem that takes no lam: leave it out")
     solution, certificate = solve_step(formulation, values, hyper, solving)
@@ -86,7 +98,7 @@ def relief(
             "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
             "check the labels, scale the features, or use more neighbours",
         )
-    return ReliefResult(weights, values["z"], solution, certificate)
+    return ReliefResult(weights, values["z"], solution, certificate, interval)
 
 
 def margin_of(X: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -1,0 +1,45 @@
+"""RELIEF from some of the samples."""
+
+import numpy as np
+import pytest
+
+from convexfs import Relief
+from convexfs.errors import InputError
+from tests.data.columns import Slices, genotypes, two_classes
+from tests.typed import known
+
+
+@pytest.mark.parametrize("make", [two_classes, genotypes])
+def test_fewer_samples_find_the_same_features(make):
+    X, y = make(n=600, j=200)
+    options = {"n_neighbors": 10, "n_features_to_select": 5}
+    all_of_them, some = Relief(**options), Relief(n_anchors=150, random_state=0, **options)
+    z = all_of_them.fit(X, y).margin_
+    low, high = known(some.fit(X, y).margin_interval_)
+    assert ((low <= z) & (z <= high)).mean() >= 0.95
+    np.testing.assert_array_equal(some.get_support(), all_of_them.get_support())
+    assert some.certificate_.ok
+    assert all_of_them.margin_interval_ is None
+
+
+def test_the_draw_follows_the_seed_and_columns_may_lie_elsewhere():
+    X, y = two_classes(n=100, j=1500)
+    one, other = (
+        Relief(n_anchors=30, random_state=3, n_features_to_select=5).fit(own, y)
+        for own in (X, Slices(X))
+    )
+    np.testing.assert_allclose(one.weights_, other.weights_, atol=1e-12)
+
+
+def test_permuted_labels_are_asked_by_fits():
+    X, y = genotypes(n=120, j=30)
+    assert known(Relief(n_anchors=60, n_neighbors=5, random_state=0).fit(X, y).get_support()).any()
+
+
+@pytest.mark.parametrize(
+    "options", [{"online": True}, {"metric": "sqeuclidean"}, {"n_anchors": 1}, {"n_anchors": 41}]
+)
+def test_what_anchors_do_not_go_with(options):
+    X, y = two_classes(j=20)
+    with pytest.raises(InputError, match="n_anchors"):
+        Relief(**{"n_anchors": 10} | options).fit(X, y)

@@ -3,10 +3,9 @@ r"""RELIEF's margins from some of the samples, each with an interval that is pro
 The margin vector is a sum over the samples, :math:`z = \sum_n m_n`. Of a few *anchors*, drawn
 without replacement, the neighbours among all samples are found and :math:`m_n` is computed
 exactly; ``N`` times their mean estimates z. That takes distances of the anchors to all
-samples instead of those of all pairs. What a mean of n of N numbers between a and b says of
-the mean of all is known without further assumptions: the smaller is taken of Serfling's
-bound and of the empirical Bernstein-Serfling bound (Bardenet and Maillard, "Concentration
-inequalities for sampling without replacement", Bernoulli 21 (2015), Cor. 2.5 and Th. 4.3).
+samples instead of those of all pairs. What the mean of n drawn of N numbers between 0 and 1
+says of the mean of all is :func:`mean_interval`: no distribution is assumed, only that the
+draw is random.
 """
 
 from collections.abc import Callable
@@ -25,8 +24,8 @@ from convexfs.neighbors.hits_misses import SignedNeighbors, _Groups, check_neigh
 
 #: Columns looked at together, and features of a tile.
 _READ, _TILE = 1024, 128
-#: Of the empirical Bernstein-Serfling bound.
-_KAPPA = 7.0 / 3.0 + 3.0 / np.sqrt(2.0)
+#: Lambda at most: the nearer to 1, the dearer is a large deviation.
+_MOST_BET = 0.75
 # Sums may be reordered; NaN stays NaN.
 _FAST = {"reassoc", "contract", "nsz"}
 
@@ -79,43 +78,13 @@ def anchored_margin(
     check_number(f"n_anchors, of {len(source)} samples,", n_anchors, 2, len(source), whole=True)
     check_number("level", level, 0, 1, open_ends=True)
     check_neighbors(len(source), n_neighbors, "manhattan", miss)
-    drawn = np.random.default_rng(seed).choice(len(source), n_anchors, replace=False)
-    anchors = np.sort(drawn)
+    # In the order of the draw, which the intervals go by.
+    anchors = np.random.default_rng(seed).choice(len(source), n_anchors, replace=False)
     near = _neighbors(source, codes, anchors, n_neighbors, miss, map)
-    moments = source.gather(partial(_moments, anchors=anchors, near=near), map)
-    total, squares, spread = (np.concatenate(own) for own in zip(*moments, strict=True))
-    mean = total / n_anchors
-    deviation = np.sqrt(np.maximum(squares / n_anchors - mean**2, 0.0))
-    radius = interval_radius(deviation, 2.0 * spread, n_anchors, len(source), 1.0 - level)
-    margin, radius = mean * len(source), radius * len(source)
-    return AnchoredMargin(margin, margin - radius, margin + radius, n_anchors)
-
-
-def interval_radius(
-    deviation: np.ndarray, width: np.ndarray, n: int, population: int, error: float
-) -> np.ndarray:
-    """How far the mean of all may be from that of `n` drawn of them, but for `error`.
-
-    Parameters
-    ----------
-    deviation : array
-        Standard deviations of those drawn.
-    width : array
-        b - a, where all numbers are between a and b.
-    error : float
-        Probability that the mean of all is farther away, on either side.
-    """
-    if n == population:
-        return np.zeros_like(width)
-    left = 1.0 - (n - 1) / population
-    if 2 * n > population:
-        left = (1.0 - n / population) * (1.0 + 1.0 / n)
-    # Half of the error for each bound, and half of that for each side; the second is of
-    # five events.
-    hoeffding = width * np.sqrt(left * np.log(4.0 / error) / (2.0 * n))
-    rare = np.log(20.0 / error)
-    bernstein = deviation * np.sqrt(2.0 * left * rare / n) + _KAPPA * width * rare / n
-    return np.minimum(hoeffding, bernstein)
+    found = source.gather(partial(_intervals, anchors=anchors, near=near, error=1.0 - level), map)
+    means, low, high = (np.concatenate(own) for own in zip(*found, strict=True))
+    size = len(source)
+    return AnchoredMargin(means * size, low * size, high * size, n_anchors)
 
 
 def _neighbors(
@@ -156,20 +125,86 @@ def _distances(block: Block, anchors: np.ndarray) -> np.ndarray:
     return total
 
 
-def _moments(
-    block: Block, anchors: np.ndarray, near: SignedNeighbors
+def _intervals(
+    block: Block, anchors: np.ndarray, near: SignedNeighbors, error: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return sums of the anchors' margins and of their squares, and how far columns spread."""
-    found = []
+    """Return the anchors' mean margins, and the ends of intervals of the mean of all samples."""
     index = near.index.reshape(len(anchors), -1)
     coefficient = near.coefficient.reshape(len(anchors), -1)
-    for part in parts(block.open(), _READ):
+    found = []
+    for part in parts(block.open(), _TILE):
         values = centred(part, np.float64)
-        sums, squares = np.zeros(values.shape[1]), np.zeros(values.shape[1])
-        margin_moments(values, anchors, index, coefficient, sums, squares)
-        found.append((sums, squares, np.ptp(values, axis=0)))
-    sums, squares, spreads = (np.concatenate(own) for own in zip(*found, strict=True))
-    return sums, squares, spreads
+        margins = margin_rows(values, anchors, index, coefficient)
+        spread = np.ptp(values, axis=0)
+        found.append((margins.mean(axis=0), *mean_interval(margins, spread, len(values), error)))
+    means, low, high = (np.concatenate(own) for own in zip(*found, strict=True))
+    return means, low, high
+
+
+def mean_interval(
+    drawn: np.ndarray, bound: np.ndarray, population: int, error: float
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Where the means of a finite population are, by numbers drawn without replacement.
+
+    Scaled to [0, 1], and with any :math:`\lambda_t` in [0, 1) and :math:`\hat\mu_{t-1}` in [0, 1]
+    that the draws before the t-th determine,
+
+    .. math::
+        \exp \sum_{t \le n} \lambda_t (x_t - c_t) - (x_t - \hat\mu_{t-1})^2
+        (-\log(1 - \lambda_t) - \lambda_t),
+        \qquad c_t = \frac{N \mu - \sum_{s<t} x_s}{N - t + 1}
+
+    has an expectation of at most 1, since :math:`c_t` is the mean of what is left, and
+    :math:`\exp(\lambda \xi - \xi^2 (-\log(1 - \lambda) - \lambda)) \le 1 + \lambda \xi` for
+    :math:`\xi \ge -1`. By Markov's inequality it is beyond 2 / `error` with probability at most
+    `error` / 2, which bounds :math:`\mu` from below, as the same of 1 - x does from above
+    (Waudby-Smith and Ramdas, "Confidence sequences for sampling without replacement", 2020).
+    What was not drawn lies between the ends, which bounds the mean too.
+
+    Parameters
+    ----------
+    drawn : array (n, K)
+        Columns of numbers, in the order of the draw.
+    bound : array (K,)
+        All numbers of the population lie between ``-bound`` and ``bound``.
+    population : int
+        N.
+    error : float
+        Probability that an interval does not hold its mean.
+    """
+    n, total = len(drawn), drawn.sum(axis=0)
+    unseen = (population - n) * bound
+    low, high = (total - unseen) / population, (total + unseen) / population
+    if n == population:
+        return low, high
+    width = np.where(bound > 0.0, 2.0 * bound, 1.0)
+    centre, radius = np.empty_like(total), np.empty_like(total)
+    betting_interval((drawn + bound) / width, population, np.log(2.0 / error), centre, radius)
+    return (
+        np.maximum(low, (centre - radius) * width - bound),
+        np.minimum(high, (centre + radius) * width - bound),
+    )
+
+
+@compiled()
+def betting_interval(drawn, population, rarity, centre, radius):
+    """Write the intervals of :func:`mean_interval`, of numbers in [0, 1]; see there."""
+    n, n_columns = drawn.shape
+    for j in range(n_columns):
+        total = numerator = denominator = spent = 0.0
+        mean, squares = 0.5, 0.25
+        for t in range(n):
+            x, left = drawn[t, j], population - t
+            variance = squares / (t + 1)
+            bet = min(_MOST_BET, np.sqrt(2.0 * rarity / (n * variance)))
+            numerator += bet * (x + total / left)
+            denominator += bet * population / left
+            spent += (x - mean) ** 2 * (-np.log1p(-bet) - bet)
+            total += x
+            mean = (0.5 + total) / (t + 2)
+            squares += (x - mean) ** 2
+        centre[j] = numerator / denominator
+        radius[j] = (rarity + spent) / denominator
 
 
 @compiled(fastmath=_FAST)
@@ -205,23 +240,16 @@ def add_between(some, rows, out):
 
 
 @compiled(fastmath=_FAST)
-def margin_moments(values, anchors, index, coefficient, sums, squares):
-    """Add ``sum_i c_ai |x_a - x_i|`` of every anchor to `sums`, and its square to `squares`."""
-    n_features = values.shape[1]
-    for first in range(0, n_features, _TILE):
-        tile = values[:, first : first + _TILE].copy()
-        width = tile.shape[1]
-        margin = np.empty(width)
-        for a in range(len(anchors)):
-            x = tile[anchors[a]]
-            margin[:] = 0.0
-            for k in range(index.shape[1]):
-                c = coefficient[a, k]
-                if c == 0.0:
-                    continue
+def margin_rows(tile, anchors, index, coefficient):
+    """Return ``sum_i c_ai |x_a - x_i|`` of every anchor, for few features."""
+    width = tile.shape[1]
+    out = np.zeros((len(anchors), width))
+    for a in range(len(anchors)):
+        x, margin = tile[anchors[a]], out[a]
+        for k in range(index.shape[1]):
+            c = coefficient[a, k]
+            if c != 0.0:
                 y = tile[index[a, k]]
                 for j in range(width):
                     margin[j] += c * abs(x[j] - y[j])
-            for j in range(width):
-                sums[first + j] += margin[j]
-                squares[first + j] += margin[j] * margin[j]
+    return out

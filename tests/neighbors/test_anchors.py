@@ -5,7 +5,7 @@ import pytest
 
 from convexfs.data.columns import SlicedColumns
 from convexfs.errors import InputError
-from convexfs.neighbors.anchors import anchored_margin, interval_radius
+from convexfs.neighbors.anchors import anchored_margin, mean_interval
 from convexfs.neighbors.hits_misses import margin_vector, signed_neighbors
 from tests.data.columns import Slices, genotypes, two_classes
 
@@ -47,28 +47,48 @@ def test_intervals_hold_the_margin(make):
     assert widths[0] > widths[1] > widths[2] > 0
 
 
-def test_a_bound_is_what_the_formulas_say():
-    deviation, width = np.array([0.1, 3.0]), np.array([10.0, 10.0])
-    radius = interval_radius(deviation, width, 1000, 20_000, 0.05)
-    left, rare = 1 - 999 / 20_000, np.log(400)
-    assert radius[1] == pytest.approx(10 * np.sqrt(left * np.log(80) / 2000))
-    small = interval_radius(deviation, width, 15_000, 20_000, 0.05)
-    left = (1 - 15 / 20) * (1 + 1 / 15_000)
-    bernstein = 0.1 * np.sqrt(2 * left * rare / 15_000) + (7 / 3 + 3 / 2**0.5) * 10 * rare / 15_000
-    assert small[0] == pytest.approx(bernstein)
-    assert (interval_radius(deviation, width, 20_000, 20_000, 0.05) == 0).all()
+def test_an_interval_is_what_the_formula_says():
+    drawn = np.random.default_rng(0).uniform(-1, 3, 30)
+    low, high = mean_interval(drawn[:, None], np.array([4.0]), 100, 0.1)
+    x, rarity = (drawn + 4) / 8, np.log(20)
+    before = np.array([(0.5 + x[:t].sum()) / (t + 1) for t in range(31)])
+    variance = [(0.25 + ((x[:t] - before[1 : t + 1]) ** 2).sum()) / (t + 1) for t in range(30)]
+    bet = np.minimum(0.75, np.sqrt(2 * rarity / (30 * np.array(variance))))
+    left, earlier = 100 - np.arange(30), np.concatenate([[0], np.cumsum(x)[:-1]])
+    spent = ((x - before[:-1]) ** 2 * (-np.log(1 - bet) - bet)).sum()
+    weight = (bet * 100 / left).sum()
+    centre, radius = (bet * (x + earlier / left)).sum() / weight, (rarity + spent) / weight
+    np.testing.assert_allclose(
+        [low[0], high[0]], 8 * np.array([centre - radius, centre + radius]) - 4
+    )
 
 
-def test_bounds_hold_for_the_worst_of_populations():
-    """Rare large numbers, which a sample may not have seen."""
-    rng = np.random.default_rng(0)
-    population = (np.arange(1000) < 10).astype(float)
-    missed = 0
-    for _ in range(2000):
-        drawn = rng.choice(population, 100, replace=False)
-        radius = interval_radius(drawn.std(keepdims=True), np.ones(1), 100, 1000, 0.05)
-        missed += abs(drawn.mean() - population.mean()) > radius[0]
-    assert missed <= 0.05 * 2000
+@pytest.mark.parametrize("n", [20, 100, 900, 999])
+@pytest.mark.parametrize("ones", [0, 3, 10, 500])
+def test_intervals_hold_for_populations_of_zeros_and_rare_ones(ones, n):
+    """Which a sample may not have seen: nothing is assumed of a population but its ends."""
+    rng = np.random.default_rng([ones, n])
+    population = (np.arange(1000) < ones).astype(float)
+    drawn = np.column_stack([rng.permutation(population)[:n] for _ in range(2000)])
+    low, high = mean_interval(drawn, np.ones(2000), 1000, 0.05)
+    mean = ones / 1000
+    assert ((low > mean + 1e-12) | (high < mean - 1e-12)).mean() <= 0.05
+
+
+def test_all_of_a_population_leave_no_doubt():
+    drawn = np.random.default_rng(0).uniform(-1, 1, (50, 3))
+    low, high = mean_interval(drawn, np.ones(3), 50, 0.05)
+    np.testing.assert_array_equal(low, high)
+    np.testing.assert_allclose(low, drawn.mean(axis=0))
+
+
+def test_intervals_are_near_those_of_the_normal_distribution():
+    """Which are right for many numbers, and not proven for any."""
+    drawn = np.random.default_rng(0).uniform(-1, 1, (2000, 5))
+    low, high = mean_interval(drawn, np.ones(5), 1_000_000, 0.05)
+    normal = 2 * 1.96 * drawn.std(axis=0) / np.sqrt(2000)
+    assert (high - low < 1.6 * normal).all()
+    assert (high - low > normal).all()
 
 
 @pytest.mark.parametrize(("n_anchors", "options"), [(1, {}), (41, {}), (5, {"level": 1.0})])

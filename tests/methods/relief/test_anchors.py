@@ -1,5 +1,7 @@
 """RELIEF from some of the samples."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,8 +14,8 @@ from tests.typed import known
 @pytest.mark.parametrize("make", [two_classes, genotypes])
 def test_fewer_samples_find_the_same_features(make):
     X, y = make(n=600, j=200)
-    options = {"n_neighbors": 10, "n_features_to_select": 5}
-    all_of_them, some = Relief(**options), Relief(n_anchors=150, random_state=0, **options)
+    all_of_them = Relief(n_neighbors=10, n_features_to_select=5)
+    some = Relief(n_neighbors=10, n_features_to_select=5, n_anchors=150, random_state=0)
     z = all_of_them.fit(X, y).margin_
     low, high = known(some.fit(X, y).margin_interval_)
     assert ((low <= z) & (z <= high)).mean() >= 0.95
@@ -39,7 +41,8 @@ def test_permuted_labels_are_asked_by_fits():
 @pytest.mark.parametrize(
     "options", [{"online": True}, {"metric": "sqeuclidean"}, {"n_anchors": 1}, {"n_anchors": 41}]
 )
-def test_what_anchors_do_not_go_with(options):
+def test_what_anchors_do_not_go_with(options: dict[str, Any]):
     X, y = two_classes(j=20)
+    asked: dict[str, Any] = {"n_anchors": 10, **options}
     with pytest.raises(InputError, match="n_anchors"):
-        Relief(**{"n_anchors": 10} | options).fit(X, y)
+        Relief(**asked).fit(X, y)

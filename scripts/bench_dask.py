@@ -62,8 +62,9 @@ def on_dask(name: str, n: int, j: int, expected: np.ndarray, kill_at: int) -> No
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "memory_limit": 0}
-    with LocalCluster(dashboard_address=None, **options) as cluster, Client(cluster) as client:
+    options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": 0}
+    with LocalCluster(dashboard_address=":0", **options) as cluster, Client(cluster) as own:
+        client: Any = own
         chunks = ((n,), (CHUNK,) * (j // CHUNK))
         source = DaskColumns(da.map_blocks(part, n=n, chunks=chunks, dtype=np.float32), client)
         held = [len(own) * CHUNK * n * 4 / 1e6 for own in source._homes(source._chunks).values()]
@@ -101,7 +102,7 @@ def kill_midway(source: DaskColumns, client: Any, kill_at: int) -> None:
             print(f"  a worker killed before pass {kill_at}")
         return passes(*arguments)
 
-    source._everywhere = deadly
+    vars(source)["_everywhere"] = deadly
 
 
 def main() -> None:

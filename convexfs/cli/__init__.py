@@ -24,6 +24,7 @@ from convexfs.errors import ConvexfsError
 
 #: Where each command is; beside it are its options.
 COMMANDS = {
+    "guide": "convexfs.cli.guide:guide",
     "list": "convexfs.cli:list_all",
     "solvers": "convexfs.cli:solvers",
     "select": "convexfs.cli.select:select",
@@ -36,6 +37,7 @@ COMMANDS = {
     "compare": "convexfs.cli.study:compare",
     "report": "convexfs.cli.report:report",
     "archive": "convexfs.cli.archive:archive",
+    "reproduce": "convexfs.cli.reproduce:reproduce",
 }
 
 #: What the system says of output that has no place.

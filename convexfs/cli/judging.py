@@ -152,7 +152,7 @@ class Judge:
         from convexfs.methods.base.null import REFITTED, affordable
 
         fast = affordable(source, data.X) > REFITTED
-        if not fast or np.bincount(data.y).min() < _FOLDS:
+        if not fast or data.numeric or np.bincount(data.y).min() < _FOLDS:
             return None
         return self._curve(source, data)
 

@@ -24,6 +24,7 @@ from convexfs.data.annotated import write_h5ad
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.holes import IMPUTATIONS
 from convexfs.data.specs import load
+from convexfs.data.targets import CLASSES, KINDS, NUMBERS, require_kind
 from convexfs.data.writers import WRITERS, check_target, write_file
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
@@ -58,16 +59,19 @@ def select(arguments: argparse.Namespace) -> int:
     if shows_progress:
         settings.setdefault("verbose", 1)
     fit = prepared(arguments.method, settings, judge)
+    kind = CLASSES if home is None else home.target
     data = load(
         arguments.source,
         arguments.target,
         arguments.data,
+        target_kind=arguments.target_kind or (NUMBERS if kind == NUMBERS else None),
         aside=_sides(arguments),
         read_limit=arguments.read_limit,
         **{name: getattr(arguments, name) for name in READING},
     )
     for sentence in data.told:
         Console(stderr=True).print(Text(f"convexfs: {data.name}: {sentence}"), soft_wrap=True)
+    require_kind(data.name, data.numeric, kind)
     judge = _with_sides(judge, arguments, data)
     scaled = data.scaled(arguments.scale)
     training = scaled.training
@@ -303,7 +307,8 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
     """Options of ``convexfs select``."""
     add = parser.add_argument
     add("source", metavar="DATA", help="a file, a generator such as spiral:noise=50, or a name")
-    add("--target", help="name of the class column")
+    add("--target", help="name of the column with the classes, or with the numbers of a regressor")
+    add("--target-kind", choices=KINDS, help="what it holds [what the method takes]")
     _add_reading_options(parser.add_argument_group("reading a file"))
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
     add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")

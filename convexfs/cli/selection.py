@@ -22,6 +22,7 @@ from convexfs.baselines import (
 )
 from convexfs.cli.judging import ITS_CERTIFICATE, Judge, Judgement, summary_lines
 from convexfs.data.dataset import Dataset
+from convexfs.data.targets import NUMBERS
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
@@ -62,6 +63,8 @@ class Selection:
 
 #: What goes for a method where knockoffs are weighed by the one they have by default.
 KNOCKOFFS = "knockoffs"
+#: Rules that fit or count classes.
+_OF_CLASSES = ("curve", "stability", "knockoffs")
 #: From scaled data, and what judges the features, to what is said of them.
 Fit = Callable[[Dataset, Judge], Selection]
 
@@ -93,6 +96,8 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
         known = [*homes, *SELECTORS, *PROJECTIONS]
         raise InputError(f"unknown method {method!r}: {did_you_mean(method, known)}")
     home = homes[method]
+    if home.target == NUMBERS and judge.rule in _OF_CLASSES:
+        raise InputError(f"--{judge.rule} is of classes, and {method} learns from numbers")
     model = home.estimator(method)()
     if home.component_number is not None:
         return _projection(_Projecting(method, model, *home.component_number), settings, judge)

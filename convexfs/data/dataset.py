@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,34 +19,9 @@ from convexfs.data.checks import (
     require_two_classes,
 )
 from convexfs.data.holes import filled
+from convexfs.data.scaling import SCALES, rescaled
+from convexfs.data.targets import CLASSES, NUMBERS, as_numbers, check_kind
 from convexfs.errors import InputError, did_you_mean
-
-
-def _mean(X: np.ndarray) -> np.ndarray:
-    return X.mean(axis=0)
-
-
-def _root_mean_square(X: np.ndarray) -> np.ndarray:
-    # einsum squares and sums in one pass: no second matrix of X's size
-    return np.sqrt(np.einsum("ij,ij->j", X, X) / X.shape[0])
-
-
-def _smallest(X: np.ndarray) -> np.ndarray:
-    return X.min(axis=0)
-
-
-def _largest(X: np.ndarray) -> np.ndarray:
-    return X.max(axis=0)
-
-
-_Statistic = Callable[[np.ndarray], np.ndarray]
-#: What is subtracted, and what the difference is then divided by.
-SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = {
-    "zscore": (_mean, _root_mean_square),
-    "minmax": (_smallest, _largest),
-    "none": None,
-}
-
 
 _DROP = "drop such cells first"
 _FILL = "drop such cells, or have them filled: --impute median or knn, from Python impute="
@@ -60,8 +35,9 @@ class Dataset:
     ----------
     X : array of float64, shape (n_samples, n_features)
         C-contiguous; rows are samples. Not to be changed in place.
-    y : array of int, shape (n_samples,)
-        Class codes, positions in ``class_names``.
+    y : array, shape (n_samples,)
+        Class codes, whole numbers that are positions in ``class_names``; or, where there are
+        no classes, a target of numbers as float64.
     feature_names, class_names : tuple of str
     name : str
         The spec the data came from.
@@ -116,9 +92,14 @@ class Dataset:
         return len(self.class_names)
 
     @property
+    def numeric(self) -> bool:
+        """Whether the target is a number and no class."""
+        return not self.class_names
+
+    @property
     def labels(self) -> np.ndarray:
-        """Class name of each row."""
-        return np.asarray(self.class_names)[self.y]
+        """Class name of each row, or its number."""
+        return self.y if self.numeric else np.asarray(self.class_names)[self.y]
 
     @property
     def training(self) -> "Dataset":
@@ -136,7 +117,8 @@ class Dataset:
         digest.update(self.X.data)
         for codes in (self.y, split):
             if codes is not None:
-                digest.update(np.ascontiguousarray(codes, dtype="<i8").data)
+                kind = "<f8" if codes.dtype.kind == "f" else "<i8"
+                digest.update(np.ascontiguousarray(codes, dtype=kind).data)
         return digest.hexdigest()
 
     def scaled(self, how: str | None = None, fit_rows: Any = None) -> "Dataset":
@@ -223,6 +205,7 @@ def make_dataset(
     aside: Mapping[str, Any] | None = None,
     impute: str = "none",
     told: Iterable[str] = (),
+    target_kind: str | None = None,
 ) -> Dataset:
     """Check samples and labels and put them together.
 
@@ -244,6 +227,8 @@ def make_dataset(
         Features to leave out, whatever they hold.
     impute : {"none", "median", "knn"}
         What fills missing cells: the feature's median, or the mean of near samples.
+    target_kind : {"classes", "numbers"}, optional
+        What ``y`` holds. By default classes, but many different whole numbers are asked about.
 
     Returns
     -------
@@ -263,9 +248,10 @@ def make_dataset(
     matrix = as_matrix(X, name, feature_names)
     names = _feature_names(feature_names, matrix.shape[1], name)
     where = f"target '{target}' of {name}"
-    codes, classes = _encoded(y, class_names, where)
+    codes, classes = _encoded(y, class_names, where, target_kind)
     _check_length(codes, matrix.shape[0], where)
-    require_two_classes(codes, classes, where)
+    if classes:
+        require_two_classes(codes, classes, where)
     split = None if split is None else _checked_split(split, codes.size, name)
     matrix = filled(matrix, impute, None if split is None else split == 0, name)
     check_finite(matrix, name, names, _FILL if impute == "none" else _DROP)
@@ -317,24 +303,6 @@ def _without(
     return columns[:, positions], [names[j] for j in positions]
 
 
-def rescaled(X: np.ndarray, how: str, fit: Any) -> np.ndarray:
-    """Shift and divide each feature by what the rows `fit` show; see :meth:`Dataset.scaled`."""
-    statistics = SCALES[how]
-    if statistics is None:
-        return X
-    centre, width = statistics
-    seen = X[fit]
-    shift = centre(seen)
-    # the mean of equal values can be off by a rounding error, and that would be scaled up
-    constant = seen.min(axis=0) == seen.max(axis=0)
-    shift[constant] = seen[0, constant]
-    Z = X - shift
-    span = width(Z[fit])
-    span[constant | (span == 0)] = 1.0
-    Z /= span
-    return Z
-
-
 def _positions(chosen: Any, count: int, what: str) -> np.ndarray:
     positions = np.atleast_1d(np.asarray(chosen))
     if positions.dtype == bool:
@@ -357,10 +325,13 @@ def _feature_names(names: Sequence[str] | None, count: int, where: str) -> tuple
 
 
 def _encoded(
-    y: Any, class_names: Sequence[str] | None, where: str
+    y: Any, class_names: Sequence[str] | None, where: str, kind: str | None
 ) -> tuple[np.ndarray, tuple[str, ...]]:
+    check_kind(kind)
+    if kind == NUMBERS:
+        return as_numbers(y, where), ()
     if class_names is None:
-        return encode_labels(y, where)
+        return encode_labels(y, where, insisted=kind == CLASSES)
     codes = np.asarray(y).ravel()
     if codes.dtype.kind not in "iu" or not np.isin(codes, np.arange(len(class_names))).all():
         raise InputError(

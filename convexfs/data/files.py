@@ -141,6 +141,7 @@ def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Datas
         aside={column: np.ravel(arrays[column]) for column in reading.aside},
         impute=reading.impute,
         told=reading.told,
+        target_kind=reading.target_kind,
     )
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.sparse import issparse
 
 from convexfs.data.checks import column_called, row_blocks
+from convexfs.data.sparse import column_ends
 from convexfs.errors import InputError
 
 #: Methods sum fourth powers of differences over samples and features: for numbers beyond
@@ -90,6 +92,8 @@ def _refuse_overflow(
 
 def _ends(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the largest value of each column."""
+    if issparse(X):
+        return column_ends(X)
     low, high = X[0].copy(), X[0].copy()
     for rows in row_blocks(X):
         np.minimum(low, X[rows].min(axis=0), out=low)

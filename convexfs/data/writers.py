@@ -71,8 +71,9 @@ def _write_npz(data: Dataset, path: Path) -> None:
         "X": data.X,
         "y": data.y,
         "feature_names": np.asarray(data.feature_names),
-        "class_names": np.asarray(data.class_names),
     }
+    if not data.numeric:
+        arrays["class_names"] = np.asarray(data.class_names)
     if data.split is not None:
         arrays["split"] = data.split
     if data.ids is not None:

@@ -1,9 +1,9 @@
-"""Hits and misses of samples whose columns lie elsewhere, by passes over the columns.
+"""Distances and margins of samples whose columns lie elsewhere, by passes over the columns.
 
-The same neighbours and margins as :mod:`convexfs.neighbors.hits_misses`, which visits rows:
-distances are summed over blocks of features, in float64 or as counts of bits, and margins
-are one more pass over the pairs that count. Held at a time are the distances of all pairs,
-8 N² bytes, or the bits of all columns where these are fewer, and a few columns.
+They are what :mod:`convexfs.neighbors.hits_misses` computes of rows in memory: distances are
+summed over blocks of features, in float64 or as counts of bits, and margins are one more pass
+over the pairs that count. Held at a time are the distances of all pairs, 8 N² bytes, or the
+bits of all columns where these are fewer, and a few columns.
 """
 
 from collections.abc import Callable
@@ -14,53 +14,23 @@ import numpy as np
 
 from convexfs.data.columns import ColumnSource, SlicedColumns, parts
 from convexfs.errors import InputError
-from convexfs.neighbors import bits, kernels
+from convexfs.neighbors import bits
 from convexfs.neighbors import feature_kernels as features
 from convexfs.neighbors.feature_passes import Block, Pairs, centred, distances_in
-from convexfs.neighbors.hits_misses import (
-    SignedNeighbors,
-    _Groups,
-    check_neighbors,
-    is_share,
-    row_blocks,
-)
 
 #: Columns looked at together.
 _READ = 1024
 
 
-def signed_neighbors(
-    X: ColumnSource,
-    codes: np.ndarray,
-    n_neighbors: float = 1,
-    metric: str = "manhattan",
-    miss: str = "nearest",
-    map: Callable[..., Any] = map,
-) -> SignedNeighbors:
-    """Return what :func:`convexfs.neighbors.hits_misses.signed_neighbors` does, by columns."""
-    check_neighbors(len(X), n_neighbors, metric, miss)
+def distance_rows(
+    X: ColumnSource, metric: str = "manhattan", map: Callable[..., Any] = map
+) -> Callable[[tuple[int, int]], np.ndarray]:
+    """Return a function from a range of rows to their distances from all rows."""
     if metric != "manhattan":
         raise InputError(
             f"metric={metric!r} takes samples in memory, as numbers of 4 bytes or more: convert "
             "them by np.asarray(X[:], dtype=float), or use metric='manhattan'"
         )
-    groups, distances = _Groups.of(codes, n_neighbors, miss), distance_rows(X, map)
-
-    def search(block: tuple[int, int]) -> np.ndarray:
-        dist = distances(block)
-        if is_share(n_neighbors):
-            order = np.argsort(dist, axis=1, kind="stable")
-            return kernels.first_in_groups(order, block[0], codes, groups.number, groups.limits)
-        return kernels.nearest_in_groups(dist, block[0], codes, groups.number, n_neighbors)
-
-    index = np.concatenate(list(map(search, row_blocks(len(X)))))
-    return groups.signed(index, codes)
-
-
-def distance_rows(
-    X: ColumnSource, map: Callable[..., Any] = map
-) -> Callable[[tuple[int, int]], np.ndarray]:
-    """Return a function from a range of rows to their distances from all rows."""
     words = _all_bits(X, map)
     if words is not None:
         return lambda rows: bits.distances(words, *rows)
@@ -90,15 +60,15 @@ def _bits(block: Block) -> np.ndarray | None:
 
 def margin_vector(
     X: ColumnSource,
-    neighbors: SignedNeighbors,
-    metric: str = "manhattan",
+    index: np.ndarray,
+    coefficient: np.ndarray,
     map: Callable[..., Any] = map,
 ) -> np.ndarray:
     """Return ``z = sum_n (mean |x_n - misses| - mean |x_n - hits|)``, elementwise, in float64."""
-    found = neighbors.index >= 0
+    found = index >= 0
     starts = np.concatenate([[0], np.cumsum(found.sum(axis=(1, 2)))])
-    others = neighbors.index[found].astype(np.int32)
-    pairs = Pairs(starts, others, neighbors.coefficient[found], np.zeros(len(X)))
+    others = index[found].astype(np.int32)
+    pairs = Pairs(starts, others, coefficient[found], np.zeros(len(X)))
     return np.concatenate(X.gather(partial(_margins, pairs=pairs), map))
 
 

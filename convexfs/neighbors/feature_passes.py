@@ -12,7 +12,7 @@ A matrix whose columns lie elsewhere is a :class:`~convexfs.data.columns.ColumnS
 which carries the passes itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -23,6 +23,7 @@ from convexfs.data.columns import ColumnSource, parts, ranges
 from convexfs.errors import InputError
 from convexfs.neighbors import bits
 from convexfs.neighbors import feature_kernels as kernels
+from convexfs.neighbors.sparse_samples import SparseBlock, SparseSamples, TileBlock
 
 #: Features read at a time; with a few hundred samples, a few megabytes.
 _READ = 1024
@@ -84,9 +85,13 @@ class Pairs:
     uncertainty: np.ndarray
 
 
-def feature_blocks(X: np.ndarray) -> list[ArrayBlock | FileBlock]:
+def feature_blocks(X: np.ndarray) -> Sequence[Block]:
     """Yield ranges of columns, as many for any number of workers."""
     cuts = ranges(X.shape[1])
+    if isinstance(X, SparseSamples):
+        if X.is_thin:
+            return X.blocks()
+        return [TileBlock(X.by_columns[:, start:stop]) for start, stop in cuts]
     file = _backing_file(X)
     if file is None:
         return [ArrayBlock(X[:, start:stop]) for start, stop in cuts]
@@ -183,7 +188,9 @@ def exact_scores(X: np.ndarray, index: np.ndarray, pairs: Pairs) -> np.ndarray:
     return scores
 
 
-def _distances(block: Block, dtype: Any) -> np.ndarray:
+def _distances(block: Any, dtype: Any) -> np.ndarray:
+    if isinstance(block, SparseBlock):
+        return block.distances()
     columns = block.open()
     total = np.zeros((columns.shape[0], columns.shape[0]))
     for part in parts(columns, _READ):
@@ -195,7 +202,9 @@ def _distances(block: Block, dtype: Any) -> np.ndarray:
     return total
 
 
-def _scores(block: Block, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+def _scores(block: Any, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(block, SparseBlock):
+        return block.scores(pairs)
     columns = block.open()
     scores, errors = np.empty(columns.shape[1]), np.empty(columns.shape[1], np.float32)
     weight = pairs.weight.astype(np.float32)

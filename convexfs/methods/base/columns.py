@@ -3,13 +3,13 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from convexfs.data.checks import as_labels, check_classes, warn_constant_columns
+from convexfs.data.checks import as_labels, warn_constant_columns
 from convexfs.data.column_checks import check_columns
 from convexfs.data.columns import ColumnSource, SlicedColumns, column_source
 from convexfs.errors import InputError
+from convexfs.methods.base.mixed import TakesMissing
 from convexfs.methods.base.parameters import parameters
 from convexfs.methods.base.selector import WeightSelector, thread_map
 
@@ -18,7 +18,7 @@ _NARROW_BYTES = 4
 
 
 @parameters
-class TakesColumns(WeightSelector):
+class TakesColumns(TakesMissing, WeightSelector):
     """Selector whose ``fit`` takes any matrix that can be sliced by columns, without a copy.
 
     That is an array of h5py, zarr or dask (its blocks stay on the workers of a
@@ -35,9 +35,16 @@ class TakesColumns(WeightSelector):
         return super()._checked(X, y) if source is None else self._checked_columns(source, y)
 
     def _source(self, X: Any) -> ColumnSource | None:
-        if self._narrow and isinstance(X, np.ndarray) and _is_narrow(X):
+        source = column_source(X)
+        plain = self.categorical_features is None and self.missing != "observed"
+        if source is not None and not plain:
+            raise InputError(
+                "columns that lie elsewhere are taken as numbers without gaps: categorical_features"
+                " and missing='observed' need an array in memory"
+            )
+        if self._narrow and plain and isinstance(X, np.ndarray) and _is_narrow(X):
             return SlicedColumns(X)
-        return column_source(X)
+        return source
 
     def _checked_columns(self, X: ColumnSource, y: Any) -> tuple[ColumnSource, np.ndarray]:
         n_samples, self.n_features_in_ = X.shape
@@ -52,12 +59,9 @@ class TakesColumns(WeightSelector):
             raise InputError("Input X has one sample; at least 2 are needed")
         with thread_map(self.n_jobs) as map:
             self._constant = check_columns(X, "Input X", map)
-        check_classification_targets(labels)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        check_classes(codes, [str(label) for label in self.classes_])
+        codes = self._codes_of(labels, self.n_features_in_)
         warn_constant_columns(self._constant)
-        self._check_parameters(self.n_features_in_)
-        return X, codes.astype(np.int64)
+        return X, codes
 
     def _remember(self, X: Any, codes: np.ndarray) -> None:
         held = getattr(X, "in_memory", None)
@@ -91,6 +95,8 @@ def _is_narrow(X: np.ndarray) -> bool:
     if X.ndim != 2 or X.dtype.kind not in "biuf" or min(X.shape) == 0:
         return False
     small = X.dtype.itemsize < _NARROW_BYTES
+    if X.dtype.kind == "f" and np.isnan(X).any():
+        return False
     return (small or (isinstance(X, np.memmap) and X.dtype != np.float64)) and (
         X.dtype.itemsize == 1 or X.shape[0] <= X.shape[1]
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from convexfs import Relief
 from convexfs.errors import InputError
@@ -39,10 +40,21 @@ def test_permuted_labels_are_asked_by_fits():
 
 
 @pytest.mark.parametrize(
-    "options", [{"online": True}, {"metric": "sqeuclidean"}, {"n_anchors": 1}, {"n_anchors": 41}]
-)
+    "options",
+    [
+        {"online": True}, {"metric": "sqeuclidean"}, {"n_anchors": 1}, {"n_anchors": 41},
+        {"keep": 3}, {"n_neighbors": "surf"},
+    ],
+)  # fmt: skip
 def test_what_anchors_do_not_go_with(options: dict[str, Any]):
     X, y = two_classes(j=20)
     asked: dict[str, Any] = {"n_anchors": 10, **options}
     with pytest.raises(InputError, match="n_anchors"):
         Relief(**asked).fit(X, y)
+
+
+@pytest.mark.parametrize("make", [csr_array, lambda X: np.where(X > 1.5, np.nan, X)])
+def test_anchors_take_arrays_without_gaps(make):
+    X, y = two_classes(j=20)
+    with pytest.raises(InputError, match="n_anchors takes numbers in an array"):
+        Relief(n_anchors=10).fit(make(X), y)

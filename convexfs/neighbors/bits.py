@@ -66,19 +66,24 @@ def add_distances(words, out):
                 out[a, b] += differing
 
 
-@compiled()
-def distances(words, start, stop):
+def distances(words: np.ndarray, start: int, stop: int) -> np.ndarray:
     """Return the numbers of bits in which rows [start, stop) differ from all rows."""
+    out = np.zeros((stop - start, len(words)))
+    add_between(words[start:stop], words, out)
+    return out
+
+
+@compiled()
+def add_between(some, words, out):
+    """Add the numbers of bits in which some rows differ from all rows to `out`."""
     n, width = words.shape
-    out = np.zeros((stop - start, n))
     for first in range(0, width, _TILE):
         tile = words[:, first : first + _TILE].copy()
-        for a in range(start, stop):
-            x = tile[a]
+        for a in range(some.shape[0]):
+            x = some[a, first : first + _TILE].copy()
             for b in range(n):
                 y = tile[b]
                 differing = np.uint64(0)
                 for k in range(tile.shape[1]):
                     differing += _ones(x[k] ^ y[k])
-                out[a - start, b] += differing
-    return out
+                out[a, b] += differing

@@ -41,6 +41,10 @@ class Relief(Settings, TakesColumns, WeightSelector):
         Draw samples at random as the original algorithm does.
     n_epochs : int, default=1
         Draws, as a multiple of the number of samples.
+    n_anchors : int, optional
+        Estimate z from so many samples, drawn at random, instead of all: their neighbours are
+        sought among all samples, which takes `n_anchors` times N distances instead of N times
+        N. `margin_interval_` says where z is.
     l1 : float in [0, 1], default=0
         Leave out features whose z is below this share of the largest; what is left is then
         the selection, untested.
@@ -66,6 +70,9 @@ class Relief(Settings, TakesColumns, WeightSelector):
         Also ``feature_importances_``.
     margin_ : array
         z, of the features that back-selection left.
+    margin_interval_ : array (2, n_features) or None
+        With `n_anchors`: the ends between which z is with probability 95 %, feature by
+        feature, whatever the data are; see :mod:`convexfs.neighbors.anchors`.
     rounds_ : tuple of int
         Numbers of features in the rounds of back-selection.
     certificate_ : Certificate
@@ -99,6 +106,7 @@ class Relief(Settings, TakesColumns, WeightSelector):
     _takes_sparse: ClassVar[bool] = True
 
     margin_: np.ndarray = learned()
+    margin_interval_: np.ndarray | None = learned()
     rounds_: tuple[int, ...] = learned()
 
     @property
@@ -110,14 +118,19 @@ class Relief(Settings, TakesColumns, WeightSelector):
         whole = self.formulation is None and self.keep is None
         return self.margin_ if whole else self.weights_
 
+    @property
+    def _one_sum(self) -> bool:
+        """Whether weights follow from one margin vector over all pairs."""
+        return self.formulation is None and self.keep is None and self.n_anchors is None
+
     def _statistic_at_labels(self, X: np.ndarray, seed: int) -> Callable[..., Any] | None:
-        if self.formulation is not None or self.keep is not None:
+        if not self._one_sum:
             return None
         chosen = taken_by(numbers.margin_at_labels, self)
         return numbers.margin_at_labels(X, **chosen, seed=seed)
 
     def _operations(self, X: np.ndarray) -> float | None:
-        if self.formulation is not None or self.keep is not None:
+        if not self._one_sum:
             return None
         number = self.n_neighbors
         if isinstance(number, str):

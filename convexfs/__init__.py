@@ -50,6 +50,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from convexfs.methods.logo.estimator_cv import LogoCV as LogoCV
     from convexfs.methods.mmc.estimator import MMC as MMC
     from convexfs.methods.relief.estimator import Relief as Relief
+    from convexfs.methods.rlogo.estimator import LogoRegressor as LogoRegressor
+    from convexfs.methods.rrelief.estimator import ReliefRegressor as ReliefRegressor
     from convexfs.methods.simba.estimator import Simba as Simba
     from convexfs.records import Certificate as Certificate
     from convexfs.records import Solution as Solution

@@ -12,6 +12,7 @@ from typing import Any
 from convexfs.errors import InputError, did_you_mean
 
 SELECTORS = {
+    "ams": "convexfs.baselines.scaling:ams",
     "elastic-net": "convexfs.baselines.models:elastic_net",
     "fisher-markov": "convexfs.baselines.statistics:fisher_markov",
     "kpls": "convexfs.baselines.kernel_pls:kpls",

@@ -24,17 +24,20 @@ from convexfs.errors import ConvexfsError
 
 #: Where each command is; beside it are its options.
 COMMANDS = {
+    "guide": "convexfs.cli.guide:guide",
     "list": "convexfs.cli:list_all",
     "solvers": "convexfs.cli:solvers",
     "select": "convexfs.cli.select:select",
     "show": "convexfs.cli.show:show",
     "export-problems": "convexfs.cli.export_problems:export_problems",
     "solve": "convexfs.cli.batch:solve",
+    "merge": "convexfs.cli.merge:merge",
     "export": "convexfs.cli.batch:export",
     "certify": "convexfs.cli.certify:certify",
     "compare": "convexfs.cli.study:compare",
     "report": "convexfs.cli.report:report",
     "archive": "convexfs.cli.archive:archive",
+    "reproduce": "convexfs.cli.reproduce:reproduce",
 }
 
 #: What the system says of output that has no place.

@@ -22,6 +22,7 @@ from convexfs.data.annotated import write_h5ad
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.holes import IMPUTATIONS
 from convexfs.data.specs import load
+from convexfs.data.targets import CLASSES, KINDS, NUMBERS, require_kind
 from convexfs.data.writers import (
     FRAME_WRITERS,
     WRITERS,
@@ -32,7 +33,7 @@ from convexfs.data.writers import (
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
 from convexfs.pictures import PICTURE_FORMATS, save
-from convexfs.selection.fitting import KNOCKOFFS, fitted, prepared
+from convexfs.selection.fitting import KNOCKOFFS, fitted, prepared, takes_sparse
 from convexfs.selection.judging import LEVELS, Judge
 from convexfs.selection.result import Selection
 
@@ -67,16 +68,21 @@ def select(arguments: argparse.Namespace) -> int:
     if shows_progress:
         settings.setdefault("verbose", 1)
     fit = prepared(arguments.method, settings, judge)
+    kind = CLASSES if home is None else home.target
     data = load(
         arguments.source,
         arguments.target,
         arguments.data,
+        target_kind=arguments.target_kind or (NUMBERS if kind == NUMBERS else None),
         aside=_sides(arguments),
+        sparse=takes_sparse(arguments.method, judge),
         read_limit=arguments.read_limit,
         **{name: getattr(arguments, name) for name in READING},
     )
-    for sentence in data.told:
+    told = data.scaled(arguments.scale).told if data.is_sparse else data.told
+    for sentence in told:
         Console(stderr=True).print(Text(f"convexfs: {data.name}: {sentence}"), soft_wrap=True)
+    require_kind(data.name, data.numeric, kind)
     judge = _with_sides(judge, arguments, data)
     line = shlex.join(["convexfs", *arguments.words])
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:
@@ -321,7 +327,8 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
     """Options of ``convexfs select``."""
     add = parser.add_argument
     add("source", metavar="DATA", help="a file, a generator such as spiral:noise=50, or a name")
-    add("--target", help="name of the class column")
+    add("--target", help="name of the column with the classes, or with the numbers of a regressor")
+    add("--target-kind", choices=KINDS, help="what it holds [what the method takes]")
     _add_reading_options(parser.add_argument_group("reading a file"))
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
     add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")

@@ -26,7 +26,7 @@ def write_file(data: Dataset, path: str | Path) -> None:
     path = Path(path)
     suffix = check_target(path, WRITERS)
     try:
-        WRITERS[suffix](data, path)
+        WRITERS[suffix](data.dense(), path)
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror or error})") from error
 
@@ -74,8 +74,9 @@ def _write_npz(data: Dataset, path: Path) -> None:
         "X": data.X,
         "y": data.y,
         "feature_names": np.asarray(data.feature_names),
-        "class_names": np.asarray(data.class_names),
     }
+    if not data.numeric:
+        arrays["class_names"] = np.asarray(data.class_names)
     if data.split is not None:
         arrays["split"] = data.split
     if data.ids is not None:

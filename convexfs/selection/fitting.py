@@ -23,6 +23,7 @@ from convexfs.baselines import (
     selector,
 )
 from convexfs.data.dataset import Dataset
+from convexfs.data.targets import NUMBERS
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
@@ -33,6 +34,8 @@ from convexfs.selection.result import PLACES, Selection
 
 #: What goes for a method where knockoffs are weighed by the one they have by default.
 KNOCKOFFS = "knockoffs"
+#: Rules that fit or count classes, of dense samples.
+_OF_CLASSES = ("curve", "stability", "knockoffs")
 #: From scaled data, and what judges the features, to what is said of them.
 Fit = Callable[[Dataset, Judge], Selection]
 
@@ -64,6 +67,8 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
         known = [*homes, *SELECTORS, *PROJECTIONS]
         raise InputError(f"unknown method {method!r}: {did_you_mean(method, known)}")
     home = homes[method]
+    if home.target == NUMBERS and judge.rule in _OF_CLASSES:
+        raise InputError(f"--{judge.rule} is of classes, and {method} learns from numbers")
     model = home.estimator(method)()
     if home.component_number is not None:
         return _projection(_Projecting(method, model, *home.component_number), settings, judge)
@@ -79,6 +84,13 @@ def fitted(fit: Fit, data: Dataset, judge: Judge, scale: str | None, line: str =
     selection = fit(data.scaled(scale).training, judge)
     seconds = time.perf_counter() - began
     return replace(selection, data=data.training, scale=judge.scale, seconds=seconds, line=line)
+
+
+def takes_sparse(method: str, judge: Judge) -> bool:
+    """Whether a method and the rule that judges it take sparse samples as they are."""
+    home = estimator_homes().get(method)
+    takes = home is not None and getattr(home.estimator(method), "_takes_sparse", False)
+    return takes and judge.rule not in _OF_CLASSES
 
 
 def _usual(usual: Mapping[str, Any], model: Any, judge: Judge) -> dict[str, Any]:
@@ -291,4 +303,6 @@ def _check_top(top: int | None, data: Dataset) -> None:
 def _frame(data: Dataset) -> Any:
     import pandas as pd
 
+    if data.is_sparse:
+        return data.X
     return pd.DataFrame(data.X, columns=list(data.feature_names), copy=False)

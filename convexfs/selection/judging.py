@@ -214,8 +214,8 @@ def summary_lines(selector: Any) -> dict[str, str]:
 
 
 def enough_for_folds(data: Dataset) -> bool:
-    """Whether every fold can hold some samples of each class out."""
-    return bool(np.bincount(data.y).min() >= _FOLDS)
+    """Whether there are classes of dense samples, and some of each for every fold."""
+    return not data.numeric and not data.is_sparse and bool(np.bincount(data.y).min() >= _FOLDS)
 
 
 def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarray:

@@ -11,6 +11,7 @@ import convexfs
 from convexfs.inference import KnockoffSelector, StabilitySelector
 from convexfs.methods import estimator_homes
 from convexfs.methods.base.ranked import ranking_frame
+from convexfs.methods.base.regressor import NumberSelector
 from tests.typed import known
 
 HOMES = estimator_homes()
@@ -40,7 +41,8 @@ def fitted(samples):
     def fitted(name):
         if name not in made:
             model = HOMES[name].estimator(name)(**SETTINGS.get(name, {}))
-            made[name] = model.fit(*samples)
+            X, y = samples
+            made[name] = model.fit(X, y == "yes" if isinstance(model, NumberSelector) else y)
         return made[name]
 
     return fitted

@@ -23,10 +23,12 @@ from convexfs.cli.selection import KNOCKOFFS, Selection, prepared
 from convexfs.data.annotated import write_h5ad
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.holes import IMPUTATIONS
+from convexfs.data.spec_words import listed
 from convexfs.data.specs import load
 from convexfs.data.writers import WRITERS, check_target, write_file
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
+from convexfs.neighbors.differences import MISSING_RULES
 from convexfs.pictures import PICTURE_FORMATS, save
 
 #: Ways to keep features, an option each.
@@ -34,6 +36,7 @@ RULES = ("fdr", "fwer", "curve", "stability", "knockoffs")
 #: Options of reading, each an argument of :func:`convexfs.load` of the same name.
 READING = (
     "drop", "id", "labels", "transpose", "sep", "decimal", "encoding", "sheet", "layer", "impute",
+    "categorical",
 )  # fmt: skip
 #: Files that weights can be written into.
 ANNOTATED = ".h5ad"
@@ -54,6 +57,8 @@ def select(arguments: argparse.Namespace) -> int:
     if arguments.method is None:
         arguments.method = KNOCKOFFS if judge.rule == "knockoffs" else "relief"
     home = estimator_homes().get(arguments.method)
+    mixed = home is not None and arguments.method in home.takes_missing
+    settings |= _about_missing(arguments, judge, mixed)
     shows_progress = home is not None and home.shows_progress
     if shows_progress:
         settings.setdefault("verbose", 1)
@@ -64,6 +69,7 @@ def select(arguments: argparse.Namespace) -> int:
         arguments.data,
         aside=_sides(arguments),
         read_limit=arguments.read_limit,
+        mixed=mixed and judge.takes_missing,
         **{name: getattr(arguments, name) for name in READING},
     )
     for sentence in data.told:
@@ -86,6 +92,17 @@ def select(arguments: argparse.Namespace) -> int:
         )
         return 1
     return 0
+
+
+def _about_missing(arguments: argparse.Namespace, judge: Judge, mixed: bool) -> dict[str, Any]:
+    """The setting that --missing asks for, if the method and the rule take missing values."""
+    asked = [f"--{name}" for name in ("missing", "categorical") if getattr(arguments, name)]
+    who = arguments.method if not mixed else "" if judge.takes_missing else f"--{judge.rule}"
+    if asked and who:
+        raise InputError(
+            f"{who} takes numbers only: leave {' and '.join(asked)} out; --impute fills holes"
+        )
+    return {"missing": arguments.missing} if arguments.missing else {}
 
 
 def _write(
@@ -159,7 +176,7 @@ def _check_targets(arguments: argparse.Namespace) -> None:
 def _names(text: str) -> list[str]:
     """Split names at commas; one with a comma in it is quoted, as in a csv file's header."""
     try:
-        return next(csv.reader([text], skipinitialspace=True), [])
+        return listed(text)
     except csv.Error as error:
         told = f"{text!r} cannot be read as names between commas ({error})"
         raise argparse.ArgumentTypeError(told) from None
@@ -297,6 +314,10 @@ def _add_reading_options(group: Any) -> None:
     add("--sheet", metavar="NAME", help="of a workbook [the first]")
     add("--layer", metavar="NAME", help="of an .h5ad file [X]")
     add("--impute", choices=IMPUTATIONS, default="none", help="what fills missing numbers [none]")
+    add("--categorical", type=_names, default=[], metavar="COL,COL",
+        help="columns that are categories [text of few values: noticed, and said]")  # fmt: skip
+    add("--missing", choices=MISSING_RULES,
+        help="how methods that take missing values count them [hybrid]")  # fmt: skip
 
 
 def add_select_options(parser: argparse.ArgumentParser) -> None:

@@ -22,6 +22,7 @@ from convexfs.baselines import (
 )
 from convexfs.cli.judging import ITS_CERTIFICATE, Judge, Judgement, summary_lines
 from convexfs.data.dataset import Dataset
+from convexfs.data.writers import feature_frame
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
@@ -129,7 +130,7 @@ class _Projecting:
 def _method(model: Any) -> Fit:
     def fit(data: Dataset, judge: Judge) -> Selection:
         _check_top(judge.top, data)
-        model.fit(_frame(data), data.labels)
+        model.fit(feature_frame(data), data.labels)
         untested = model.get_support() if model._sparse else None
         judgement = judge(model, model.weights_, data, untested)
         if judgement.lines["permuted labels"] == NOT_TESTED:
@@ -159,7 +160,7 @@ def _knockoffs(model: Any) -> Fit:
         from convexfs.inference import KnockoffSelector
 
         made = KnockoffSelector(model, fdr=judge.bound, random_state=judge.seed)
-        made.fit(_frame(data), data.labels)
+        made.fit(feature_frame(data), data.labels)
         lines = summary_lines(made)
         del lines[ITS_CERTIFICATE]  # which is that of the selection
         judgement = Judgement(
@@ -285,9 +286,3 @@ def _checked(
 def _check_top(top: int | None, data: Dataset) -> None:
     if top is not None:
         check_number(f"--top, of {data.n_features} features,", top, 1, data.n_features)
-
-
-def _frame(data: Dataset) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(data.X, columns=list(data.feature_names), copy=False)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,37 +19,15 @@ from convexfs.data.checks import (
     require_two_classes,
 )
 from convexfs.data.holes import filled
+from convexfs.data.kinds import mixed_table
+from convexfs.data.scaling import SCALES, rescaled
 from convexfs.errors import InputError, did_you_mean
 
-
-def _mean(X: np.ndarray) -> np.ndarray:
-    return X.mean(axis=0)
-
-
-def _root_mean_square(X: np.ndarray) -> np.ndarray:
-    # einsum squares and sums in one pass: no second matrix of X's size
-    return np.sqrt(np.einsum("ij,ij->j", X, X) / X.shape[0])
-
-
-def _smallest(X: np.ndarray) -> np.ndarray:
-    return X.min(axis=0)
-
-
-def _largest(X: np.ndarray) -> np.ndarray:
-    return X.max(axis=0)
-
-
-_Statistic = Callable[[np.ndarray], np.ndarray]
-#: What is subtracted, and what the difference is then divided by.
-SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = {
-    "zscore": (_mean, _root_mean_square),
-    "minmax": (_smallest, _largest),
-    "none": None,
-}
-
-
 _DROP = "drop such cells first"
-_FILL = "drop such cells, or have them filled: --impute median or knn, from Python impute="
+_FILL = (
+    "drop such cells, have them filled (--impute median or knn, from Python impute=), or use a "
+    "method that takes them"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +37,8 @@ class Dataset:
     Attributes
     ----------
     X : array of float64, shape (n_samples, n_features)
-        C-contiguous; rows are samples. Not to be changed in place.
+        C-contiguous; rows are samples. Not to be changed in place. NaN where a value is
+        missing, codes where it is a category: only if the data were asked for as `mixed`.
     y : array of int, shape (n_samples,)
         Class codes, positions in ``class_names``.
     feature_names, class_names : tuple of str
@@ -83,6 +62,8 @@ class Dataset:
         Columns that are no features, as text, such as what subject or batch a row is of.
     told : tuple of str
         What was recognised when the data were read, in words.
+    categories : dict of int to tuple of str
+        By position of a feature that is a category, what its codes stand for.
     """
 
     X: np.ndarray
@@ -99,6 +80,12 @@ class Dataset:
     id_name: str = "id"
     aside: Mapping[str, np.ndarray] = field(default_factory=dict)
     told: tuple[str, ...] = ()
+    categories: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def is_mixed(self) -> bool:
+        """Whether there are categories or missing values, which few methods take."""
+        return bool(self.categories) or bool(np.isnan(self.X.sum(axis=0)).any())
 
     @property
     def n_samples(self) -> int:
@@ -166,8 +153,10 @@ class Dataset:
             raise InputError(f"no scaling is called '{how}'; {did_you_mean(str(how), SCALES)}")
         if SCALES[how] is None:
             return replace(self, scale="none")
-        fit = self._fitting_rows(fit_rows)
-        return replace(self, X=rescaled(self.X, how, fit), scale="none")
+        X = rescaled(self.X, how, self._fitting_rows(fit_rows))
+        codes = list(self.categories)
+        X[:, codes] = self.X[:, codes]
+        return replace(self, X=X, scale="none")
 
     def subset(self, rows: Any) -> "Dataset":
         """Keep the given rows (indices or boolean mask), class codes unchanged."""
@@ -193,6 +182,11 @@ class Dataset:
             X=np.ascontiguousarray(self.X[:, positions]),
             feature_names=tuple(self.feature_names[j] for j in positions),
             relevant=relevant,
+            categories={
+                new: self.categories[old]
+                for new, old in enumerate(positions.tolist())
+                if old in self.categories
+            },
         )
 
     def _fitting_rows(self, rows: Any) -> Any:
@@ -223,6 +217,8 @@ def make_dataset(
     aside: Mapping[str, Any] | None = None,
     impute: str = "none",
     told: Iterable[str] = (),
+    mixed: bool = False,
+    categorical: Sequence[str] = (),
 ) -> Dataset:
     """Check samples and labels and put them together.
 
@@ -244,6 +240,10 @@ def make_dataset(
         Features to leave out, whatever they hold.
     impute : {"none", "median", "knn"}
         What fills missing cells: the feature's median, or the mean of near samples.
+    mixed : bool
+        Whether missing values, and columns of text that have few values, are kept.
+    categorical : sequence of str
+        Columns that are categories, whatever they hold, if data are `mixed`.
 
     Returns
     -------
@@ -260,15 +260,22 @@ def make_dataset(
         feature_names = [str(feature) for feature in feature_names]
     if drop:
         X, feature_names = _without(drop, X, feature_names, name, target)
-    matrix = as_matrix(X, name, feature_names)
+    told, categories = list(told), {}
+    if mixed:
+        matrix, categories, noticed = mixed_table(X, feature_names, categorical, name)
+        told += noticed
+    else:
+        matrix = as_matrix(X, name, feature_names)
     names = _feature_names(feature_names, matrix.shape[1], name)
     where = f"target '{target}' of {name}"
     codes, classes = _encoded(y, class_names, where)
     _check_length(codes, matrix.shape[0], where)
     require_two_classes(codes, classes, where)
     split = None if split is None else _checked_split(split, codes.size, name)
-    matrix = filled(matrix, impute, None if split is None else split == 0, name)
-    check_finite(matrix, name, names, _FILL if impute == "none" else _DROP)
+    seen = None if split is None else split == 0
+    matrix = filled(matrix, impute, seen, name, list(categories))
+    if not mixed:
+        check_finite(matrix, name, names, _FILL if impute == "none" else _DROP)
     if ids is not None:
         _check_length(np.asarray(ids, dtype=object), codes.size, f"ids of {name}")
     columns = {key: np.asarray(values).astype(str) for key, values in (aside or {}).items()}
@@ -289,6 +296,7 @@ def make_dataset(
         id_name=id_name,
         aside=columns,
         told=tuple(told),
+        categories=categories,
     )
 
 
@@ -315,24 +323,6 @@ def _without(
     positions = kept_features(drop, names, where, target)
     columns = table.iloc if hasattr(table, "iloc") else table
     return columns[:, positions], [names[j] for j in positions]
-
-
-def rescaled(X: np.ndarray, how: str, fit: Any) -> np.ndarray:
-    """Shift and divide each feature by what the rows `fit` show; see :meth:`Dataset.scaled`."""
-    statistics = SCALES[how]
-    if statistics is None:
-        return X
-    centre, width = statistics
-    seen = X[fit]
-    shift = centre(seen)
-    # the mean of equal values can be off by a rounding error, and that would be scaled up
-    constant = seen.min(axis=0) == seen.max(axis=0)
-    shift[constant] = seen[0, constant]
-    Z = X - shift
-    span = width(Z[fit])
-    span[constant | (span == 0)] = 1.0
-    Z /= span
-    return Z
 
 
 def _positions(chosen: Any, count: int, what: str) -> np.ndarray:

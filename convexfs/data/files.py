@@ -140,6 +140,8 @@ def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Datas
         ids=_listed(arrays.get("ids")),
         aside={column: np.ravel(arrays[column]) for column in reading.aside},
         impute=reading.impute,
+        mixed=reading.mixed,
+        categorical=reading.categorical,
         told=reading.told,
     )
 

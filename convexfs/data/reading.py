@@ -30,6 +30,10 @@ class Reading:
         Of a workbook; of annotated data.
     impute : {"median", "knn", "none"}
         What fills missing cells of numbers.
+    mixed : bool
+        Whether missing values and columns of text that have few values are kept.
+    categorical : sequence of str
+        Columns that are categories, if data are `mixed`.
     limit : ReadLimit
         Memory that reading may take.
     told : list of str
@@ -48,6 +52,8 @@ class Reading:
     sheet: str | None = None
     layer: str | None = None
     impute: str = "none"
+    mixed: bool = False
+    categorical: Sequence[str] = ()
     limit: ReadLimit = field(default_factory=read_limit)
     told: list[str] = field(default_factory=list)
 

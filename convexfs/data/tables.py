@@ -58,6 +58,8 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
         id_name=own or "id",
         aside={column: frame[column] for column in aside},
         impute=reading.impute,
+        mixed=reading.mixed,
+        categorical=reading.categorical,
         told=reading.told,
     )
 

@@ -157,6 +157,8 @@ class Method:
     select_with : mapping
         Parameters that ``convexfs select`` sets unless told otherwise, where they differ from
         the estimator's own defaults.
+    takes_missing : tuple of str
+        Names of those of its estimators that take missing values and categories.
     parts : pair of str, optional
         For a method whose fit falls into independent parts, a task each: what FIT of a
         problem file calls them, and what GRID calls one of them.
@@ -169,6 +171,7 @@ class Method:
     component_number: tuple[str, str] | None = None
     shows_progress: bool = False
     select_with: Mapping[str, Any] = field(default_factory=dict)
+    takes_missing: tuple[str, ...] = ()
     parts: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
 from convexfs.methods.relief.fit import margin_of
-from convexfs.neighbors.differences import as_samples, of_classes
+from convexfs.neighbors.differences import MixedSamples, as_samples, of_classes
 from convexfs.records import Certificate, Solution
 
 #: Coming back this near, relative to the last move, is going round in a circle.
@@ -66,7 +66,7 @@ class IReliefResult:
 
 
 def irelief(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples,
     codes: np.ndarray,
     settings: Settings | None = None,
     solving: Solving = AS_USUAL,
@@ -143,7 +143,7 @@ def _objective(result: IReliefResult) -> float:
 
 
 def _back_selected(
-    X: np.ndarray,
+    X: Any,
     begin: np.ndarray,
     keep: int | None,
     iterated: Callable[[np.ndarray, np.ndarray], IReliefResult],

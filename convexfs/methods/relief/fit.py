@@ -12,7 +12,7 @@ from convexfs.errors import InputError, check_number, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters, taken_by
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.relief import METHOD, numbers
-from convexfs.neighbors.differences import as_samples
+from convexfs.neighbors.differences import MixedSamples, as_samples
 from convexfs.records import Certificate, Solution
 
 
@@ -46,7 +46,7 @@ class ReliefResult:
 
 
 def relief(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples,
     codes: np.ndarray,
     settings: Settings | None = None,
     solving: Solving = AS_USUAL,
@@ -117,7 +117,7 @@ def _check_back_selection(settings: Settings, n_features: int) -> None:
         check_number(f"keep, of {n_features} features,", settings.keep, 1, n_features, whole=True)
 
 
-def margin_of(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def margin_of(X: np.ndarray | MixedSamples, codes: np.ndarray) -> np.ndarray:
     """RELIEF's margin vector z, with its settings as usual."""
     chosen = taken_by(numbers.relief, Settings())
     return numbers.relief(X, codes, **chosen)[0]["z"]

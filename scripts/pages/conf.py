@@ -32,6 +32,7 @@ html_theme = "furo"
 html_title = "convexfs"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+pygments_dark_style = "github-dark"
 html_show_sphinx = False
 html_copy_source = False
 

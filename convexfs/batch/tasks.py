@@ -23,6 +23,7 @@ from convexfs.batch.contract import OWN_DATA, samples_of
 from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
 from convexfs.batch.telling import asking_for, solver_fields
 from convexfs.data import Dataset, load
+from convexfs.data.targets import NUMBERS, require_kind
 from convexfs.errors import (
     InputError,
     ProblemFileError,
@@ -30,12 +31,13 @@ from convexfs.errors import (
     SolverUnavailable,
     SolverUnsuitable,
 )
-from convexfs.methods import FORMULATIONS
+from convexfs.methods import FORMULATIONS, stored_formulation, target_of
 from convexfs.methods.base.parameters import Solving
 from convexfs.methods.base.step import solve_step
 from convexfs.records import (
     DEFAULT_ACCURACY,
     INFEASIBLE,
+    MEASURED,
     OPTIMAL,
     SKIPPED,
     TIMEOUT,
@@ -119,12 +121,13 @@ def expand(
     reading = {"data_dir": data_dir, "read_limit": read_limit}
     shared = {"tol": tol, "time_limit": time_limit, "seed": seed, **reading}
     tasks: dict[str, Task] = {}
-    known: dict[str, str] = {}
+    known: dict[tuple[str, str | None], str] = {}
     for problem in problems:
+        kind = target_of(problem.formulation)
         for spec in problem.data:
-            if spec not in known:
-                known[spec] = _registered(_named_load(problem, spec, **reading))
-        digests = {spec: known[spec] for spec in problem.data} or {OWN_DATA: ""}
+            if (spec, kind) not in known:
+                known[spec, kind] = _registered(_named_load(problem, spec, kind, **reading))
+        digests = {spec: known[spec, kind] for spec in problem.data} or {OWN_DATA: ""}
         combinations = itertools.product(
             digests.items(), _grid_points(problem.grid), range(repeats), problem.solvers
         )
@@ -147,16 +150,18 @@ def _registered(data: Dataset) -> str:
     return data.digest
 
 
-def _named_load(problem: ProblemFile, spec: str, **reading: Any) -> Dataset:
+def _named_load(problem: ProblemFile, spec: str, kind: str | None, **reading: Any) -> Dataset:
     try:
-        return _loaded(spec, **reading)
+        return _loaded(spec, kind, **reading)
     except InputError as error:
         raise ProblemFileError(f"{problem.path}, DATA: {error}") from error
 
 
-def _loaded(spec: str, **reading: Any) -> Dataset:
-    """Training rows, scaled as the data declare."""
-    return load(spec, **reading).training.scaled()
+def _loaded(spec: str, kind: str | None, **reading: Any) -> Dataset:
+    """Training rows, scaled as the data declare, with a target of this kind."""
+    data = load(spec, target_kind=NUMBERS if kind == NUMBERS else None, **reading)
+    require_kind(spec, data.numeric, kind)
+    return data.training.scaled()
 
 
 def _task(problem: ProblemFile, **chosen: Any) -> Task:
@@ -180,14 +185,20 @@ def keyed(**fields: Any) -> Task:
     """The task of these fields, with the hash of all that determines its result."""
     content = {name: value for name, value in fields.items() if name not in _WHEREABOUTS}
     content |= {
-        "code": code_sha256(Path(__file__).parents[1]),
-        "versions": _versions(),
+        "code": own_code(),
+        "versions": versions(),
     }
     return Task(key=hashlib.sha256(canonical(content).encode()).hexdigest(), **fields)
 
 
+def own_code() -> str:
+    """Return the hash of this package's code."""
+    return code_sha256(Path(__file__).parents[1])
+
+
 @cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that make results."""
     return {name: metadata.version(name) for name in ("convexfs", "cvxpy", "numpy", "scipy")}
 
 
@@ -350,7 +361,8 @@ def named_in(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[s
 def dataset_of(task: Task) -> Dataset:
     """The data from the shared registry, else loaded here and compared."""
     if task.data_sha256 not in DATASETS:
-        data = _loaded(task.data, data_dir=task.data_dir, read_limit=task.read_limit)
+        kind = target_of(stored_formulation(task.formulation))
+        data = _loaded(task.data, kind, data_dir=task.data_dir, read_limit=task.read_limit)
         if data.digest != task.data_sha256:
             raise RunError(f"{task.data} is not the data the run started with: it has changed")
         DATASETS[data.digest] = data
@@ -382,4 +394,4 @@ def failure_kind(status: str, ok: bool | None) -> str:
     """
     if status == OPTIMAL:
         return "refused" if ok is False else ""
-    return "" if status == SKIPPED or (ok and status == INFEASIBLE) else status
+    return "" if status in (SKIPPED, MEASURED) or (ok and status == INFEASIBLE) else status

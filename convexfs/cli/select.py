@@ -5,8 +5,8 @@ import ast
 import csv
 import json
 import math
+import shlex
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -18,16 +18,24 @@ from rich.table import Table
 from rich.text import Text
 
 from convexfs.cli.console import Console
-from convexfs.cli.judging import LEVELS, Judge
-from convexfs.cli.selection import KNOCKOFFS, Selection, prepared
 from convexfs.data.annotated import write_h5ad
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.holes import IMPUTATIONS
 from convexfs.data.specs import load
-from convexfs.data.writers import WRITERS, check_target, write_file
+from convexfs.data.targets import CLASSES, KINDS, NUMBERS, require_kind
+from convexfs.data.writers import (
+    FRAME_WRITERS,
+    WRITERS,
+    check_target,
+    write_file,
+    write_frame,
+)
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
 from convexfs.pictures import PICTURE_FORMATS, save
+from convexfs.selection.fitting import KNOCKOFFS, fitted, prepared, takes_sparse
+from convexfs.selection.judging import LEVELS, Judge
+from convexfs.selection.result import Selection
 
 #: Ways to keep features, an option each.
 RULES = ("fdr", "fwer", "curve", "stability", "knockoffs")
@@ -37,6 +45,8 @@ READING = (
 )  # fmt: skip
 #: Files that weights can be written into.
 ANNOTATED = ".h5ad"
+#: How files of pages end.
+PAGES = (".html", ".htm")
 #: Rows of a table before the rest is only counted.
 SHOWN_WEIGHTS = 20
 #: Of scikit-learn's random states.
@@ -58,28 +68,27 @@ def select(arguments: argparse.Namespace) -> int:
     if shows_progress:
         settings.setdefault("verbose", 1)
     fit = prepared(arguments.method, settings, judge)
+    kind = CLASSES if home is None else home.target
     data = load(
         arguments.source,
         arguments.target,
         arguments.data,
+        target_kind=arguments.target_kind or (NUMBERS if kind == NUMBERS else None),
         aside=_sides(arguments),
+        sparse=takes_sparse(arguments.method, judge),
         read_limit=arguments.read_limit,
         **{name: getattr(arguments, name) for name in READING},
     )
-    for sentence in data.told:
+    told = data.scaled(arguments.scale).told if data.is_sparse else data.told
+    for sentence in told:
         Console(stderr=True).print(Text(f"convexfs: {data.name}: {sentence}"), soft_wrap=True)
+    require_kind(data.name, data.numeric, kind)
     judge = _with_sides(judge, arguments, data)
-    scaled = data.scaled(arguments.scale)
-    training = scaled.training
-    start = time.perf_counter()
-    with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, training) as tell:
-        selection = fit(training, replace(judge, tell=tell))
-    seconds = time.perf_counter() - start
-    if arguments.out is not None:
-        _write(arguments, data, scaled, selection)
-    if arguments.plot is not None:
-        save(selection.picture(), arguments.plot)
-    (_json_report if arguments.json else _table_report)(arguments, data, selection, seconds)
+    line = shlex.join(["convexfs", *arguments.words])
+    with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:
+        selection = fitted(fit, data, replace(judge, tell=tell), arguments.scale, line)
+    _write(arguments, data, selection)
+    (_json_report if arguments.json else _table_report)(arguments, data, selection)
     if selection.certificate is not None and selection.certificate.ok is False:
         sys.stderr.write(
             f"convexfs: the certificate is {selection.certificate}: do not rely on these weights\n"
@@ -88,9 +97,19 @@ def select(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _write(
-    arguments: argparse.Namespace, data: Dataset, scaled: Dataset, selection: Selection
-) -> None:
+def _write(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+    """Write all files that were asked for."""
+    if arguments.out is not None:
+        _write_columns(arguments, data, selection)
+    if arguments.ranking is not None:
+        write_frame(selection.ranking(), arguments.ranking)
+    if arguments.plot is not None:
+        save(selection.picture(), arguments.plot)
+    if arguments.report is not None:
+        selection.to_html(arguments.report)
+
+
+def _write_columns(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
     """Write what was selected; nothing where nothing was."""
     support = selection.support
     if arguments.out.suffix.lower() == ANNOTATED:
@@ -102,7 +121,8 @@ def _write(
         warn(f"nothing is selected: no columns are written to {arguments.out}")
         arguments.out = None
     else:
-        write_file(selection.reduced(scaled if support is None else data), arguments.out)
+        written = data.scaled(arguments.scale) if support is None else data
+        write_file(selection.reduced(written), arguments.out)
 
 
 def _judge(arguments: argparse.Namespace) -> Judge:
@@ -132,7 +152,7 @@ def _with_sides(judge: Judge, arguments: argparse.Namespace, data: Dataset) -> J
         for kind, name in (("groups", arguments.groups), ("blocks", arguments.blocks))
         if name is not None
     }
-    return replace(judge, scale=arguments.scale or data.scale, **found)
+    return replace(judge, **found)
 
 
 @contextmanager
@@ -141,19 +161,34 @@ def _shown_on_stderr(method: str, data: Dataset) -> Iterator[Callable[[str], Non
     from convexfs.compiling import announced
 
     console = Console(stderr=True)
-    what = f"{method} on {data.n_samples} samples x {data.n_features} features"
+    what = f"{method} on {data.training.n_samples} samples x {data.n_features} features"
     with announced(console.print), console.status(what, spinner="line") as status:
         yield lambda line: status.update(f"{what}: {line}")
 
 
 def _check_targets(arguments: argparse.Namespace) -> None:
-    if arguments.out is not None:
-        annotated = Path(arguments.source).suffix.lower() == ANNOTATED and not arguments.drop
-        check_target(arguments.out, [*WRITERS, *([ANNOTATED] if annotated else [])])
-        if arguments.out.resolve() == Path(arguments.source).resolve():
-            raise InputError(f"--out {arguments.out} would overwrite the data: name another file")
-    if arguments.plot is not None:
-        check_target(arguments.plot, PICTURE_FORMATS)
+    """Check all files that are to be written, before any work."""
+    annotated = Path(arguments.source).suffix.lower() == ANNOTATED and not arguments.drop
+    formats = {
+        "out": [*WRITERS, *([ANNOTATED] if annotated else [])],
+        "ranking": FRAME_WRITERS,
+        "plot": PICTURE_FORMATS,
+        "report": PAGES,
+    }
+    taken = {Path(arguments.source).resolve(): "the data"}
+    for option, suffixes in formats.items():
+        path = getattr(arguments, option)
+        if path is None:
+            continue
+        check_target(path, suffixes)
+        if path.resolve() in taken:
+            what = taken[path.resolve()]
+            raise InputError(f"--{option} {path} would overwrite {what}: name another file")
+        taken[path.resolve()] = f"the file of --{option}"
+    if arguments.report is not None:
+        from convexfs.study.page.files import check_page  # loads what only pages need
+
+        check_page(arguments.report)
 
 
 def _names(text: str) -> list[str]:
@@ -175,9 +210,7 @@ def _assignment(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _table_report(
-    arguments: argparse.Namespace, data: Dataset, selection: Selection, seconds: float
-) -> None:
+def _table_report(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
     console = Console()
     if selection.explained is not None:
         of = f"{len(selection.explained)} components of {data.n_features} features"
@@ -186,27 +219,20 @@ def _table_report(
         console.print("weights of the features in it; a projection selects none")
     console.print(_weight_table(arguments.method, data, selection))
     if data.n_features > SHOWN_WEIGHTS:
-        console.print(f"… and {data.n_features - SHOWN_WEIGHTS} more (--json has them all)")
-    took = f"{seconds:.2f} s"
+        more = data.n_features - SHOWN_WEIGHTS
+        console.print(f"… and {more} more (--ranking, --report and --json have them all)")
+    took = f"{selection.seconds:.2f} s"
     if selection.solution is not None:
         solver, objective = selection.solution.solver, selection.solution.objective
         took = f"solver {solver}   objective {objective:.6g}   {took}"
     console.print(took, highlight=False)
-    for name, text in _told(selection).items():
+    for name, text in selection.told().items():
         console.print(Text(f"{name:<19}{text}"), soft_wrap=True)
     columns = "selected columns" if selection.support is not None else "components of all samples"
-    for what, path in ((columns, arguments.out), ("picture", arguments.plot)):
-        if path is not None:
+    written = {columns: "out", "ranking of the features": "ranking", "picture": "plot"}
+    for what, option in (written | {"page": "report"}).items():
+        if (path := getattr(arguments, option)) is not None:
             console.print(f"{what}: {path}", highlight=False, soft_wrap=True)
-
-
-def _told(selection: Selection) -> dict[str, str]:
-    """What was tested, and what the certificate does and does not say."""
-    lines = {} if selection.judgement is None else dict(selection.judgement.lines)
-    certificate = selection.certificate
-    if certificate is None:
-        return lines | {"certificate": "no certificate (comparator)"}
-    return lines | {"certificate": certificate.covers}
 
 
 def _component_table(explained: np.ndarray, explained_as: str) -> Table:
@@ -245,16 +271,14 @@ def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
     return table
 
 
-def _json_report(
-    arguments: argparse.Namespace, data: Dataset, selection: Selection, seconds: float
-) -> None:
+def _json_report(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
     solution, support = selection.solution, selection.support
     names = np.array(data.feature_names)
     record = {
         "data": data.name,
         "method": arguments.method,
         "parameters": {k: v for k, v in selection.parameters.items() if _plain(v)},
-        "scale": arguments.scale or data.scale,
+        "scale": selection.scale,
         "weights": dict(zip(data.feature_names, selection.weights.tolist(), strict=True)),
         "weights_are": selection.weights_are,
         "selected": None if support is None else names[support].tolist(),
@@ -263,8 +287,8 @@ def _json_report(
         "objective": solution and solution.objective,
         "certificate": selection.certificate and selection.certificate.as_dict(),
         "inference": selection.judgement and dict(selection.judgement.record),
-        "told": _told(selection),
-        "seconds": seconds,
+        "told": selection.told(),
+        "seconds": selection.seconds,
     }
     if selection.explained is not None:
         record["components"] = selection.explained.tolist()
@@ -303,7 +327,8 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
     """Options of ``convexfs select``."""
     add = parser.add_argument
     add("source", metavar="DATA", help="a file, a generator such as spiral:noise=50, or a name")
-    add("--target", help="name of the class column")
+    add("--target", help="name of the column with the classes, or with the numbers of a regressor")
+    add("--target-kind", choices=KINDS, help="what it holds [what the method takes]")
     _add_reading_options(parser.add_argument_group("reading a file"))
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
     add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
@@ -337,8 +362,22 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="FILE",
-        help="write the selected columns, or the components (.csv .tsv .parquet .xlsx .npz); as "
-        ".h5ad the weights of an .h5ad file's features",
+        help="write the samples in the selected columns, ids kept, or the components (.csv .tsv "
+        ".parquet .xlsx .npz); as .h5ad the weights of an .h5ad file's features",
+    )
+    add(
+        "--ranking",
+        type=Path,
+        metavar="FILE",
+        help="write the features, a row each: weight, rank, selected, what was tested (.csv .tsv "
+        ".parquet .xlsx)",
+    )
+    add(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="write one page about the features, with tables and figures, that opens offline "
+        "(.html)",
     )
     add(
         "--plot",

@@ -14,14 +14,16 @@ from convexfs.batch.tasks import named_in
 from convexfs.cli.terminal import write
 from convexfs.data.dataset import Dataset
 from convexfs.data.specs import load
+from convexfs.data.targets import CLASSES, NUMBERS, require_kind
 from convexfs.errors import InputError
 from convexfs.formats import ending
-from convexfs.methods import FORMULATIONS, named_formulation
+from convexfs.methods import FORMULATIONS, named_formulation, target_of
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.step import stated
 
 #: What a formulation is stated on if nothing else is said; it takes no library to make.
 DATA = "subclasses:noise=2"
+DATA_OF_NUMBERS = "product:n=30,noise=2"
 NOTATIONS = ("text", "latex", "optidef", "mathml", "numpy")
 
 
@@ -129,9 +131,19 @@ def _data(sources: list[Source], arguments: argparse.Namespace) -> Dataset | Non
             raise InputError(f"{sources[0].name} has data of its own: leave --on out")
         return None
     declared = [source.file.data[0] for source in sources if source.file and source.file.data]
-    spec = arguments.on or (declared[0] if declared else DATA)
-    limit = arguments.read_limit
-    return load(spec, arguments.target, arguments.data, read_limit=limit).training.scaled()
+    kinds = {target_of(source.formulation) for source in sources}
+    numbers = kinds == {NUMBERS}
+    spec = arguments.on or [*declared, DATA_OF_NUMBERS if numbers else DATA][0]
+    data = load(
+        spec,
+        arguments.target,
+        arguments.data,
+        target_kind=NUMBERS if numbers else None,
+        read_limit=arguments.read_limit,
+    )
+    if CLASSES in kinds:  # which numbers are learned from as well
+        require_kind(spec, data.numeric, CLASSES)
+    return data.training.scaled()
 
 
 def _shown(sources: list[Source], arguments: argparse.Namespace) -> str:

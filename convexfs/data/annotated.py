@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from convexfs.data.limits import ReadLimit
 from convexfs.data.reading import Reading
+from convexfs.data.sparse import check_stored, stored_or_dense
 from convexfs.errors import InputError, did_you_mean
 
 _NUMBER = 8
@@ -45,11 +47,11 @@ def arrays_of(data: Any, reading: Reading, name: str) -> dict[str, Any]:
     _check_layer(reading.layer, list(data.layers), name, data.X is not None)
     X = data.X if reading.layer is None else data.layers[reading.layer]
     if hasattr(X, "toarray"):
-        _check_dense(X.shape, reading, name)
-        X = X.toarray()
+        X = stored_or_dense(X, reading, name)
     columns = {key: np.asarray(data.obs[key], object) for key in data.obs if key not in RESERVED}
-    fixed = {"X": np.asarray(X), "feature_names": np.asarray(data.var_names, dtype=object)}
-    return {**columns, **fixed, "ids": np.asarray(data.obs_names, dtype=object)}
+    names = {"feature_names": data.var_names, "ids": data.obs_names}
+    fixed = {key: np.asarray(values, dtype=object) for key, values in names.items()}
+    return {**columns, **fixed, "X": X if sparse.issparse(X) else np.asarray(X)}
 
 
 def write_h5ad(source: Path, path: Path, columns: Mapping[str, np.ndarray]) -> None:
@@ -85,10 +87,8 @@ def _check_dense(shape: tuple[int, ...], reading: Reading, name: str) -> None:
     )
 
 
-def _matrix(stored: Any, reading: Reading, name: str) -> np.ndarray:
-    """Return a dense array, or one of compressed rows or columns, as a dense matrix."""
-    from scipy import sparse
-
+def _matrix(stored: Any, reading: Reading, name: str) -> Any:
+    """Return a dense array as it is; one of compressed rows or columns dense, if it must be."""
     if hasattr(stored, "shape"):
         _check_dense(stored.shape, reading, name)
         return stored[()]
@@ -97,8 +97,9 @@ def _matrix(stored: Any, reading: Reading, name: str) -> np.ndarray:
     if kind not in kinds:
         raise ValueError(f"its X is stored as '{kind}'")
     shape = tuple(int(size) for size in stored.attrs["shape"])
-    _check_dense(shape, reading, name)
-    return kinds[kind](tuple(stored[k][()] for k in ("data", "indices", "indptr")), shape).toarray()
+    check_stored(shape, stored["data"].shape[0], reading, name)
+    parts = tuple(stored[part][()] for part in ("data", "indices", "indptr"))
+    return stored_or_dense(kinds[kind](parts, shape), reading, name)
 
 
 def _columns(frame: Any) -> list[str]:

@@ -11,17 +11,21 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.data.targets import looks_measured, measured_error, regressors
 from convexfs.errors import InputError, did_you_mean, warn
 
+#: How whole numbers of a file are said to be classes.
+_INSIST = "say --target-kind classes (from Python target_kind='classes')"
 _BLOCK_CELLS = 2**20
 _NAMED_AT_MOST = 5
+_CURE = "drop or impute such cells first"
 
 
 def check_finite(
     X: np.ndarray,
     where: str = "X",
     feature_names: Sequence[str] | None = None,
-    cure: str = "drop or impute such cells first",
+    cure: str = _CURE,
 ) -> None:
     """Raise if a cell is NaN or infinite, naming the first such cell.
 
@@ -36,7 +40,7 @@ def check_finite(
     feature_names : sequence of str, optional
         Without it the column is given by its position, counted from 1.
     cure : str
-        What the message tells to do.
+        What the message tells to do about NaN.
 
     Raises
     ------
@@ -55,7 +59,7 @@ def check_finite(
     more = f" ({count} such cells in all)" if count > 1 else ""
     raise InputError(
         f"{where} contains {what} at data row {damaged[0].start + row + 1}, "
-        f"{column_called(column, feature_names)}{more}; {cure}"
+        f"{column_called(column, feature_names)}{more}; {cure if what == 'NaN' else _CURE}"
     )
 
 
@@ -133,8 +137,8 @@ def as_table(X: Any, where: str, feature_names: Sequence[str] | None = None) -> 
     """Return samples as a DataFrame or array of at least one row and one feature, or raise."""
     _refuse_sparse(X, where)
     if not hasattr(X, "dtypes"):
-        X = _as_array(X, where)
-    _check_shape(X.shape, where, feature_names)
+        X = as_array(X, where)
+    check_shape(X.shape, where, feature_names)
     return X
 
 
@@ -161,15 +165,15 @@ def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) ->
     return _matrix_of_frame(X, where, feature_names)
 
 
-def refuse_text(X: Any, where: str) -> None:
-    """Raise if a table's cells are text or dates, naming the columns.
+def refuse_text(X: Any, where: str, more: str = "") -> None:
+    """Raise if a table's cells are text or dates, naming the columns; `more` ends the message.
 
     Anything else that is no number is left to whoever converts the cells.
     """
     import pandas as pd
 
     if not isinstance(X, pd.DataFrame):
-        X = _as_array(X, where)
+        X = as_array(X, where)
         if X.ndim != 2 or X.dtype.kind in "biufc":
             return
         X = pd.DataFrame(X, columns=range(1, X.shape[1] + 1))
@@ -178,7 +182,7 @@ def refuse_text(X: Any, where: str) -> None:
     frame = X.infer_objects()
     text = [j for j in range(frame.shape[1]) if _is_text_or_date(frame.iloc[:, j])]
     if text:
-        raise _text_error(frame, text, where, "")
+        raise _text_error(frame, text, where, more)
 
 
 def as_labels(y: Any, where: str) -> np.ndarray:
@@ -191,7 +195,7 @@ def as_labels(y: Any, where: str) -> np.ndarray:
     """
     import pandas as pd
 
-    labels = _as_array(y, where)
+    labels = as_array(y, where)
     _refuse_missing(labels, where)
     if labels.dtype.kind != "O":
         return labels
@@ -209,7 +213,7 @@ def as_labels(y: Any, where: str) -> np.ndarray:
     return labels
 
 
-def encode_labels(y: Any, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
+def encode_labels(y: Any, where: str, insisted: bool = False) -> tuple[np.ndarray, tuple[str, ...]]:
     """Find class codes 0..K-1 and the sorted class names behind them.
 
     Parameters
@@ -218,13 +222,15 @@ def encode_labels(y: Any, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
         Integers, whole floats, booleans or text.
     where : str
         What a message calls the target.
+    insisted : bool
+        Whether whole numbers are classes however many there are.
 
     Raises
     ------
     InputError
         If a label is missing or the values look like measurements.
     """
-    labels = _as_array(y, where)
+    labels = as_array(y, where)
     if labels.ndim == 2 and 1 in labels.shape:
         labels = labels.ravel()
     if labels.ndim != 1:
@@ -237,8 +243,10 @@ def encode_labels(y: Any, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
     if values.size == labels.size > 2:
         raise InputError(
             f"{where} looks continuous or like an identifier: every row has a value of its own; "
-            "it needs classes shared by several rows"
+            f"classes are shared by several rows, and for numbers there are {regressors()}"
         )
+    if looks_measured(labels) and not insisted:
+        raise measured_error(labels, where, _INSIST)
     return codes, tuple(str(value) for value in values)
 
 
@@ -248,7 +256,8 @@ def row_blocks(X: np.ndarray) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, X.shape[0], step))
 
 
-def _as_array(values: Any, where: str) -> np.ndarray:
+def as_array(values: Any, where: str) -> np.ndarray:
+    """Turn values into an array, or raise if rows are not of one length."""
     try:
         return np.asarray(values)
     except ValueError:
@@ -261,12 +270,11 @@ def _refuse_sparse(X: Any, where: str) -> None:
     from scipy.sparse import issparse
 
     if issparse(X):
-        raise InputError(
-            f"{where} is a sparse matrix, which convexfs does not take; pass X.toarray()"
-        )
+        raise InputError(f"{where} is a sparse matrix, which is not taken here; pass X.toarray()")
 
 
-def _check_shape(shape: tuple[int, ...], where: str, feature_names: Sequence[str] | None) -> None:
+def check_shape(shape: tuple[int, ...], where: str, feature_names: Sequence[str] | None) -> None:
+    """Raise unless this is the shape of a table with a row, a feature, and a name each."""
     if len(shape) != 2:
         raise InputError(
             f"{where} has {len(shape)} dimension(s); give a table with one row per sample, "
@@ -349,8 +357,8 @@ def _discrete(labels: np.ndarray, where: str) -> np.ndarray:
         odd = ~np.isfinite(labels) | (labels != np.rint(labels))
     if odd.any():
         raise InputError(
-            f"{where} looks continuous (such as {labels[odd][0]}); feature selection here "
-            "needs classes, so bin the values or name another target"
+            f"{where} looks continuous (such as {labels[odd][0]}), where this needs classes: for "
+            f"numbers there are {regressors()}; else bin the values or name another target"
         )
     return labels.astype(np.int64)
 

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from convexfs.data.checks import (
     as_matrix,
@@ -19,36 +20,13 @@ from convexfs.data.checks import (
     require_two_classes,
 )
 from convexfs.data.holes import filled
+from convexfs.data.scaling import SCALES, rescaled
+from convexfs.data.sparse import check_sparse_finite, content, sparse_matrix
+from convexfs.data.targets import CLASSES, NUMBERS, as_numbers, check_kind
 from convexfs.errors import InputError, did_you_mean
 
-
-def _mean(X: np.ndarray) -> np.ndarray:
-    return X.mean(axis=0)
-
-
-def _root_mean_square(X: np.ndarray) -> np.ndarray:
-    # einsum squares and sums in one pass: no second matrix of X's size
-    return np.sqrt(np.einsum("ij,ij->j", X, X) / X.shape[0])
-
-
-def _smallest(X: np.ndarray) -> np.ndarray:
-    return X.min(axis=0)
-
-
-def _largest(X: np.ndarray) -> np.ndarray:
-    return X.max(axis=0)
-
-
-_Statistic = Callable[[np.ndarray], np.ndarray]
-#: What is subtracted, and what the difference is then divided by.
-SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = {
-    "zscore": (_mean, _root_mean_square),
-    "minmax": (_smallest, _largest),
-    "none": None,
-}
-
-
 _DROP = "drop such cells first"
+_SAME = "differences between samples are the same"
 _FILL = "drop such cells, or have them filled: --impute median or knn, from Python impute="
 
 
@@ -59,9 +37,10 @@ class Dataset:
     Attributes
     ----------
     X : array of float64, shape (n_samples, n_features)
-        C-contiguous; rows are samples. Not to be changed in place.
-    y : array of int, shape (n_samples,)
-        Class codes, positions in ``class_names``.
+        C-contiguous; rows are samples. Not to be changed in place. Or a sparse array by rows.
+    y : array, shape (n_samples,)
+        Class codes, whole numbers that are positions in ``class_names``; or, where there are
+        no classes, a target of numbers as float64.
     feature_names, class_names : tuple of str
     name : str
         The spec the data came from.
@@ -116,9 +95,24 @@ class Dataset:
         return len(self.class_names)
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether X is a sparse array."""
+        return issparse(self.X)
+
+    def dense(self) -> "Dataset":
+        """The same with a dense X."""
+        X: Any = self.X
+        return replace(self, X=X.toarray(order="C")) if self.is_sparse else self
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the target is a number and no class."""
+        return not self.class_names
+
+    @property
     def labels(self) -> np.ndarray:
-        """Class name of each row."""
-        return np.asarray(self.class_names)[self.y]
+        """Class name of each row, or its number."""
+        return self.y if self.numeric else np.asarray(self.class_names)[self.y]
 
     @property
     def training(self) -> "Dataset":
@@ -133,10 +127,11 @@ class Dataset:
         """
         split = self.split if self.split is not None and self.split.any() else None
         digest = hashlib.sha256(json.dumps([self.X.shape, split is not None]).encode())
-        digest.update(self.X.data)
+        digest.update(content(self.X) if self.is_sparse else self.X.data)
         for codes in (self.y, split):
             if codes is not None:
-                digest.update(np.ascontiguousarray(codes, dtype="<i8").data)
+                kind = "<f8" if codes.dtype.kind == "f" else "<i8"
+                digest.update(np.ascontiguousarray(codes, dtype=kind).data)
         return digest.hexdigest()
 
     def scaled(self, how: str | None = None, fit_rows: Any = None) -> "Dataset":
@@ -147,7 +142,8 @@ class Dataset:
 
             zscore: (x - m) / s        minmax: (x - a) / (b - a)
 
-        A feature that is constant there is only shifted.
+        A feature that is constant there is only shifted. Sparse features are only divided, so
+        that their zeros stay: differences between samples, and distances, are the same.
 
         Parameters
         ----------
@@ -167,7 +163,11 @@ class Dataset:
         if SCALES[how] is None:
             return replace(self, scale="none")
         fit = self._fitting_rows(fit_rows)
-        return replace(self, X=rescaled(self.X, how, fit), scale="none")
+        told = self.told
+        if self.is_sparse:
+            what = "standard deviation" if how == "zscore" else "largest minus their least value"
+            told += (f"sparse features are divided by their {what} and not shifted: {_SAME}",)
+        return replace(self, X=rescaled(self.X, how, fit), scale="none", told=told)
 
     def subset(self, rows: Any) -> "Dataset":
         """Keep the given rows (indices or boolean mask), class codes unchanged."""
@@ -185,12 +185,13 @@ class Dataset:
     def select(self, features: Any) -> "Dataset":
         """Keep the given features (column indices or boolean mask), in the given order."""
         positions = _positions(features, self.n_features, "features")
+        X = self.X[:, positions]
         relevant = None
         if self.relevant is not None:
             relevant = tuple(np.flatnonzero(np.isin(positions, self.relevant)).tolist())
         return replace(
             self,
-            X=np.ascontiguousarray(self.X[:, positions]),
+            X=X if self.is_sparse else np.ascontiguousarray(X),
             feature_names=tuple(self.feature_names[j] for j in positions),
             relevant=relevant,
         )
@@ -223,13 +224,15 @@ def make_dataset(
     aside: Mapping[str, Any] | None = None,
     impute: str = "none",
     told: Iterable[str] = (),
+    target_kind: str | None = None,
 ) -> Dataset:
     """Check samples and labels and put them together.
 
     Parameters
     ----------
-    X : array-like or pandas.DataFrame of shape (n_samples, n_features)
-        Finite numbers, or NaN that `impute` fills; booleans count as 0 and 1.
+    X : array-like, pandas.DataFrame or sparse matrix of shape (n_samples, n_features)
+        Finite numbers, or NaN that `impute` fills; booleans count as 0 and 1. What is sparse
+        stays so.
     y : array-like of shape (n_samples,)
         Labels; with ``class_names``, positions in it.
     feature_names : sequence of str, optional
@@ -244,6 +247,8 @@ def make_dataset(
         Features to leave out, whatever they hold.
     impute : {"none", "median", "knn"}
         What fills missing cells: the feature's median, or the mean of near samples.
+    target_kind : {"classes", "numbers"}, optional
+        What ``y`` holds. By default classes, but many different whole numbers are asked about.
 
     Returns
     -------
@@ -260,15 +265,19 @@ def make_dataset(
         feature_names = [str(feature) for feature in feature_names]
     if drop:
         X, feature_names = _without(drop, X, feature_names, name, target)
-    matrix = as_matrix(X, name, feature_names)
+    is_sparse = issparse(X)
+    matrix = (sparse_matrix if is_sparse else as_matrix)(X, name, feature_names)
     names = _feature_names(feature_names, matrix.shape[1], name)
     where = f"target '{target}' of {name}"
-    codes, classes = _encoded(y, class_names, where)
+    codes, classes = _encoded(y, class_names, where, target_kind)
     _check_length(codes, matrix.shape[0], where)
-    require_two_classes(codes, classes, where)
+    if classes:
+        require_two_classes(codes, classes, where)
     split = None if split is None else _checked_split(split, codes.size, name)
-    matrix = filled(matrix, impute, None if split is None else split == 0, name)
-    check_finite(matrix, name, names, _FILL if impute == "none" else _DROP)
+    if not is_sparse:
+        matrix = filled(matrix, impute, None if split is None else split == 0, name)
+    check = check_sparse_finite if is_sparse else check_finite
+    check(matrix, name, names, _FILL if impute == "none" and not is_sparse else _DROP)
     if ids is not None:
         _check_length(np.asarray(ids, dtype=object), codes.size, f"ids of {name}")
     columns = {key: np.asarray(values).astype(str) for key, values in (aside or {}).items()}
@@ -309,30 +318,12 @@ def kept_features(drop: Iterable[str], names: Sequence[str], where: str, target:
 def _without(
     drop: Iterable[str], X: Any, names: Sequence[str] | None, where: str, target: str
 ) -> tuple[Any, list[str]]:
-    table = as_table(X, where, names)
+    table = X.tocsc() if issparse(X) else as_table(X, where, names)
     if names is None:
         raise InputError(f"{where} has no column names to drop by; save it with names, as csv has")
     positions = kept_features(drop, names, where, target)
     columns = table.iloc if hasattr(table, "iloc") else table
     return columns[:, positions], [names[j] for j in positions]
-
-
-def rescaled(X: np.ndarray, how: str, fit: Any) -> np.ndarray:
-    """Shift and divide each feature by what the rows `fit` show; see :meth:`Dataset.scaled`."""
-    statistics = SCALES[how]
-    if statistics is None:
-        return X
-    centre, width = statistics
-    seen = X[fit]
-    shift = centre(seen)
-    # the mean of equal values can be off by a rounding error, and that would be scaled up
-    constant = seen.min(axis=0) == seen.max(axis=0)
-    shift[constant] = seen[0, constant]
-    Z = X - shift
-    span = width(Z[fit])
-    span[constant | (span == 0)] = 1.0
-    Z /= span
-    return Z
 
 
 def _positions(chosen: Any, count: int, what: str) -> np.ndarray:
@@ -357,10 +348,13 @@ def _feature_names(names: Sequence[str] | None, count: int, where: str) -> tuple
 
 
 def _encoded(
-    y: Any, class_names: Sequence[str] | None, where: str
+    y: Any, class_names: Sequence[str] | None, where: str, kind: str | None
 ) -> tuple[np.ndarray, tuple[str, ...]]:
+    check_kind(kind)
+    if kind == NUMBERS:
+        return as_numbers(y, where), ()
     if class_names is None:
-        return encode_labels(y, where)
+        return encode_labels(y, where, insisted=kind == CLASSES)
     codes = np.asarray(y).ravel()
     if codes.dtype.kind not in "iu" or not np.isin(codes, np.arange(len(class_names))).all():
         raise InputError(

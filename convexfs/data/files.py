@@ -1,7 +1,7 @@
 """Data files of many formats, each through the library that owns the format.
 
 Tables (csv, tsv, txt, xlsx, parquet, arff) have named columns, one of them the target.
-Containers (npz, mat, libsvm, h5ad, bed) hold a matrix X and the labels beside it. Where
+Containers (npz, mat, libsvm, mtx, h5ad, bed) hold a matrix X and the labels beside it. Where
 names repeat, the copies are numbered.
 """
 
@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data import annotated, sizes
+from convexfs.data import annotated, market, sizes
 from convexfs.data.dataset import Dataset, make_dataset
-from convexfs.data.labels import joined
+from convexfs.data.labels import in_order, joined
 from convexfs.data.limits import ReadLimit
 from convexfs.data.matlab import read_mat
 from convexfs.data.names import distinct_names
 from convexfs.data.reading import Reading
 from convexfs.data.separated import check_separated, not_text, read_separated
+from convexfs.data.sparse import stored_or_dense
 from convexfs.data.tables import from_table
 from convexfs.errors import InputError, did_you_mean
 
@@ -109,7 +110,7 @@ def _content(path: Path, suffix: str, name: str, reading: Reading) -> Any:
 
 def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Dataset:
     """Make a data set of a matrix X, labels and perhaps names, split and ids."""
-    if reading.id is not None or reading.transpose:
+    if reading.id is not None or (reading.transpose and not isinstance(arrays, market.Turned)):
         raise InputError(f"{name} is no table with columns: leave --id and --transpose out")
     if reading.labels is not None:
         arrays, reading = _labelled(arrays, reading, name)
@@ -119,6 +120,8 @@ def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Datas
             raise InputError(f"{name} has no array '{column}'; {did_you_mean(column, options)}")
     wanted = None if reading.target is None else reading.target.removeprefix("obs:")
     labels = wanted or next((key for key in ("y", "Y") if key in options), None)
+    if labels is None and isinstance(arrays, market.Turned):
+        raise InputError(f"{name} holds a matrix alone; give the classes of its rows by --labels")
     if "X" not in arrays or labels is None:
         raise InputError(
             f"{name} must hold arrays X and y, but holds {', '.join(arrays) or 'nothing'}; "
@@ -141,6 +144,7 @@ def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Datas
         aside={column: np.ravel(arrays[column]) for column in reading.aside},
         impute=reading.impute,
         told=reading.told,
+        target_kind=reading.target_kind,
     )
 
 
@@ -148,10 +152,15 @@ def _labelled(
     arrays: Mapping[str, Any], reading: Reading, name: str
 ) -> tuple[Mapping[str, Any], Reading]:
     """Join the labels of another file: arrays of the samples that have one."""
-    if "ids" not in arrays or "X" not in arrays:
+    named = "ids" in arrays
+    if "X" not in arrays or not (named or isinstance(arrays, market.Turned)):
         raise InputError(f"{name} names no samples, so no labels can be joined; leave --labels out")
-    found = joined(_listed(arrays["ids"]), "ids", reading, name)
-    rows = {key: arrays[key][found.known] for key in ("X", "ids", *reading.aside)}
+    if named:
+        found = joined(_listed(arrays["ids"]), "ids", reading, name)
+    else:
+        found = in_order(arrays["X"].shape[0], reading, name)
+    kept = ("X", *(["ids"] if named else []), *reading.aside)
+    rows = {key: arrays[key][found.known] for key in kept}
     whole = {key: arrays[key] for key in ("feature_names",) if key in arrays}
     return {**rows, **whole, found.target: found.labels}, replace(reading, target=found.target)
 
@@ -159,7 +168,7 @@ def _labelled(
 def _check_text_arrays(arrays: Mapping[str, Any]) -> None:
     """Raise for text that Python and pandas would stumble over later: numpy takes any bytes."""
     for key, values in arrays.items():
-        if values.dtype.kind == "U" and values.nbytes:
+        if values.dtype.kind == "U" and values.size:
             codes = np.ravel(values).astype(values.dtype.newbyteorder("=")).view(np.uint32)
             if ((codes > sys.maxunicode) | (codes // 0x800 == _SURROGATES)).any():
                 raise ValueError(f"its {key} holds text that is no Unicode")
@@ -234,11 +243,7 @@ def _read_libsvm(path: Path, reading: Reading) -> dict[str, np.ndarray]:
     from sklearn.datasets import load_svmlight_file
 
     sparse, labels, *_ = load_svmlight_file(str(path))
-    rows, columns = sparse.shape
-    reading.limit.check(
-        rows * columns * 8, f"{path.name}, as a dense matrix of {rows} x {columns},"
-    )
-    return {"X": sparse.toarray(), "y": labels}
+    return {"X": stored_or_dense(sparse, reading, path.name), "y": labels}
 
 
 _Check = Callable[[Path, ReadLimit], None]
@@ -260,6 +265,7 @@ _READERS: dict[str, tuple[_Check, _Reader]] = {
     ".mat": (sizes.check_mat, lambda path, reading: read_mat(path, reading.limit)),
     ".h5ad": (sizes.check_hdf5, annotated.read_h5ad),
     ".bed": (annotated.check_bed, annotated.read_bed),
+    **dict.fromkeys((".mtx", ".mtx.gz"), (market.check_market, market.read_market)),
     ".libsvm": _LIBSVM,
     ".svm": _LIBSVM,
     ".svmlight": _LIBSVM,

@@ -63,6 +63,21 @@ def joined(
     return Joined(known, str(classes.name), classes.loc[texts[known]].to_numpy())
 
 
+def in_order(n_samples: int, reading: Reading, name: str) -> Joined:
+    """Take the labels of samples that have no names as they stand: one a sample."""
+    path, table, column = _label_table(str(reading.labels), reading)
+    columns = [str(each) for each in table.columns]
+    target = target_column(columns, column or (columns[0] if len(columns) == 1 else None), path)
+    labels = table[target]
+    if len(labels) != n_samples:
+        raise InputError(
+            f"{path} has {len(labels)} labels for the {n_samples} samples of {name}, which have no "
+            "names to join them by; give one a sample, in their order"
+        )
+    reading.tell(f"labels of {path} are taken in the order of the samples, which have no names")
+    return Joined(np.ones(n_samples, dtype=bool), target, labels.to_numpy())
+
+
 def target_column(columns: list[str], target: str | None, name: str, hint: str = "") -> str:
     """Return the column with the classes: the one asked for, or one that is usually called so."""
     if target in columns:
@@ -93,15 +108,7 @@ def check_ids(column: Any, called: str, name: str) -> None:
 
 def _label_column(spec: str, own: str, reading: Reading) -> Any:
     """Read FILE or FILE:COLUMN as a Series of classes by id."""
-    from convexfs.data.files import read_content
-
-    path, column = spec, reading.target
-    if not Path(path).exists() and ":" in spec:
-        path, column = spec.rsplit(":", 1)
-    content = read_content(Path(path), Reading(limit=reading.limit), path)
-    if not hasattr(content, "columns"):
-        raise InputError(f"{path} is no table; give labels as a table with ids and classes")
-    table = content.set_axis(distinct_names(content.columns), axis=1)
+    path, table, column = _label_table(spec, reading)
     usual = [c for c in table.columns if c == own] + [
         c for c in table.columns if c.lower() in ID_NAMES
     ]
@@ -113,3 +120,16 @@ def _label_column(spec: str, own: str, reading: Reading) -> Any:
     check_ids(table[ids], ids, path)
     labels = table[[ids, column]].dropna()
     return labels.set_axis(labels[ids].astype(str), axis=0)[column]
+
+
+def _label_table(spec: str, reading: Reading) -> tuple[str, Any, str | None]:
+    """Read FILE or FILE:COLUMN: the path, the table, and the column asked for."""
+    from convexfs.data.files import read_content
+
+    path, column = spec, reading.target
+    if not Path(path).exists() and ":" in spec:
+        path, column = spec.rsplit(":", 1)
+    content = read_content(Path(path), Reading(limit=reading.limit), path)
+    if not hasattr(content, "columns"):
+        raise InputError(f"{path} is no table; give labels as a table with ids and classes")
+    return path, content.set_axis(distinct_names(content.columns), axis=1), column

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.sparse import issparse
 
 from convexfs.data.checks import column_called, row_blocks
+from convexfs.data.sparse import column_ends
 from convexfs.errors import InputError
 
 #: Methods sum fourth powers of differences over samples and features: for numbers beyond
@@ -36,7 +38,16 @@ def check_range(
         If a value is beyond ``LARGEST``, or if values differ, but in every column by less
         than ``SMALLEST_SPREAD``.
     """
-    low, high = _ends(X)
+    return check_ends(*_ends(X), where, feature_names)
+
+
+def check_ends(
+    low: np.ndarray,
+    high: np.ndarray,
+    where: str = "X",
+    feature_names: Sequence[str] | None = None,
+) -> np.ndarray:
+    """Do what :func:`check_range` does, of columns whose least and largest values are known."""
     _refuse_overflow(low, high, where, feature_names)
     spread = (high.astype(np.float64) - low.astype(np.float64)).max()
     if 0 < spread < SMALLEST_SPREAD:
@@ -81,6 +92,8 @@ def _refuse_overflow(
 
 def _ends(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the largest value of each column."""
+    if issparse(X):
+        return column_ends(X)
     low, high = X[0].copy(), X[0].copy()
     for rows in row_blocks(X):
         np.minimum(low, X[rows].min(axis=0), out=low)

@@ -28,8 +28,12 @@ class Reading:
         Of text: what separates cells and what stands before decimals.
     sheet, layer : str, optional
         Of a workbook; of annotated data.
+    target_kind : {"classes", "numbers"}, optional
+        What the target holds; many different whole numbers are asked about if it is not said.
     impute : {"median", "knn", "none"}
         What fills missing cells of numbers.
+    sparse : bool
+        Whether a matrix that is stored sparse stays so.
     limit : ReadLimit
         Memory that reading may take.
     told : list of str
@@ -47,7 +51,9 @@ class Reading:
     encoding: str | None = None
     sheet: str | None = None
     layer: str | None = None
+    target_kind: str | None = None
     impute: str = "none"
+    sparse: bool = False
     limit: ReadLimit = field(default_factory=read_limit)
     told: list[str] = field(default_factory=list)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from convexfs.data import limits
 from convexfs.data.limits import ReadLimit
 from convexfs.data.reading import Reading
+from convexfs.data.targets import CLASSES, NUMBERS, check_kind, require_kind
 from convexfs.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ GENERATORS = (
     "subclasses",
     "six_gaussians",
     "sign_bits",
+    "friedman",
+    "product",
+    "ring",
 )
 #: Names of scikit-learn's bundled sets, and its functions that load them.
 BUNDLED = {
@@ -35,6 +39,7 @@ BUNDLED = {
     "wine": "load_wine",
     "wdbc": "load_breast_cancer",
     "digits": "load_digits",
+    "diabetes": "load_diabetes",
 }
 
 
@@ -53,7 +58,9 @@ def load(
     encoding: str | None = None,
     sheet: str | None = None,
     layer: str | None = None,
+    target_kind: str | None = None,
     impute: str = "none",
+    sparse: bool = False,
     read_limit: str | float | None = None,
 ) -> "Dataset":
     """Load or generate a data set.
@@ -83,8 +90,14 @@ def load(
         Of a file of text; by default recognised.
     sheet, layer : str, optional
         Of a workbook, default the first; of annotated data, default X.
+    target_kind : {"classes", "numbers"}, optional
+        What the target holds. By default what a generator or bundled set has, and of a file
+        classes, where many different whole numbers are asked about.
     impute : {"none", "median", "knn"}
         What fills missing cells of numbers.
+    sparse : bool
+        Whether a matrix that a file stores sparse (libsvm, mtx, h5ad) stays so, for methods
+        that take it; by default it becomes dense.
     read_limit : str or number, optional
         Memory that reading may take, as in "4GB" or in bytes; what would need more is refused
         before it is read. Default: half of the machine's.
@@ -99,6 +112,7 @@ def load(
     InputError
         If nothing fits or the data cannot be used.
     """
+    check_kind(target_kind)
     reading = Reading(
         target=target,
         drop=[drop] if isinstance(drop, str) else list(drop),
@@ -111,7 +125,9 @@ def load(
         encoding=encoding,
         sheet=sheet,
         layer=layer,
+        target_kind=target_kind,
         impute=impute,
+        sparse=sparse,
         limit=limits.read_limit(read_limit),
     )
     if not isinstance(spec, str | os.PathLike):
@@ -182,6 +198,7 @@ def _load(text: str, reading: Reading, data_dir: Any) -> "Dataset":
         raise InputError(f"{name} takes no parameters; write just {name}")
     else:
         data = _bundled(name)
+    require_kind(data.name, data.numeric, reading.target_kind)
     if not reading.drop:
         return data
     return data.select(kept_features(reading.drop, data.feature_names, text, data.target))
@@ -221,7 +238,11 @@ def _bundled(name: str) -> "Dataset":
     from convexfs.data.dataset import make_dataset
 
     bunch: Any = getattr(sklearn.datasets, BUNDLED[name])()
-    return make_dataset(bunch.data, bunch.target, bunch.feature_names, bunch.target_names, name)
+    classes = getattr(bunch, "target_names", None)
+    kind = NUMBERS if classes is None else CLASSES
+    return make_dataset(
+        bunch.data, bunch.target, bunch.feature_names, classes, name, target_kind=kind
+    )
 
 
 def _in_data_folder(name: str, data_dir: Any) -> Path:

@@ -19,6 +19,7 @@ from convexfs.errors import InputError
 
 _NORM_DIMENSION = 20
 _WAVE_LENGTH = 21
+_FRIEDMAN = 10
 
 
 def spiral(
@@ -222,6 +223,63 @@ def sign_bits(n: int = 100, features: int = 10, noise: int = 0, seed: int = 0) -
     return _assemble("sign_bits", X, y, noise, seed, class_names=names, relevant=(0, 1))
 
 
+def friedman(n: int = 250, noise: int = 0, seed: int = 0) -> Dataset:
+    """A target of numbers: five features that act together, in waves and lines.
+
+    With x_1, ..., x_10 uniform on [0, 1] and e ~ N(0, 1)::
+
+        y = 10 sin(pi x1 x2) + 20 (x3 - 1/2)^2 + 10 x4 + 5 x5 + e
+
+    (Friedman 1991, "Multivariate adaptive regression splines".)
+
+    Parameters
+    ----------
+    n : int
+        Samples.
+    noise, seed : int
+        Number of N(0, 1) features added, and the seed.
+    """
+    X, draw = _uniform(n, _FRIEDMAN, noise, seed)
+    waves = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
+    y = waves + 10 * X[:, 3] + 5 * X[:, 4] + draw.standard_normal(n)
+    return _assemble("friedman", X, y, noise, seed, relevant=range(5))
+
+
+def product(n: int = 250, noise: int = 0, seed: int = 0) -> Dataset:
+    """A target of numbers: a product of two features, neither of which moves its mean.
+
+    With x_1, x_2 uniform on [-1, 1] and e ~ N(0, 1): ``y = x1 x2 + e / 20``.
+
+    Parameters
+    ----------
+    n : int
+        Samples.
+    noise, seed : int
+        Number of N(0, 1) features added, and the seed.
+    """
+    X, draw = _uniform(n, 2, noise, seed, low=-1.0)
+    y = X[:, 0] * X[:, 1] + draw.standard_normal(n) / 20
+    return _assemble("product", X, y, noise, seed)
+
+
+def ring(n: int = 300, noise: int = 0, seed: int = 0) -> Dataset:
+    """A target of numbers: a wave of the distance from the origin, in two features.
+
+    With x_1, x_2 uniform on [-1, 1], r their distance from 0 and e ~ N(0, 1):
+    ``y = sin(5 r) + e / 10``.
+
+    Parameters
+    ----------
+    n : int
+        Samples.
+    noise, seed : int
+        Number of N(0, 1) features added, and the seed.
+    """
+    X, draw = _uniform(n, 2, noise, seed, low=-1.0)
+    y = np.sin(5 * np.hypot(X[:, 0], X[:, 1])) + draw.standard_normal(n) / 10
+    return _assemble("ring", X, y, noise, seed)
+
+
 #: Rows and columns that a generator makes of its parameters.
 _SHAPES: dict[Callable[..., Dataset], Callable[..., tuple[int, int]]] = {
     spiral: lambda n, noise, **_: (2 * n, 2 + noise),
@@ -231,6 +289,9 @@ _SHAPES: dict[Callable[..., Dataset], Callable[..., tuple[int, int]]] = {
     subclasses: lambda n, noise, **_: (3 * n, 2 + noise),
     six_gaussians: lambda n, irrelevant, noise, **_: (n, 6 + irrelevant + noise),
     sign_bits: lambda n, features, noise, **_: (n, features + noise),
+    friedman: lambda n, noise, **_: (n, _FRIEDMAN + noise),
+    product: lambda n, noise, **_: (n, 2 + noise),
+    ring: lambda n, noise, **_: (n, 2 + noise),
 }
 #: Measured peaks, in bytes: what a cell takes with the draws it is made of, and a name.
 _CELL, _NAME = 32, 150
@@ -253,6 +314,14 @@ def _triangles() -> np.ndarray:
 
 def _streams(seed: int) -> list[np.random.Generator]:
     return np.random.default_rng(seed).spawn(2)
+
+
+def _uniform(
+    n: int, features: int, noise: int, seed: int, low: float = 0.0
+) -> tuple[np.ndarray, np.random.Generator]:
+    _require(n=(n, 2), noise=(noise, 0), seed=(seed, 0))
+    draw = _streams(seed)[0]
+    return draw.uniform(low, 1.0, (n, features)), draw
 
 
 def _classes_and_stream(
@@ -280,11 +349,12 @@ def _assemble(
     for rows in row_blocks(X):
         X[rows, width:] = draw.standard_normal((X[rows].shape[0], noise))
     names = [f"x{j}" for j in range(1, width + 1)] + [f"noise{j}" for j in range(1, noise + 1)]
+    codes = range(0) if y.dtype.kind == "f" else range(1, y.max() + 2)
     return Dataset(
         X=X,
         y=y,
         feature_names=tuple(names),
-        class_names=tuple(class_names or (str(k) for k in range(1, y.max() + 2))),
+        class_names=tuple(class_names or (str(k) for k in codes)),
         name=name,
         scale=scale,
         relevant=tuple(range(width) if relevant is None else relevant),

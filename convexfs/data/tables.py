@@ -59,6 +59,7 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
         aside={column: frame[column] for column in aside},
         impute=reading.impute,
         told=reading.told,
+        target_kind=reading.target_kind,
     )
 
 

@@ -16,7 +16,7 @@ from convexfs.methods.base.own import OWN
 
 _OWN = (
     "relief", "irelief", "simba", "lmba", "logo", "llfs", "lfe", "lmnn", "mmc",
-    "knockoffs", "stability",
+    "knockoffs", "stability", "rrelief", "rlogo",
 )  # fmt: skip
 _GROUP = "convexfs.methods"
 
@@ -54,6 +54,12 @@ def estimator_homes() -> dict[str, Method]:
 def parts_of(formulation: Formulation) -> tuple[str, str] | None:
     """What the method of a formulation calls its parts, if it has tasks of its own."""
     return next(row.parts for row in _methods().values() if row.home == formulation.home)
+
+
+def target_of(formulation: Formulation) -> str | None:
+    """What the method of a formulation learns from; None of a problem that is no method's."""
+    homes = {row.home: row.target for row in _methods().values()}
+    return homes.get(formulation.home)
 
 
 def named_formulation(name: str) -> Formulation:

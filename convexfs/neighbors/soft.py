@@ -42,7 +42,7 @@ def neighbor_probabilities(
     same = np.equal.outer(codes, codes)
     hits = same.copy()
     np.fill_diagonal(hits, False)
-    return _softmin(distances, hits, sigma), _softmin(distances, ~same, sigma)
+    return softmin(distances, hits, sigma), softmin(distances, ~same, sigma)
 
 
 def signed_probabilities(distances: np.ndarray, codes: np.ndarray, sigma: float) -> np.ndarray:
@@ -69,7 +69,7 @@ def expected_distances(distances: np.ndarray, codes: np.ndarray, sigma: float) -
     array (M, K)
     """
     members = [codes == code for code in range(int(codes.max()) + 1)]
-    shares = (_softmin(distances, np.broadcast_to(own, distances.shape), sigma) for own in members)
+    shares = (softmin(distances, np.broadcast_to(own, distances.shape), sigma) for own in members)
     return np.column_stack([(share * distances).sum(axis=1) for share in shares])
 
 
@@ -78,7 +78,7 @@ def has_hit(codes: np.ndarray) -> np.ndarray:
     return np.bincount(codes)[codes] > 1
 
 
-def _softmin(distances: np.ndarray, allowed: np.ndarray, sigma: float) -> np.ndarray:
+def softmin(distances: np.ndarray, allowed: np.ndarray, sigma: float) -> np.ndarray:
     """``exp(-d / sigma)`` over the allowed entries of each row, normalised."""
     share = np.where(allowed, distances, np.inf)
     nearest = share.min(axis=1, keepdims=True)

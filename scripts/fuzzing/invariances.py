@@ -24,10 +24,15 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "MMC": [{}, {"n_components": 1}],
     "Lmba": [{}, {"form": "box"}],
     "LLFS": [{"betas": 3}, {"betas": 3, "form": "linear"}],
+    "ReliefRegressor": [{"n_neighbors": 5}, {"sigma": 2.0, "difference": "range"}],
+    "LogoRegressor": [{"tol": 1e-9}, {"tol": 1e-9, "difference": "range", "beta": 2.0}],
 }
+#: Those that learn from numbers, which have no names.
+REGRESSORS = frozenset({"ReliefRegressor", "LogoRegressor"})
 #: How far numbers may be apart, relative to the largest: rounding, or what a solver leaves.
 TOLERANCE = {"Relief": 1e-7, "IRelief": 1e-5, "Logo": 1e-3, "LFE": 1e-7, "Lmba": 1e-3, "LLFS": 1e-9}
 TOLERANCE |= {"Simba": 1e-9, "LogoCV": 1e-3, "LMNN": 1e-3, "MMC": 1e-7}
+TOLERANCE |= {"ReliefRegressor": 1e-7, "LogoRegressor": 1e-3}
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ def _fortran(X, y, rng):
 LAWS = {
     "column order": Law(_columns, but=frozenset({"Simba"})),
     "row order": Law(_rows, but=frozenset({"Simba", "LogoCV"})),
-    "class names": Law(_names),
+    "class names": Law(_names, but=REGRESSORS),
     "shift": Law(_shifted),
     "scale": Law(_scaled, but=frozenset(METHODS) - {"Relief", "LFE"}),
     "n_jobs": Law(_same, lambda settings: settings | {"n_jobs": 2}, but=frozenset({"LLFS"})),

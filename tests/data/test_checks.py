@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 from convexfs.data import make_dataset
 from convexfs.data.checks import (
@@ -102,7 +101,6 @@ def test_making_a_data_set_leaves_warnings_to_the_estimators():
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (sparse.csr_matrix(X), r"sparse matrix.*X\.toarray\(\)"),
         (X[:, 0], r"1 dimension.*reshape\(-1, 1\)"),
         (X[:0], "data has no rows"),
         (X[:, :0], "no feature columns"),

@@ -23,6 +23,7 @@ def folder(tmp_path, monkeypatch):
         ("wine", (178, 13), 3),
         ("wdbc", (569, 30), 2),
         ("digits", (1797, 64), 10),
+        ("diabetes", (442, 10), 0),
     ],
 )
 def test_bundled_sets(name, shape, classes):
@@ -33,7 +34,18 @@ def test_bundled_sets(name, shape, classes):
 
 
 def test_every_bundled_set_is_tested():
-    assert set(BUNDLED) == {"iris", "wine", "wdbc", "digits"}
+    assert set(BUNDLED) == {"iris", "wine", "wdbc", "digits", "diabetes"}
+
+
+def test_a_set_has_the_kind_of_target_it_has():
+    assert load("diabetes").numeric
+    assert load("ring", target_kind="numbers").numeric
+    with pytest.raises(InputError, match="iris has classes for a target"):
+        load("iris", target_kind="numbers")
+    with pytest.raises(InputError, match=r"friedman has numbers .* ReliefRegressor \(--method"):
+        load("friedman", target_kind="classes")
+    with pytest.raises(InputError, match="unknown kind of target 'number': did you mean numbers"):
+        load("friedman", target_kind="number")
 
 
 def test_generator_with_parameters():
@@ -89,7 +101,7 @@ def test_data_folder_by_argument_and_environment(folder, monkeypatch, name):
         ("iris:n=3", "iris takes no parameters"),
         ("sprial", "no data set is called 'sprial'; did you mean spiral"),
         ("Iris", "did you mean iris"),
-        ("qqqq", "choose from digits, iris, ringnorm"),
+        ("qqqq", "choose from diabetes, digits, friedman, iris"),
         ("missing.csv", "there is no file missing.csv"),
         ("table.xlsx", "there is no file table.xlsx"),
         ("nowhere/missing", "there is no file nowhere/missing"),

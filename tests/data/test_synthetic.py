@@ -22,6 +22,8 @@ from convexfs.errors import InputError
 
 generators = st.sampled_from(sorted(GENERATORS))
 seeds = st.integers(0, 2**32)
+OF_NUMBERS = ("friedman", "product", "ring")
+OF_CLASSES = [name for name in GENERATORS if name not in OF_NUMBERS]
 
 
 @given(generators, seeds, st.integers(0, 5))
@@ -48,19 +50,42 @@ def test_what_every_generator_returns(name):
     assert data.X.flags.c_contiguous
     assert data.feature_names == tuple(f"x{j + 1}" for j in range(data.n_features))
     assert np.isfinite(data.X).all()
-    assert np.unique(data.y).tolist() == list(range(data.n_classes))
+    assert data.numeric == (name in OF_NUMBERS)
     assert set(data.relevant or ()) <= set(range(data.n_features))
     assert data.scale == ("none" if name == "spiral" else "zscore")
 
 
-@pytest.mark.parametrize("name", [name for name in GENERATORS if name != "sign_bits"])
+@pytest.mark.parametrize("name", OF_CLASSES)
+def test_classes_are_counted_from_0(name):
+    data = generator(name)()
+    assert np.unique(data.y).tolist() == list(range(data.n_classes))
+
+
+@pytest.mark.parametrize("name", [name for name in OF_CLASSES if name != "sign_bits"])
 def test_rows_are_ordered_by_class(name):
     assert (np.diff(generator(name)().y) >= 0).all()
 
 
-@pytest.mark.parametrize("name", [n for n in GENERATORS if n not in ("sign_bits", "subclasses")])
+@pytest.mark.parametrize("name", [n for n in OF_CLASSES if n not in ("sign_bits", "subclasses")])
 def test_classes_are_even(name):
     assert np.ptp(np.bincount(generator(name)().y)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "without_error"),
+    [
+        ("friedman", lambda x: 10 * np.sin(np.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2
+         + 10 * x[3] + 5 * x[4]),
+        ("product", lambda x: x[0] * x[1]),
+        ("ring", lambda x: np.sin(5 * np.sqrt(x[0] ** 2 + x[1] ** 2))),
+    ],
+)  # fmt: skip
+def test_numbers_are_the_printed_formula_and_a_normal_error(name, without_error):
+    data = generator(name)(n=4000, seed=3)
+    error = data.y - without_error(data.X.T)
+    deviation = {"friedman": 1.0, "product": 1 / 20, "ring": 1 / 10}[name]
+    assert error.mean() == pytest.approx(0, abs=0.06 * deviation)
+    assert error.std() == pytest.approx(deviation, rel=0.05)
 
 
 @pytest.mark.parametrize("name", GENERATORS)

@@ -23,6 +23,7 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
+from convexfs.data.targets import CLASSES
 from convexfs.methods.base.parameters import taken_by
 
 
@@ -157,6 +158,8 @@ class Method:
     select_with : mapping
         Parameters that ``convexfs select`` sets unless told otherwise, where they differ from
         the estimator's own defaults.
+    target : {"classes", "numbers"}
+        What it learns from.
     parts : pair of str, optional
         For a method whose fit falls into independent parts, a task each: what FIT of a
         problem file calls them, and what GRID calls one of them.
@@ -169,6 +172,7 @@ class Method:
     component_number: tuple[str, str] | None = None
     shows_progress: bool = False
     select_with: Mapping[str, Any] = field(default_factory=dict)
+    target: str = CLASSES
     parts: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:

@@ -20,6 +20,8 @@ from convexfs.methods.base.permutation import (
 )
 from convexfs.methods.base.progress import narrator
 from convexfs.methods.base.selector import Held, thread_map
+from convexfs.neighbors.samples import as_samples
+from convexfs.neighbors.sparse_samples import SparseSamples
 
 #: Permutations where each is fast, and where each costs a fit.
 FAST, REFITTED = 1000, 39
@@ -63,14 +65,17 @@ def permutations_judged(
 ) -> PermutationResult:
     """Hold an estimator's statistic at the true labels against those at permuted ones."""
     labels = np.vstack([codes, permuted_labels(codes, number, seed, groups, blocks)])
-    if groups is None and (copies := copied_rows(np.asarray(X, dtype=np.float64))):
+    samples = as_samples(X)
+    if groups is None and (copies := copied_rows(samples)):
         warn(copies)
     fast = getattr(estimator, "_statistic_at_labels", None)
-    statistic = fast(np.asarray(X, dtype=np.float64), seed) if fast is not None else None
+    statistic = fast(samples, seed) if fast is not None else None
     if statistic is not None:
         with thread_map(n_jobs) as map:
             found = np.array(list(map(statistic, labels)), dtype=np.float32)
         return judged(found[0], found[1:], **rule)
+    if isinstance(samples, SparseSamples):
+        X = samples.by_rows
     rows = list(_refitted(estimator, X, labels, seed, n_jobs, tell))
     found, whole = np.array([row[0] for row in rows]), [row[1] for row in rows]
     return judged(found[0], found[1:], whole=None if whole[0] is None else np.array(whole), **rule)

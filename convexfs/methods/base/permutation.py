@@ -6,15 +6,18 @@ permuted statistics are exchangeable, whatever the statistic and however feature
 each other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from convexfs.data.sparse import standard_deviation
 from convexfs.errors import InputError, check_choice, check_number
-from convexfs.neighbors.hits_misses import row_blocks
-from convexfs.neighbors.kernels import distances
+from convexfs.neighbors.differences import MixedSamples
+from convexfs.neighbors.hits_misses import distance_rows, row_blocks
+from convexfs.neighbors.samples import as_samples
+from convexfs.neighbors.sparse_samples import SparseSamples
 
 CONTROLS = ("fdr", "fwer")
 #: Values of a block of permuted statistics that is worked on at a time.
@@ -31,7 +34,8 @@ def permuted_labels(
 
     Parameters
     ----------
-    codes : int array (N,)
+    codes : array (N,)
+        Classes, or numbers.
     number : int
     seed : int
         Permutation b depends on this and on b alone.
@@ -46,7 +50,7 @@ def permuted_labels(
     if all(np.ptp(unit_codes[at]) == 0 for at in rows):
         where = "any block" if blocks is not None else "the groups"
         raise InputError(f"labels do not differ within {where}: there is nothing to permute")
-    drawn = np.empty((number, len(codes)), dtype=np.int64)
+    drawn = np.empty((number, len(codes)), dtype=codes.dtype)
     for out, child in zip(drawn, np.random.SeedSequence(seed).spawn(number), strict=True):
         rng, units = np.random.default_rng(child), unit_codes.copy()
         for at in rows:
@@ -81,25 +85,40 @@ def _coded(name: str, values: Any, codes: np.ndarray) -> np.ndarray:
     return np.unique(values.astype(str), return_inverse=True)[1]
 
 
-def copied_rows(X: np.ndarray) -> str:
+def copied_rows(X: Any) -> str:
     """Say that many rows are copies or nearly so of others; "" if they are not."""
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    spread = X.std(axis=0)
-    scaled = X[:, spread > 0] / spread[spread > 0]
+    rows, n_varying = _distances_on_one_scale(X)
     nearest, typical = [], []
     for start, stop in row_blocks(len(X)):
-        dist = distances(scaled, start, stop, False)
+        dist = rows((start, stop)).copy()
         dist[np.arange(stop - start), np.arange(start, stop)] = np.nan
         nearest.append(np.nanmin(dist, axis=1))
         typical.append(np.nanmedian(dist))
-    bound = _NEAR * np.median(typical) if scaled.shape[1] >= _FEATURES else 0.0
+    bound = _NEAR * np.median(typical) if n_varying >= _FEATURES else 0.0
     share = np.mean(np.concatenate(nearest) <= bound)
-    if share < _MANY or not scaled.shape[1]:
+    if share < _MANY or not n_varying:
         return ""
     return (
         f"{share:.0%} of the rows are copies of others, or nearly so: if they are replicates, "
         "p-values are far too small unless groups says which rows belong together"
     )
+
+
+def _distances_on_one_scale(X: Any) -> tuple[Callable[[tuple[int, int]], np.ndarray], int]:
+    """Distances of some rows, each feature divided by its spread, and how many features vary."""
+    if isinstance(X, MixedSamples):
+        varying = np.flatnonzero(X.spread)
+        whole = X[:, varying].distances(1.0 / X.spread[varying])
+        return lambda rows: whole[slice(*rows)], len(varying)
+    if isinstance(X, SparseSamples):
+        spread = standard_deviation(X.by_columns)
+        varying = np.flatnonzero(spread)
+        scaled = X.columns(varying).times(1.0 / spread[varying])
+    else:
+        X = as_samples(X)
+        spread = X.std(axis=0)
+        scaled = X[:, spread > 0] / spread[spread > 0]
+    return distance_rows(scaled), scaled.shape[1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

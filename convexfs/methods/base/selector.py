@@ -4,16 +4,17 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator
+from scipy.sparse import issparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from convexfs.data.checks import (
@@ -24,17 +25,30 @@ from convexfs.data.checks import (
     warn_constant_columns,
 )
 from convexfs.data.ranges import check_largest, check_range
+from convexfs.data.sparse import check_sparse_finite
+from convexfs.data.targets import are_codes, looks_measured, measured_error, regressors
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.base.changed import build_of
 from convexfs.methods.base.parameters import Solving, learned, parameters
 from convexfs.methods.base.progress import heard, narrator
+from convexfs.methods.base.ranked import Ranked
+from convexfs.neighbors.sparse_samples import SparseSamples
 from convexfs.records import NOT_TESTED, NOTHING_SHARE, RELEVANT_SHARE, Certificate, Solution
 
 if TYPE_CHECKING:
     from convexfs.methods.base.permutation import PermutationResult
 
+#: What to do about missing values, by methods that need all of them.
+MISSING_CURE = (
+    "fill such cells first, as by SimpleImputer in a pipeline, by --impute or impute= when data "
+    "are read, or use Relief, IRelief or Logo, which take missing values"
+)
 #: More threads or processes than any machine runs at once.
 _MOST_JOBS = 10_000
+
+
+#: How whole numbers of an array are said to be classes.
+_INSIST = "give them as text, y.astype(str), or as codes 0 to K - 1"
 
 
 class NotNumbers(InputError, TypeError):
@@ -42,7 +56,7 @@ class NotNumbers(InputError, TypeError):
 
 
 @parameters
-class MethodEstimator(BaseEstimator):
+class MethodEstimator(Ranked):
     """Parameters and ``fit`` that the estimators of all methods have in common.
 
     A subclass names its method's function as ``_method``, inherits the parameters of that
@@ -72,6 +86,8 @@ class MethodEstimator(BaseEstimator):
 
     #: What `fit` wants samples to be, as scikit-learn's validation takes it.
     _layout: ClassVar[dict[str, Any]] = {"dtype": np.float64, "order": "C"}
+    #: Whether sparse samples are fitted as they are.
+    _takes_sparse: ClassVar[bool] = False
     #: ``method(X, codes, settings, solving, ...) -> result``.
     _method: ClassVar[Callable[..., Any]]
 
@@ -130,35 +146,66 @@ class MethodEstimator(BaseEstimator):
     def _changed_build(self) -> Callable[..., Any] | None:
         return build_of(self.formulation, type(self)._method.__name__)
 
-    def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Samples and class codes, or an error that names the bad cell or class."""
-        refuse_text(X, "Input X")
+        X = self._readable(X)
         labels: Any = None if y is None else as_labels(y, "Input y")
         try:
             X, y = validate_data(
-                self, X, labels, **self._layout, ensure_all_finite=False, ensure_min_samples=2
+                self, X, labels, **self._taken, ensure_all_finite=False, ensure_min_samples=2
             )
         except (TypeError, OverflowError) as error:
             raise NotNumbers(f"Input X: {error}") from error
         names = getattr(self, "feature_names_in_", None)
-        check_finite(X, "Input X", names)
-        self._constant = check_range(X, "Input X", names)
-        check_classification_targets(y)
+        X = self._usable(X, names)
+        codes = self._codes_of(y, X.shape[1])
+        warn_constant_columns(self._constant, names)
+        return X, codes
+
+    def _codes_of(self, y: Any, n_features: int) -> np.ndarray:
+        """The target; parameters are checked here too, after the samples."""
+        codes = self._target(y)
+        self._check_parameters(n_features)
+        return codes
+
+    def _target(self, y: np.ndarray) -> np.ndarray:
+        """The target as the method takes it: class codes, whose labels are kept."""
+        refuse_numbers(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         check_classes(codes, [str(label) for label in self.classes_])
-        warn_constant_columns(self._constant, names)
-        self._check_parameters(X.shape[1])
-        return X, codes.astype(np.int64)
+        return codes.astype(np.int64)
+
+    def _readable(self, X: Any) -> Any:
+        """Samples as what scikit-learn converts to numbers."""
+        refuse_text(X, "Input X")
+        return X
+
+    def _usable(self, X: np.ndarray, names: Any) -> Any:
+        """Numbers as what the method takes; `_constant` is set."""
+        _check_cells(X, names)
+        self._constant = check_range(X, "Input X", names)
+        return SparseSamples(X) if issparse(X) else X
+
+    def _readable_queries(self, X: Any) -> Any:
+        refuse_text(X, "Input X")
+        return X
+
+    def _usable_queries(self, X: Any, names: Any) -> Any:
+        _check_cells(X, names)
+        check_largest(X, "Input X", names)
+        return SparseSamples(X) if issparse(X) else X
 
     def _queries(self, X: Any) -> np.ndarray:
         """Samples as they were in `fit`, of any classes."""
         check_is_fitted(self)
-        refuse_text(X, "Input X")
-        X = validate_data(self, X, reset=False, **self._layout, ensure_all_finite=False)
-        names = getattr(self, "feature_names_in_", None)
-        check_finite(X, "Input X", names)
-        check_largest(X, "Input X", names)
-        return X
+        X = self._readable_queries(X)
+        X = validate_data(self, X, reset=False, **self._taken, ensure_all_finite=False)
+        return self._usable_queries(X, getattr(self, "feature_names_in_", None))
+
+    @property
+    def _taken(self) -> dict[str, Any]:
+        """What scikit-learn's validation is told of the samples."""
+        return self._layout | {"accept_sparse": ("csr", "csc") if self._takes_sparse else False}
 
     def _check_parameters(self, n_features: int) -> None:
         """Raise for what all estimators have; each method checks its own."""
@@ -183,7 +230,26 @@ class MethodEstimator(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = self._takes_sparse
         return tags
+
+
+def _check_cells(X: Any, names: Any) -> None:
+    if issparse(X):
+        check_sparse_finite(X, "Input X", names)
+    else:
+        check_finite(X, "Input X", names, MISSING_CURE)
+
+
+def refuse_numbers(y: np.ndarray) -> None:
+    """Raise for a target of numbers, where classes are needed; name what takes numbers."""
+    if type_of_target(y, input_name="Input y") not in ("binary", "multiclass"):
+        raise InputError(
+            f"Unknown label type: {type_of_target(y)} in Input y, where classes are needed; for "
+            f"numbers there are {regressors()}"
+        )
+    if looks_measured(y) and not are_codes(y):
+        raise measured_error(y, "Input y", _INSIST)
 
 
 class Held:
@@ -197,6 +263,17 @@ class Held:
         # A copy: the caller may change the array between the fit and the question.
         self.X, self.codes, self.seed = X.copy(), codes, seed
         self._answers: dict[str, Any] = {}
+
+    @property
+    def answered(self) -> bool:
+        """Whether something was asked."""
+        return bool(self._answers)
+
+    def unasked(self) -> "Held":
+        """The same, which answers None to what was not asked before."""
+        held = copy(self)
+        held._answers = {"test": None, "curve": None} | self._answers
+        return held
 
     def answer(self, name: str, question: Callable[[], Any]) -> Any:
         """The answer to `question`, asked once."""
@@ -294,6 +371,11 @@ class WeightSelector(SelectorMixin, MethodEstimator):
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         wanted = self.n_features_to_select
+        if wanted == "auto" and isinstance(X, SparseSamples):
+            raise InputError(
+                "n_features_to_select='auto' classifies held-out samples and needs dense ones: "
+                "give a number of features, or X.toarray()"
+            )
         self._held = None
         if wanted == "auto" or (wanted is None and not self._sparse):
             seed = 0 if self.random_state is None else self._seed()
@@ -303,6 +385,33 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         if self._held is None:
             raise InputError("n_features_to_select was changed after fit: fit again")
         return self._held
+
+    def plot(self) -> Any:
+        """Draw the weights by name, the heaviest first and those selected in colour.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from convexfs.pictures import weight_bars
+
+        check_is_fitted(self)
+        return weight_bars(self.weights_, self._names(), self._get_support_mask())
+
+    def _feature_weights(self) -> np.ndarray:
+        return self.weights_
+
+    def _selection(self, *, at_once: bool = False) -> np.ndarray | None:
+        waits = at_once and self._held is not None and not self._held.answered
+        return None if waits else super()._selection()
+
+    def _shown(self) -> Self:
+        held = getattr(self, "_held", None)
+        if held is None:
+            return self
+        shown = copy(self)
+        shown._held = held.unasked()
+        return shown
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self)

@@ -21,6 +21,8 @@ from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
 from convexfs.methods.relief.fit import margin_of
+from convexfs.neighbors.differences import of_classes
+from convexfs.neighbors.samples import some_features
 from convexfs.records import Certificate, Solution
 
 #: Coming back this near, relative to the last move, is going round in a circle.
@@ -90,7 +92,7 @@ def irelief(
 
     Parameters
     ----------
-    X : array (N, J)
+    X : array (N, J), or MixedSamples
     codes : int array (N,)
         Classes, 0 to K - 1.
     settings : Settings
@@ -114,12 +116,13 @@ def irelief(
     check_solver(formulation, solving)
     _check(settings, X.shape[1])
     start = checked_start(settings.start, settings.n_starts, X.shape[1])
+    X = of_classes(X, codes)
 
     def step(margin: np.ndarray) -> tuple[np.ndarray, Solution, Certificate]:
         solution, certificate = solve_step(formulation, {"z": margin}, {"lam": 0.0}, solving)
         return require_answer(solution, formulation.symbol), solution, certificate
 
-    def iterated(columns: np.ndarray, begin: np.ndarray) -> IReliefResult:
+    def iterated(columns: Any, begin: np.ndarray) -> IReliefResult:
         return _fixed_point(columns, codes, begin, settings, step, map, watch)
 
     def relief() -> np.ndarray:
@@ -144,13 +147,13 @@ def _back_selected(
     X: np.ndarray,
     begin: np.ndarray,
     keep: int | None,
-    iterated: Callable[[np.ndarray, np.ndarray], IReliefResult],
+    iterated: Callable[[Any, np.ndarray], IReliefResult],
 ) -> IReliefResult:
     """Find the fixed point of all features, then of the better half, down to `keep`."""
     features, rounds, n_iter = np.arange(X.shape[1]), [], 0
     while True:
         rounds.append(len(features))
-        columns = np.ascontiguousarray(X[:, features], dtype=np.float64)
+        columns = some_features(X, features)
         result = iterated(columns, begin[features])
         n_iter += result.n_iter
         if keep is None or len(features) <= keep:

@@ -23,6 +23,7 @@ from convexfs.methods.logo import METHOD
 from convexfs.methods.logo.certified import FixedPoint, certified_fixed_point
 from convexfs.methods.logo.fixed_point import History
 from convexfs.methods.logo.locality import Locality, lam_max, relief_margin
+from convexfs.methods.logo.mixed_locality import locality_of
 from convexfs.methods.logo.null_price import NullPrice, null_price
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised
 from convexfs.methods.logo.paper import paper_fixed_point
@@ -212,16 +213,26 @@ def logo(
     """
     request = LogoRequest(settings or Settings(), solving)
     request.check()
-    settings = request.settings
-    start = checked_start(settings.start, settings.n_starts, X.shape[1])
-    locality = Locality(X, codes, float(settings.sigma), map)
+    locality = locality_of(X, codes, float(request.settings.sigma), map)
+    return fit_locality(locality, request, seed, watch)
+
+
+def fit_locality(
+    locality: Locality,
+    request: LogoRequest,
+    seed: Any = None,
+    watch: Callable[[str], Any] | None = None,
+) -> LogoResult:
+    """:func:`logo` of samples whose neighbours may be others than those of classes."""
+    settings, n_features = request.settings, locality.X.shape[1]
+    start = checked_start(settings.start, settings.n_starts, n_features)
     price = None
     if request.searches:
         price = _null_price(locality, request, start, seed, watch)
         request = request.priced(price.lam)
     until = request.deadline
     points = starting_points(
-        start, settings.n_starts, lambda: relief_weights(relief_margin(locality)), X.shape[1], seed
+        start, settings.n_starts, lambda: relief_weights(relief_margin(locality)), n_features, seed
     )
     result = best_of_starts(
         points,
@@ -246,10 +257,7 @@ def _null_price(
     watch: Callable[[str], Any] | None,
 ) -> NullPrice:
     """The price that permuted labels set, all fits from the same start and distances."""
-    distances, sigma = locality.plain_distances, locality.sigma
-
-    def at(codes: np.ndarray) -> Locality:
-        return Locality(locality.X, codes, sigma, map, distances)
+    at = locality.at_labels
 
     def fit(lam: float, codes: np.ndarray) -> LogoResult:
         priced = request.priced(lam)
@@ -281,7 +289,7 @@ def fit_logo(
     `distances` are the Manhattan distances with all weights 1, if they are known
     already; `start` are weights to start from instead of 1.
     """
-    locality = Locality(X, codes, float(request.settings.sigma), map, distances)
+    locality = locality_of(X, codes, float(request.settings.sigma), map, distances)
     return _fit(locality, request, request.deadline, start=start)
 
 
@@ -357,7 +365,7 @@ def _explain(result: LogoResult, request: LogoRequest, locality: Locality) -> No
             "a small positive lam gives nearly the same weights with a certificate"
         )
     if not result.weights.any():
-        cure = "check that some feature tells the classes apart"
+        cure = "check that some feature goes along with the target"
         if price:
             top = f"lam={settings.lam:g} is not below lam_max={lam_max(locality):.4g}"
             cure = f"{top}: use a smaller lam, or {cure}"

@@ -4,7 +4,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -200,12 +199,12 @@ def spoiled(value):
 @pytest.mark.parametrize(
     ("data", "labels", "settings", "message"),
     [
-        (spoiled(np.nan), Y, {}, "contains NaN at data row 5, column 2"),
+        (spoiled(np.nan), Y, {"missing": "error"}, "contains NaN at data row 5, column 2"),
         (spoiled(np.inf), Y, {}, "contains infinity at data row 5, column 2"),
         (
             pd.DataFrame(spoiled(np.nan), columns=["a", "b", "c"]),
             Y,
-            {},
+            {"missing": "error"},
             "contains NaN at data row 5, column 'b'",
         ),
         (X, np.zeros(12), {}, "only one class, '0.0'"),
@@ -233,11 +232,6 @@ def spoiled(value):
 def test_bad_input_gets_one_clear_sentence(data, labels, settings, message):
     with pytest.raises(ValueError, match=message):
         Relief(**settings).fit(data, labels)
-
-
-def test_sparse_matrices_are_refused_with_the_cure():
-    with pytest.raises(TypeError, match="toarray"):
-        Relief().fit(csr_array(X), Y)
 
 
 def test_a_class_of_one_sample_is_warned_of_and_left_out():

@@ -1,4 +1,4 @@
-"""Which of the weighed features ``convexfs select`` keeps, by what rule, and how sure that is."""
+"""Which of the weighed features are kept, by what rule, and how sure that is."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -13,6 +13,7 @@ from convexfs.errors import InputError, check_number, warn
 from convexfs.records import NOT_TESTED
 
 if TYPE_CHECKING:
+    from convexfs.inference.curve import SelectionCurve
     from convexfs.methods.base.permutation import PermutationResult
 
 #: Rules that permute labels, and what each bounds by default.
@@ -39,6 +40,10 @@ class Judgement:
         A number a feature, for the table.
     picture : callable, optional
         Draws what the rule went by.
+    test, curve : PermutationResult and SelectionCurve, optional
+        What permuted labels and held-out samples said.
+    chosen_share : array, optional
+        How often each feature is selected from halves of the samples.
     """
 
     support: np.ndarray
@@ -46,6 +51,9 @@ class Judgement:
     record: Mapping[str, Any]
     column: tuple[str, np.ndarray] | None = None
     picture: Callable[[], Any] | None = None
+    test: "PermutationResult | None" = None
+    curve: "SelectionCurve | None" = None
+    chosen_share: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -145,18 +153,19 @@ class Judge:
         if curve is not None:
             lines, record = lines | curve.lines(), record | {"curve": _curve_record(curve)}
         named = ("max-T p", result.max_t_pvalues) if control == "fwer" else ("q", result.qvalues)
-        return Judgement(support, lines, record, column=named, picture=result.plot)
+        return Judgement(
+            support, lines, record, column=named, picture=result.plot, test=result, curve=curve
+        )
 
     def _curve_beside(self, source: Any, data: Dataset) -> Any:
         """Held-out errors beside a test, where fits are fast and folds have all classes."""
         from convexfs.methods.base.null import REFITTED, affordable
 
         fast = affordable(source, data.X) > REFITTED
-        if not fast or np.bincount(data.y).min() < _FOLDS:
-            return None
-        return self._curve(source, data)
+        return self.curve(source, data) if fast and enough_for_folds(data) else None
 
-    def _curve(self, source: Any, data: Dataset) -> Any:
+    def curve(self, source: Any, data: Dataset) -> "SelectionCurve":
+        """Held-out errors over the number of features, as this rule scales and groups rows."""
         from convexfs.inference import selection_curve
 
         return selection_curve(
@@ -166,12 +175,12 @@ class Judge:
     def _by_curve(
         self, source: Any, weights: np.ndarray, constant: np.ndarray, data: Dataset
     ) -> Judgement:
-        curve = self._curve(source, data)
+        curve = self.curve(source, data)
         support = heaviest(weights, constant, curve.chosen)
         lines = self._untested(support)
         lines["selected"] = f"{support.sum()} of {len(support)} by the curve of held-out errors"
         record = {"rule": "curve", "curve": _curve_record(curve)}
-        return Judgement(support, lines | curve.lines(), record, picture=curve.plot)
+        return Judgement(support, lines | curve.lines(), record, picture=curve.plot, curve=curve)
 
     def _by_stability(self, source: Any, data: Dataset) -> Judgement:
         from convexfs.inference import StabilitySelector
@@ -186,6 +195,7 @@ class Judge:
             {"rule": self.rule, self.rule: record},
             column=("probability", values),
             picture=model.plot,
+            chosen_share=values,
         )
 
     def _few(self, source: Any, data: Dataset) -> Any:
@@ -201,6 +211,11 @@ def summary_lines(selector: Any) -> dict[str, str]:
     lines = dict(line.split(None, 1) for line in selector.summary().splitlines())
     about = lines.pop("certificate")
     return {"permuted labels": NOT_TESTED, **lines, ITS_CERTIFICATE: about}
+
+
+def enough_for_folds(data: Dataset) -> bool:
+    """Whether there are classes of dense samples, and some of each for every fold."""
+    return not data.numeric and not data.is_sparse and bool(np.bincount(data.y).min() >= _FOLDS)
 
 
 def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarray:

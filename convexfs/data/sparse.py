@@ -1,0 +1,120 @@
+"""Checks and scales of sparse matrices, none of which makes them dense."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from convexfs.data.checks import check_shape, column_called
+from convexfs.data.reading import Reading
+from convexfs.errors import InputError
+
+#: Bytes that the name of a feature takes, and a stored number with its place.
+_NAME, _STORED = 150, 16
+
+
+def stored_or_dense(X: Any, reading: Reading, name: str) -> Any:
+    """Return what a file stores sparse as it is, if that may be, else as a dense matrix."""
+    if not sparse.issparse(X):
+        return X
+    check_stored(X.shape, X.nnz, reading, name)
+    return sparse.csr_array(X) if reading.sparse else X.toarray(order="C")
+
+
+def check_stored(shape: Sequence[int], stored: int, reading: Reading, name: str) -> None:
+    """Raise if a sparse matrix of so many stored numbers becomes more than may be read."""
+    rows, columns = shape
+    if reading.sparse:
+        reading.limit.check(_STORED * stored + _NAME * columns, f"{name}, of {columns} features,")
+        return
+    reading.limit.check(
+        rows * columns * 8,
+        f"{name}, as a dense matrix of {rows} x {columns},",
+        f"keep fewer rows or columns, or use {takers()}, which take it sparse",
+    )
+
+
+def takers() -> str:
+    """Name what ``convexfs select`` fits to sparse samples as they are."""
+    from convexfs.methods import estimator_homes  # above this room, so only where it is told
+
+    models = {name: home.estimator(name) for name, home in estimator_homes().items()}
+    return ", ".join(name for name in models if getattr(models[name], "_takes_sparse", False))
+
+
+def sparse_matrix(X: Any, where: str, feature_names: Sequence[str] | None) -> Any:
+    """Turn sparse samples into a float64 matrix by rows, in order and without copies."""
+    check_shape(X.shape, where, feature_names)
+    if X.dtype.kind not in "biuf":
+        raise InputError(f"{where} holds no real numbers in its sparse matrix; pass some")
+    matrix = sparse.csr_array(X, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def content(X: Any) -> bytes:
+    """What is stored in a sparse matrix, the same for equal matrices."""
+    X = sparse.csr_array(X, copy=True)
+    X.eliminate_zeros()
+    X.sort_indices()
+    places = (X.indptr.astype("<i8"), X.indices.astype("<i8"))
+    return b"".join(part.tobytes() for part in (*places, X.data.astype("<f8")))
+
+
+def check_sparse_finite(
+    X: Any,
+    where: str = "X",
+    feature_names: Sequence[str] | None = None,
+    cure: str = "drop or impute such cells first",
+) -> None:
+    """Raise if a stored cell is NaN or infinite, naming the first such cell."""
+    if X.dtype.kind != "f" or np.isfinite(X.data).all():
+        return
+    cells = X.tocoo()
+    bad = np.flatnonzero(~np.isfinite(cells.data))
+    first = bad[np.lexsort((cells.col[bad], cells.row[bad]))[0]]
+    what = "NaN" if np.isnan(cells.data[first]) else "infinity"
+    more = f" ({len(bad)} such cells in all)" if len(bad) > 1 else ""
+    raise InputError(
+        f"{where} contains {what} at data row {cells.row[first] + 1}, "
+        f"{column_called(cells.col[first], feature_names)}{more}; {cure}"
+    )
+
+
+def column_ends(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest value of each column, its zeros included."""
+    X = sparse.csc_array(X)
+    return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+
+
+def standard_deviation(X: Any) -> np.ndarray:
+    """Of each column, its zeros included; 0 where it is constant."""
+    X = sparse.csc_array(X)
+    n, filled = X.shape[0], np.diff(X.indptr)
+    low, high = column_ends(X)
+    mean = X.sum(axis=0) / n
+    column = np.repeat(np.arange(X.shape[1]), filled)
+    squares = np.bincount(column, (X.data - mean[column]) ** 2, minlength=X.shape[1])
+    squares += (n - filled) * mean**2
+    # The mean of equal values can be off by a rounding error.
+    return np.where(low == high, 0.0, np.sqrt(squares / n))
+
+
+def divided(X: Any, how: str, fit: Any) -> Any:
+    """Divide each column by what the rows `fit` show; nothing is subtracted, so zeros stay.
+
+    By the standard deviation ("zscore"), or by the largest minus the least value ("minmax").
+    All differences between rows are those of the dense scaling, which shifts as well.
+    """
+    seen = X[fit]
+    if how == "zscore":
+        span = standard_deviation(seen)
+    else:
+        low, high = column_ends(seen)
+        span = high - low
+    span = np.where(span > 0, span, 1.0)
+    # Not a product with a diagonal matrix, which would leave indices out of order.
+    out = sparse.csc_array(X, dtype=np.float64, copy=True)
+    out.data /= np.repeat(span, np.diff(out.indptr))
+    return out.tocsr()

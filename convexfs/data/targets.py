@@ -1,0 +1,103 @@
+"""What a target is, classes or numbers, and what is asked where that is not plain."""
+
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError, check_choice
+
+CLASSES, NUMBERS = "classes", "numbers"
+KINDS = (CLASSES, NUMBERS)
+#: Whole numbers of more different values than this are hardly classes, nor are those of more
+#: than a few values that have few samples each.
+_MOST_VALUES, _FEW_VALUES, _SAMPLES_EACH = 20, 8, 5
+#: Codes of classes begin with 0 or 1 and leave few numbers out.
+_FIRST_CODES, _LEFT_OUT = (0, 1), 2
+
+
+def check_kind(kind: Any) -> None:
+    """Raise unless `kind` is one of a target, or None where it is to be told from the values."""
+    if kind is not None:
+        check_choice("kind of target", kind, KINDS)
+
+
+def require_kind(name: str, numeric: bool, kind: str | None) -> None:
+    """Raise if the target of the data called `name` is not of this kind, unless it is None."""
+    if kind == CLASSES and numeric:
+        raise InputError(
+            f"{name} has numbers for a target, where classes are needed: for numbers there are "
+            f"{regressors()}"
+        )
+    if kind == NUMBERS and not numeric:
+        raise InputError(f"{name} has classes for a target: use a method of classes")
+
+
+def looks_measured(values: np.ndarray) -> bool:
+    """Tell whole numbers that look like a quantity from those that look like classes."""
+    if values.dtype.kind not in "iuf":
+        return False
+    different = len(np.unique(values))
+    few_each = different > _FEW_VALUES and different * _SAMPLES_EACH > values.size
+    return different > _MOST_VALUES or few_each
+
+
+def are_codes(values: np.ndarray) -> bool:
+    """Tell whole numbers that count classes from the first to the last."""
+    different = np.unique(values)
+    return bool(different[0] in _FIRST_CODES and different[-1] < _LEFT_OUT * len(different))
+
+
+def measured_error(values: np.ndarray, where: str, insist: str) -> InputError:
+    """Say that whole numbers look measured, what takes numbers, and how to insist on classes."""
+    return InputError(
+        f"{where} has {len(np.unique(values))} different whole numbers in {values.size} rows, "
+        f"which looks like a quantity: for numbers there are {regressors()}; if these are "
+        f"classes, {insist}"
+    )
+
+
+def regressors() -> str:
+    """Name the estimators that learn from numbers, and what the command line calls them."""
+    from convexfs.methods import estimator_homes  # above this room, so only where it is told
+
+    homes = estimator_homes().items()
+    named = [f"{m.class_name(name)} (--method {name})" for name, m in homes if m.target == NUMBERS]
+    return " and ".join(named)
+
+
+def as_numbers(y: Any, where: str) -> np.ndarray:
+    """Return a target of numbers as float64, one a row, none missing and not all equal."""
+    import pandas as pd
+
+    values = np.asarray(y)
+    if values.ndim == 2 and 1 in values.shape:
+        values = values.ravel()
+    if values.ndim != 1:
+        raise InputError(f"{where} has {values.ndim} dimensions; give one number per row")
+    missing = np.flatnonzero(pd.isna(values)) if values.dtype.kind != "V" else np.empty(0, int)
+    if missing.size:
+        raise InputError(
+            f"{where} has a missing value (NaN) at data row {missing[0] + 1} "
+            f"({missing.size} in all); drop these rows or fill them in"
+        )
+    numbers = _converted(values, where)
+    if not np.isfinite(numbers).all():
+        row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        raise InputError(f"{where} holds infinity at data row {row + 1}; drop or correct it")
+    if numbers.size and np.ptp(numbers) == 0:
+        raise InputError(
+            f"{where} has the single value {numbers[0]:g}; a regressor needs numbers that differ"
+        )
+    return numbers
+
+
+def _converted(values: np.ndarray, where: str) -> np.ndarray:
+    text = values.dtype.kind in "USOT" and any(isinstance(v, str | bytes) for v in values.tolist())
+    try:
+        if values.dtype.kind in "cmMV" or text:
+            raise ValueError
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{where} holds no numbers, such as {values[0]!r}; for classes use a method of classes"
+        ) from None

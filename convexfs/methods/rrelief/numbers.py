@@ -1,0 +1,91 @@
+"""What RReliefF's problem is made of, computed from samples and a target of numbers."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import check_number
+from convexfs.neighbors.feature_passes import exact_scores, score_pairs
+from convexfs.neighbors.hits_misses import all_manhattan, cancelled_sums, margin_vector
+from convexfs.neighbors.soft import check_sigma
+from convexfs.neighbors.soft_targets import (
+    check_difference,
+    ranked_neighbors,
+    rrelief_neighbors,
+    signed_shares,
+    target_difference,
+)
+
+Numbers = tuple[dict[str, np.ndarray], dict[str, float]]
+
+
+def rrelief(
+    X: np.ndarray,
+    y: np.ndarray,
+    *,
+    n_neighbors: float,
+    spread: float | None,
+    l1: float,
+    map: Callable[..., Any] = map,
+) -> Numbers:
+    """The numeric half of RReliefF: z are its weights as printed."""
+    _check_l1(l1)
+    return _priced(ranked_margin(X, n_neighbors, spread, map)(y), l1)
+
+
+def rrelief_soft(
+    X: np.ndarray,
+    y: np.ndarray,
+    *,
+    difference: str,
+    l1: float,
+    sigma: float = 2.0,
+    map: Callable[..., Any] = map,
+) -> Numbers:
+    """The numeric half with soft misses and hits at weights of 1."""
+    _check_l1(l1)
+    return _priced(soft_margin(X, sigma, difference, map)(y), l1)
+
+
+def ranked_margin(
+    X: np.ndarray, n_neighbors: float, spread: float | None, map: Callable[..., Any] = map
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function from targets to RReliefF's z, of samples searched once."""
+    index, influence = ranked_neighbors(X, n_neighbors, spread, map)
+    # Its coefficients sum up to 1 on either side, where those of a class do for each sample.
+    cancelled = cancelled_sums(X) / len(X)
+
+    def margin(y: np.ndarray) -> np.ndarray:
+        z = margin_vector(X, rrelief_neighbors(index, influence, np.asarray(y, np.float64)))
+        z[np.abs(z) <= cancelled] = 0.0
+        return z
+
+    return margin
+
+
+def soft_margin(
+    X: np.ndarray, sigma: float, difference: str, map: Callable[..., Any] = map
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function from targets to z of soft misses and hits, of distances known once."""
+    check_sigma(sigma)
+    check_difference(difference)
+    distances, once, cancelled = all_manhattan(X, map), np.ones(len(X)), cancelled_sums(X)
+    every = np.arange(X.shape[1])
+
+    def margin(y: np.ndarray) -> np.ndarray:
+        delta = target_difference(np.asarray(y, np.float64), difference)
+        pairs = score_pairs(signed_shares(distances, delta, sigma), once)
+        z = exact_scores(X, every, pairs)
+        z[np.abs(z) <= cancelled] = 0.0
+        return z
+
+    return margin
+
+
+def _check_l1(l1: float) -> None:
+    check_number("l1, a share of the largest margin,", l1, 0, 1)
+
+
+def _priced(z: np.ndarray, l1: float) -> Numbers:
+    return {"z": z}, {"lam": l1 * float(max(z.max(initial=0.0), 0.0))}

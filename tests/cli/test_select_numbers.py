@@ -1,0 +1,75 @@
+"""``convexfs select`` where the target is a number."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import convexfs
+from convexfs.cli import main
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*words):
+        code = main(["select", *(str(word) for word in words)])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """A price that is a product of two features, and an age that follows the first."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((90, 5)), columns=list("abcde"))
+    frame["price"] = frame.a * frame.b + 0.05 * rng.standard_normal(90)
+    frame["age"] = 20 + np.argsort(np.argsort(frame.a)) // 3
+    path = tmp_path_factory.mktemp("numbers") / "table.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("settings", [["rrelief"], ["rlogo", "--set", "lam=5.0"]])
+def test_a_regressor_reads_numbers(run, table, tmp_path, settings):
+    out = tmp_path / "few.csv"
+    words = [table, "--target", "price", "--drop", "age", "--method", *settings, "--out", out]
+    code, printed, _ = run(*words, "--json")
+    assert code == 0
+    told = json.loads(printed)
+    assert told["selected"] == ["a", "b"]
+    assert told["certificate"]["ok"]
+    again = convexfs.load(out, "price", target_kind="numbers")
+    np.testing.assert_array_equal(again.y, pd.read_csv(table)["price"])
+
+
+def test_whole_numbers_are_read_as_what_the_method_takes(run, table):
+    words = [table, "--target", "age", "--drop", "price", "--top", 1, "--json"]
+    code, printed, _ = run(*words, "--method", "rrelief")
+    assert (code, json.loads(printed)["selected"]) == (0, ["a"])
+    code, _, said = run(*words)
+    assert code == 2
+    assert "for numbers there are ReliefRegressor (--method rrelief)" in said
+    assert "if these are classes, say --target-kind classes" in said
+    assert said.count("\n") == 1
+    code, printed, _ = run(*words, "--target-kind", "classes")
+    assert (code, json.loads(printed)["selected"]) == (0, ["a"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["TABLE", "--target", "price", "--drop", "age"], "looks continuous (such as"),
+        (["friedman"], "friedman has numbers for a target, where classes are needed"),
+        (["wine", "--method", "rlogo"], "wine has classes for a target: use a method of classes"),
+        (["friedman", "--method", "rlogo", "--curve"], "--curve is of classes, and rlogo learns"),
+        (["friedman", "--method", "fisher-markov"], "friedman has numbers for a target"),
+    ],
+)
+def test_a_target_that_does_not_fit_is_one_clear_line(run, table, words, message):
+    code, _, said = run(*[table if word == "TABLE" else word for word in words])
+    assert code == 2
+    assert message in said
+    assert said.count("\n") == 1

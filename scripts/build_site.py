@@ -31,7 +31,6 @@ TASKS = ("table", "data", "methods", "change", "solvers", "batches")
 #: The reference, part by part: what stands in it by its dotted name.
 INFERENCE = ("permutation_test", "selection_curve", "KnockoffSelector", "StabilitySelector")
 PROBLEMS = ("solve", "certify", "assert_optimal", "Solution", "Certificate")
-READING = ("load", "Dataset", "read_problem", "write_problem", "show", "to_latex")
 MODULES = (
     "convexfs.pictures",
     "convexfs.inference.curve",
@@ -102,13 +101,14 @@ def _write(path: Path, text: str) -> None:
 
 def reference() -> str:
     """The page that lists what can be looked up."""
-    named = {*INFERENCE, *PROBLEMS, *READING, "FORMULATIONS"}
-    estimators = sorted(set(convexfs.__all__) - named, key=str.lower)
+    others = sorted({*convexfs.__all__} - {*INFERENCE, *PROBLEMS, "FORMULATIONS"}, key=str.lower)
+    estimators = [name for name in others if hasattr(getattr(convexfs, name), "fit")]
+    reading = [name for name in others if name not in estimators]
     parts = {
         "Estimators": [f"convexfs.{name}" for name in estimators],
         "Inference": [f"convexfs.inference.{name}" for name in INFERENCE],
         "Problems and proofs": [f"convexfs.{name}" for name in PROBLEMS],
-        "Data and files": [f"convexfs.{name}" for name in READING],
+        "Data and files": [f"convexfs.{name}" for name in reading],
         "Modules": list(MODULES),
     }
     sections = []

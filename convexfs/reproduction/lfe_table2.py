@@ -164,7 +164,7 @@ ERRORS = Table(
     printed="lfe_table2_knn_error",
     reference="LFE",
     columns=(
-        Column("KNN, clean", "knn-clean", printed="knn_clean"),
+        Column("KNN, clean", "knn-clean", printed="knn_clean", contends=False),
         Column("KNN, noisy", "knn-noisy", printed="knn_noisy"),
         Column("RELIEF-F", "relief", printed="relief"),
         Column("MMC", "mmc", printed="mmc"),

@@ -18,6 +18,7 @@ from convexfs.batch.measuring import (
 )
 from convexfs.batch.run import Progress
 from convexfs.data import Dataset, load
+from convexfs.data.specs import file_behind
 from convexfs.errors import InputError
 from convexfs.reproduction import experiment_named
 from convexfs.reproduction.experiment import Case, Experiment, Variant
@@ -109,14 +110,14 @@ def numbers_of(planned: Plan, out: Path) -> Frame:
 
 
 def data_found(variant: Variant, data_dir: str | None) -> Iterator[tuple[str, bool]]:
-    """Yield each data set of an experiment and whether it is there."""
-    for row, spec in variant.sources.items():
+    """Yield the name of each data set of an experiment and whether it is there."""
+    for spec in dict.fromkeys(variant.sources.values()):
         try:
-            _data(spec, data_dir)
+            file_behind(spec, data_dir)
         except InputError:
-            yield row, False
+            yield spec.removeprefix("data:"), False
         else:
-            yield row, True
+            yield spec.removeprefix("data:"), True
 
 
 @lru_cache(maxsize=16)

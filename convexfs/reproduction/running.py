@@ -24,6 +24,9 @@ from convexfs.reproduction import experiment_named
 from convexfs.reproduction.experiment import Case, Experiment, Variant
 from convexfs.study.judging import Frame
 
+#: What is said of a quick run.
+QUICK = "Quick: generated data, smaller and fewer runs, so that verdicts mean little."
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -33,10 +36,17 @@ class Plan:
     variant: Variant
     tasks: tuple[Measurement, ...]
     missing: Mapping[str, str]
+    quick: bool = False
 
     @property
     def keys(self) -> frozenset[str]:
         return frozenset(task.key for task in self.tasks)
+
+    @property
+    def lead(self) -> str:
+        """Return where the experiment is printed, and how far ours can be held against it."""
+        told = self.experiment.reference
+        return f"{told}. {QUICK}" if self.quick else told
 
     @property
     def cpu_seconds(self) -> float:
@@ -70,7 +80,7 @@ def plan(
         for method in chosen.methods
         if not chosen.why_left_out(row, method)
     )  # fmt: skip
-    return Plan(chosen, variant, tasks, missing)
+    return Plan(chosen, variant, tasks, missing, quick)
 
 
 def run_plan(

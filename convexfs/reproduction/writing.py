@@ -121,7 +121,7 @@ def cells(row: Any) -> list[str]:
 
 def _cell(value: Any) -> str:
     if isinstance(value, float | np.floating):
-        return "" if np.isnan(value) else f"{value:.3g}" if abs(value) < 1 else f"{value:.1f}"
+        return "" if np.isnan(value) else f"{value:.2g}" if abs(value) < 1 else f"{value:.1f}"
     return str(value)
 
 

@@ -74,3 +74,8 @@ def test_the_summary_says_how_it_was_run(written):
     assert "6 of 6 measurements" in text
     assert "scikit-learn" in text
     assert "| waveform |" in text
+
+
+def test_a_quick_run_says_that_verdicts_mean_little(tiny_experiment, tmp_path):
+    assert "mean little" in plan("tiny", quick=True).lead
+    assert "mean little" not in plan("tiny").lead

@@ -184,11 +184,22 @@ def _lines(heading: list[str], rows: Iterable[list[str]]) -> list[str]:
     return [_line(heading), _line(["---"] * len(heading)), *map(_line, rows)]
 
 
+def counted_runs(rows: Frame) -> str:
+    """Return how many runs the numbers of each data set are of."""
+    told = {}
+    for data, own in rows[rows["runs"] > 0].groupby("data", sort=False):
+        least, most = int(own["runs"].min()), int(own["runs"].max())
+        told[data] = str(most) if least == most else f"{least} to {most}"
+    if len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    return ", ".join(f"{data} {count}" for data, count in told.items())
+
+
 def said_of(table: Table, rows: Frame, tests: Frame | None) -> list[str]:
     """Return the sentences under a table."""
-    said = []
+    said = [f"Runs: {counted_runs(rows)}."]
     if any(rows["default"] & (rows["reading"] != "")):
-        said.append(f"{DEFAULT_MARK} the reading that is held against the paper.")
+        said.append(f"The reading marked {DEFAULT_MARK} is held against the paper.")
     if told := tally(rows):
         said.append(f"Within one of the paper's deviations, or better: {told}.")
     if tests is not None:

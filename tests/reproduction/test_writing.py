@@ -8,7 +8,7 @@ import pytest
 from convexfs.reproduction import EXPERIMENTS
 from convexfs.reproduction.running import numbers_of, plan, run_plan
 from convexfs.reproduction.statistics import comparisons
-from convexfs.reproduction.writing import results, write_results
+from convexfs.reproduction.writing import counted_runs, results, write_results
 from tests.reproduction import tiny
 
 
@@ -79,3 +79,10 @@ def test_the_summary_says_how_it_was_run(written):
 def test_a_quick_run_says_that_verdicts_mean_little(tiny_experiment, tmp_path):
     assert "mean little" in plan("tiny", quick=True).lead
     assert "mean little" not in plan("tiny").lead
+
+
+def test_runs_are_told_where_they_differ():
+    rows = pd.DataFrame({"data": ["a", "a", "b"], "runs": [3, 3, 3]})
+    assert counted_runs(rows) == "3"
+    assert counted_runs(rows.assign(runs=[1, 3, 0])) == "1 to 3"
+    assert counted_runs(rows.assign(runs=[1, 3, 2])) == "a 1 to 3, b 2"

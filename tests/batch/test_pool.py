@@ -69,10 +69,10 @@ class Rude(BaseException):
 
 
 @pytest.mark.parametrize(
-    "result", [lambda: 0, Unloadable(), Leaving()], ids=["dumps", "loads", "leaves"]
+    "make", [lambda: lambda: 0, Unloadable, Leaving], ids=["dumps", "loads", "leaves"]
 )
-def test_a_result_that_cannot_be_sent_is_an_error(result):
-    outcomes = list(run(range(4), lambda n: result if n == 2 else n, jobs=2))
+def test_a_result_that_cannot_be_sent_is_an_error(make):
+    outcomes = list(run(range(4), lambda n: make() if n == 2 else n, jobs=2))
     assert sorted(o.task for o in outcomes if o.status == "done") == [0, 1, 3]
     (failed,) = [o for o in outcomes if o.status == "error"]
     assert failed.failure

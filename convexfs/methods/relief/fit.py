@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, warn
+from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters, taken_by
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.relief import METHOD, numbers
@@ -74,17 +75,30 @@ def relief(
     settings = settings or Settings()
     formulation = METHOD.formulation("relief")
     check_solver(formulation, solving)
-    build = solving.build
     chosen = taken_by(numbers.relief, settings)
     values, hyper = numbers.relief(X, codes, **chosen, seed=seed, map=map)
-    if settings.l1 and build is not None and "lam" not in inspect.signature(build).parameters:
+    nothing = "hits are as far as misses; check the labels"
+    return solved(formulation, values, hyper, settings.l1, solving, nothing)
+
+
+def solved(
+    formulation: Formulation,
+    values: dict[str, np.ndarray],
+    hyper: dict[str, float],
+    l1: float,
+    solving: Solving,
+    nothing: str,
+) -> ReliefResult:
+    """Solve RELIEF's problem for any margin vector; `nothing` is said where it has no answer."""
+    build = solving.build
+    if l1 and build is not None and "lam" not in inspect.signature(build).parameters:
         raise InputError("l1 has no effect on a changed problem that takes no lam: leave it out")
     solution, certificate = solve_step(formulation, values, hyper, solving)
     weights = require_answer(solution, formulation.symbol)
     if not np.any(values["z"] > hyper["lam"]):
         warn(
-            "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
-            "check the labels, scale the features, or use more neighbours",
+            f"no feature has a positive margin, so all weights are 0: {nothing}, scale the "
+            "features, or use more neighbours",
         )
     return ReliefResult(weights, values["z"], solution, certificate)
 

@@ -23,8 +23,9 @@ from convexfs.cli.selection import KNOCKOFFS, Selection, prepared, takes_sparse
 from convexfs.data.annotated import write_h5ad
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.holes import IMPUTATIONS
+from convexfs.data.reading import CLASSES, KINDS, NUMBERS
 from convexfs.data.specs import load
-from convexfs.data.targets import CLASSES, KINDS, NUMBERS, require_kind
+from convexfs.data.targets import require_kind
 from convexfs.data.writers import WRITERS, check_target, write_file
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes

@@ -22,7 +22,7 @@ from convexfs.baselines import (
 )
 from convexfs.cli.judging import ITS_CERTIFICATE, Judge, Judgement, summary_lines
 from convexfs.data.dataset import Dataset
-from convexfs.data.targets import NUMBERS
+from convexfs.data.reading import NUMBERS
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map

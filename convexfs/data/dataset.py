@@ -20,9 +20,10 @@ from convexfs.data.checks import (
     require_two_classes,
 )
 from convexfs.data.holes import filled
+from convexfs.data.reading import CLASSES, NUMBERS, check_kind
 from convexfs.data.scaling import SCALES, rescaled
 from convexfs.data.sparse import check_sparse_finite, content, sparse_matrix
-from convexfs.data.targets import CLASSES, NUMBERS, as_numbers, check_kind
+from convexfs.data.targets import as_numbers
 from convexfs.errors import InputError, did_you_mean
 
 _DROP = "drop such cells first"

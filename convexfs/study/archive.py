@@ -30,8 +30,8 @@ from typing import Any
 
 import convexfs
 from convexfs.batch.store import RESULTS, Store
+from convexfs.data.reading import NUMBERS
 from convexfs.data.specs import BUNDLED, GENERATORS, file_behind, load
-from convexfs.data.targets import NUMBERS
 from convexfs.errors import InputError
 
 MANIFEST, REQUIREMENTS = "manifest.json", "requirements.txt"

@@ -51,7 +51,7 @@ def plain(score) -> Ranking:
 
 
 def forest(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    model = RandomForestRegressor(200, min_samples_leaf=2, random_state=0)
+    model = RandomForestRegressor(100, min_samples_leaf=2, random_state=0)
     return model.fit(X, y).feature_importances_
 
 

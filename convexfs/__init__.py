@@ -17,12 +17,14 @@ _HOMES = {
     "Dataset": "convexfs.data.dataset",
     "FORMULATIONS": "convexfs.methods",
     "KnockoffSelector": "convexfs.inference",
+    "Selection": "convexfs.selection.result",
     "Solution": "convexfs.records",
     "assert_optimal": "convexfs.solving.certify",
     "StabilitySelector": "convexfs.inference",
     "certify": "convexfs.solving.certify",
     "load": "convexfs.data.specs",
     "read_problem": "convexfs.formats",
+    "select": "convexfs.selection.asking",
     "show": "convexfs.inspection",
     "solve": "convexfs.solving.solve",
     "to_latex": "convexfs.inspection",
@@ -53,6 +55,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from convexfs.methods.simba.estimator import Simba as Simba
     from convexfs.records import Certificate as Certificate
     from convexfs.records import Solution as Solution
+    from convexfs.selection import Selection as Selection
+    from convexfs.selection import select as select
     from convexfs.solving.certify import assert_optimal as assert_optimal
     from convexfs.solving.certify import certify as certify
     from convexfs.solving.solve import solve as solve

@@ -9,8 +9,10 @@ import numpy as np
 from convexfs.errors import InputError
 
 PICTURE_FORMATS = (".png", ".svg", ".pdf")
-#: Above this many features bars become a line of stems over the feature index.
+#: More bars than these would be too thin for their names.
 MOST_BARS = 40
+#: Letters of a name beside a picture.
+LONGEST_NAME = 32
 #: Above this many stems their heads would cover each other.
 MOST_DOTS = 200
 
@@ -24,7 +26,7 @@ def save(figure: Any, path: str | Path) -> None:
 
 
 def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) -> Any:
-    """Weights, largest first with their names; over the index when there are many.
+    """Weights, largest first with their names; of many features the heaviest.
 
     Parameters
     ----------
@@ -37,19 +39,39 @@ def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) 
     -------
     matplotlib.figure.Figure
     """
-    if len(weights) > MOST_BARS:
-        figure = weight_stems(weights, np.flatnonzero(support))
-    else:
-        figure, axes = new_figure(7, 1.2 + 0.24 * len(weights))
-        order = np.argsort(-weights, kind="stable")
-        colours = ["tab:blue" if support[j] else "lightgrey" for j in order]
-        axes.barh([names[j] for j in order], weights[order], color=colours)
-        axes.invert_yaxis()
-        axes.set(xlabel="weight")
-        axes.margins(y=0.01)
-    title = f"{int(support.sum())} of {len(weights)} features selected"
-    figure.axes[0].set_title(title, loc="left")
+    figure, axes = new_figure(7, bars_height(len(weights)))
+    draw_bars(axes, weights, names, support)
     return figure
+
+
+def bars_height(number: int) -> float:
+    """Inches that the bars of so many features take."""
+    return 1.2 + 0.24 * min(number, MOST_BARS)
+
+
+def draw_bars(axes: Any, weights: np.ndarray, names: Sequence[str], support: np.ndarray) -> None:
+    """Draw what :func:`weight_bars` shows into axes that are there."""
+    order = np.argsort(-weights, kind="stable")[:MOST_BARS]
+    colours = ["tab:blue" if support[j] else "lightgrey" for j in order]
+    places = np.arange(len(order))
+    # Bars have places of their own: names may be alike.
+    axes.barh(places, weights[order], color=colours)
+    axes.set_yticks(places, [short_name(names[j]) for j in order.tolist()])
+    axes.invert_yaxis()
+    axes.set(xlabel="weight")
+    axes.margins(y=0.01)
+    title = f"{int(support.sum())} of {len(weights)} features selected"
+    if len(weights) > MOST_BARS:
+        title += f"; the {MOST_BARS} heaviest are shown"
+    axes.set_title(title, loc="left")
+
+
+def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
+    """A name as an axis can show it: one line, not too long, nothing taken for a formula."""
+    name = " ".join(str(name).split())
+    if len(name) > longest:
+        name = f"{name[: longest - 1]}…"
+    return name.replace("$", r"\$") or "(no name)"
 
 
 def weight_stems(weights: np.ndarray, relevant: Sequence[int] | np.ndarray = ()) -> Any:
@@ -94,11 +116,16 @@ def convergence_curve(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> A
     """
     figure, axes = new_figure()
     for label, history in histories.items():
-        residuals = [row["residual"] for row in history]
-        axes.plot(range(1, len(residuals) + 1), residuals, ".-", label=label)
-    axes.set(xlabel="iteration", ylabel="relative change of the weights", yscale="log")
+        draw_convergence(axes, history, label)
     axes.legend(frameon=False)
     return figure
+
+
+def draw_convergence(axes: Any, history: Sequence[Mapping[str, Any]], label: str = "") -> None:
+    """Draw a line of :func:`convergence_curve` into axes that are there."""
+    residuals = [row["residual"] for row in history]
+    axes.plot(range(1, len(residuals) + 1), residuals, ".-", label=label)
+    axes.set(xlabel="iteration", ylabel="relative change of the weights", yscale="log")
 
 
 def neighbor_map(
@@ -151,7 +178,13 @@ def neighbor_map(
     return figure
 
 
-def sample_map(shares: np.ndarray, codes: np.ndarray, groups: np.ndarray | None = None) -> Any:
+def sample_map(
+    shares: np.ndarray,
+    codes: np.ndarray,
+    groups: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+) -> Any:
     """Numbers from 0 to 1 of samples and features; samples by class, and group within it.
 
     Parameters
@@ -160,13 +193,22 @@ def sample_map(shares: np.ndarray, codes: np.ndarray, groups: np.ndarray | None 
         Such as which sample selects which feature, or how often.
     codes : int array (n_samples,)
     groups : array (n_samples,), optional
+        By default samples with the same features stand together.
+    names : sequence of str, optional
+        Of all features: those with the largest shares are drawn, by name.
+    class_names : sequence of str, optional
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    order = np.lexsort((codes if groups is None else groups, codes))
+    order = block_order(shares, codes) if groups is None else np.lexsort((groups, codes))
     figure, axes = new_figure(8, 5)
+    if names is not None:
+        total = np.nansum(shares, axis=0)
+        often = np.argsort(-total, kind="stable")[:MOST_BARS]
+        often = often[total[often] > 0]
+        shares, names = shares[:, often], [short_name(names[j]) for j in often.tolist()]
     n, m = shares.shape
     axes.imshow(
         shares[order], aspect="auto", interpolation="nearest", cmap="Blues", vmin=0, vmax=1,
@@ -176,12 +218,27 @@ def sample_map(shares: np.ndarray, codes: np.ndarray, groups: np.ndarray | None 
     ends = np.cumsum(sizes)
     for edge in ends[:-1] + 0.5:
         axes.axhline(edge, color="tab:red", linewidth=1)
-    axes.set_yticks(ends - sizes / 2 + 0.5, [f"class {code}" for code in range(len(sizes))])
+    labels = [f"class {code}" for code in range(len(sizes))]
+    if class_names is not None:
+        labels = [short_name(name) for name in class_names]
+    axes.set_yticks(ends - sizes / 2 + 0.5, labels)
     axes.tick_params(axis="y", length=0)
     # Without a frame a feature at the edge is not mistaken for it.
     axes.spines[:].set_visible(False)
     axes.set(xlabel="feature", ylabel=f"{n} samples")
+    if names is not None:
+        axes.set_xticks(np.arange(1, m + 1), names, rotation=90)
+        axes.set(xlabel="")
     return figure
+
+
+def block_order(shares: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Rows by class, and within it those with the same features together.
+
+    The features that most have come first, so that rows fall into blocks.
+    """
+    often = np.argsort(-np.nansum(shares, axis=0), kind="stable")[:MOST_BARS]
+    return np.lexsort((*-shares[:, often].T[::-1].astype(np.float64), codes))
 
 
 def _feature_name(feature: int, names: Sequence[str] | None) -> str:

@@ -9,6 +9,8 @@ import numpy as np
 OPTIMAL, INFEASIBLE, UNBOUNDED = "optimal", "infeasible", "unbounded"
 #: Statuses convexfs adds to cvxpy's own.
 ERROR, TIMEOUT, SKIPPED = "error", "timeout", "skipped"
+#: The status of a task that took numbers of something and solved no problem of its own.
+MEASURED = "measured"
 #: cvxpy's word for a point short of the accuracy asked for.
 INACCURATE = "optimal_inaccurate"
 #: The name that specialised solvers without cvxpy go by.

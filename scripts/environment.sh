@@ -50,18 +50,25 @@ ensure_browser() {
     "INSTALL_CHROMIUM=1 bash scripts/test.sh" >&2
 }
 
+install_convexfs() {
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+    --editable "$root${1:+[$1]}" "${@:2}"
+}
+
 ensure_environment() {
-  local extras=${1:-} stamp
+  local extras=${1:-} stamp made_of lock=""
+  # A machine that tests by itself installs the versions that were tested before.
+  if [ -n "${CI:-}" ]; then lock="$root/.github/lock.txt"; fi
   stamp="$venv/.installed-${extras:-core}"
+  made_of="$root $(cat "$root/pyproject.toml" ${lock:+"$lock"} | cksum)"
   if ! is_new_enough "$venv/bin/python"; then make_venv || return 1; fi
   # An editable install goes stale only when the metadata changes, or the folder moves.
-  if [ "$(cat "$stamp" 2>/dev/null)" != "$root $(cksum <"$root/pyproject.toml")" ]; then
+  if [ "$(cat "$stamp" 2>/dev/null)" != "$made_of" ]; then
     echo "Installing convexfs${extras:+ with $extras} (the first time takes a minute or two)" >&2
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-      --editable "$root${extras:+[$extras]}" || {
+    install_convexfs "$extras" ${lock:+--constraint "$lock"} || {
       echo "Installation failed; the lines above say why. Run the same command to try again." >&2
       return 1
     }
-    echo "$root $(cksum <"$root/pyproject.toml")" >"$stamp"
+    echo "$made_of" >"$stamp"
   fi
 }

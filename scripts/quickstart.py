@@ -37,6 +37,7 @@ NEXT = f"""Open {ROOT / OUT}/compare/report.html in a browser; it needs no netwo
 To have the command in this shell:
   export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"
 Next:
+  convexfs guide                                     pages to read: your table to a gene list, ...
   convexfs select wdbc --top 5 --plot weights.png    features of your data
   convexfs show problems/logo.py                     a problem as mathematics
   problems/README.md                                 a problem of your own"""

@@ -1,8 +1,10 @@
 """Settings of all tests."""
 
 import os
+import shutil
 import signal
 
+import pytest
 from hypothesis import settings
 
 # The first example may compile a kernel, which takes seconds. New examples are for people to
@@ -13,3 +15,17 @@ settings.load_profile("patient")
 # A shell's background job ignores Ctrl-C, and so would all that these tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser to open pages in."""
+    reason = "playwright, of the dev extra, drives the browser"
+    api = pytest.importorskip("playwright.sync_api", reason=reason)
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium to open the page in (Debian: apt install chromium)")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()

@@ -12,13 +12,13 @@ PACKAGE = ROOT / "convexfs"
 #: Rooms from the ground up; a room may use those before it.
 STAIRS = (
     "errors", "records", "compiling", "data", "neighbors", "solving", "formats", "methods",
-    "batch", "estimators", "baselines", "inspection", "pictures", "inference", "study", "cli",
-    "__main__",
+    "batch", "estimators", "baselines", "inspection", "pictures", "inference", "study",
+    "selection", "reproduction", "cli", "__main__",
 )  # fmt: skip
 #: Files of a method, or of the base of all, that are scikit-learn's side of it.
 ESTIMATOR_FILES = {
-    "estimator", "estimator_cv", "selector", "regressor", "projection", "changed", "tasks",
-    "stored", "null",
+    "estimator", "estimator_cv", "selector", "projection", "ranked", "changed", "mixed",
+    "tasks", "stored", "null", "columns", "regressor",
 }  # fmt: skip
 #: Drawing may stand in a method's own folder, above its numbers.
 PICTURES = "pictures"
@@ -26,8 +26,8 @@ PICTURES = "pictures"
 BELONGS_TO = {
     "cvxpy": {"solving", "formats", "inspection", "problem"},
     "multiprocessing": {"batch"},
-    "sklearn": {"data", "estimators", "baselines", "inference", "study"},
-    "matplotlib": {"pictures", "study"},
+    "sklearn": {"data", "estimators", "baselines", "inference", "study", "reproduction"},
+    "matplotlib": {"pictures", "study", "reproduction"},
     # Estimators draw a progress bar when they are asked to be verbose.
     "rich": {"cli", "estimators"},
 }
@@ -146,7 +146,7 @@ def test_no_other_room_names_a_method():
     from convexfs.cli.select import RULES
     from convexfs.methods import METHODS
 
-    free = {"methods", "estimators", "pictures", "baselines"}
+    free = {"methods", "estimators", "pictures", "baselines", "reproduction"}
     naming = {
         f"{shown(path)}: {node.value}"
         for path in MODULES

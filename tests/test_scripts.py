@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
@@ -46,3 +47,20 @@ def test_points_of_llfs_become_a_table_and_a_model(tmp_path):
     assert "x1 x2" in ran.stdout
     assert "training accuracy 100.0%" in ran.stdout
     assert (tmp_path / "log.txt").read_text().count(": point ") == 12
+
+
+def test_tables_go_where_documents_have_a_place_for_them():
+    script = runpy.run_path(str(SCRIPTS / "write_reproduction.py"))
+    text = "a\n<!-- table one -->\nold\n<!-- end -->\nb\n<!-- table two -->\nkept\n<!-- end -->\n"
+    filled = script["filled"](text, {"one": "| new |\n"})
+    assert "\n| new |\n" in filled
+    assert "old" not in filled
+    assert "kept" in filled
+    assert script["filled"](filled, {"one": "| new |\n"}) == filled
+
+
+def test_runs_are_kept_without_curves():
+    script = runpy.run_path(str(SCRIPTS / "write_reproduction.py"))
+    rows = [("error", 0, 1.23456789), ("curve", 0, 1.0), ("curve", 1, 2.0)]
+    runs = pd.DataFrame(rows, columns=["measure", "position", "value"])
+    assert script["kept_runs"](runs).to_dict("list") == {"measure": ["error"], "value": [1.234568]}

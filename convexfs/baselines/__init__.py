@@ -12,6 +12,7 @@ from typing import Any
 from convexfs.errors import InputError, did_you_mean
 
 SELECTORS = {
+    "ams": "convexfs.baselines.scaling:ams",
     "elastic-net": "convexfs.baselines.models:elastic_net",
     "fisher-markov": "convexfs.baselines.statistics:fisher_markov",
     "kpls": "convexfs.baselines.kernel_pls:kpls",
@@ -28,6 +29,8 @@ SELECTORS = {
 #: Selectors whose scores are 0 for what they leave out, or only order the features: no
 #: evidence that permuted labels could be held against.
 UNTESTED = frozenset({"elastic-net", "l1-logistic", "mitra", "mrmr", "qpfs", "rfe-rbf"})
+#: Those whose scores are places in an order, so that differences of scores mean nothing.
+ORDERS = frozenset({"mitra", "mrmr", "rfe-rbf"})
 PROJECTIONS = {
     "dann": "convexfs.baselines.projections:DANN",
     "kernel-pls": "convexfs.baselines.kernel_pls:KernelPLS",

@@ -9,6 +9,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from convexfs.baselines.checks import checked, standardised
+from convexfs.errors import check_number
 from convexfs.methods.relief.fit import Settings, relief
 
 
@@ -68,7 +69,7 @@ def random_forest(X: Any, y: Any, random_state: int = 0) -> np.ndarray:
     return forest.feature_importances_
 
 
-def rfe_rbf(X: Any, y: Any, C: float = 1.0) -> np.ndarray:
+def rfe_rbf(X: Any, y: Any, C: float = 1.0, gamma: float | None = None) -> np.ndarray:
     r"""Recursive feature elimination with a Gaussian support vector machine (Guyon 2002).
 
     From all features down to one, those that matter least to the dual objective,
@@ -77,15 +78,17 @@ def rfe_rbf(X: Any, y: Any, C: float = 1.0) -> np.ndarray:
         \tfrac12 (\alpha^T H \alpha - \alpha^T H_{(-j)} \alpha),\qquad
         H_{nm} = y_n y_m \exp(-\gamma \|x_n - x_m\|^2),
 
-    go: a tenth of them, at least one, at a time, :math:`\gamma = 1/J` for J left. With
-    many classes the objectives of all pairs are added. The score is the round a
-    feature left in, and within a round what it mattered.
+    go: a tenth of them, at least one, at a time, :math:`\gamma = 1/J` for J left, unless
+    one is given for all rounds. With many classes the objectives of all pairs are added.
+    The score is the round a feature left in, and within a round what it mattered.
     """
     X, codes = checked(X, y)
+    if gamma is not None:
+        check_number("gamma", gamma, 0, open_ends=True)
     X = standardised(X)
     left, scores, turn = np.arange(X.shape[1]), np.zeros(X.shape[1]), 0
     while len(left):
-        matters = _objective_changes(X[:, left], codes, C)
+        matters = _objective_changes(X[:, left], codes, C, gamma or 1.0 / len(left))
         order = np.argsort(matters, kind="stable")[: max(len(left) // 10, 1)]
         ranks = np.arange(1, len(order) + 1) / (len(order) + 1)
         scores[left[order]] = turn + ranks
@@ -93,14 +96,14 @@ def rfe_rbf(X: Any, y: Any, C: float = 1.0) -> np.ndarray:
     return scores
 
 
-def _objective_changes(X: np.ndarray, codes: np.ndarray, C: float) -> np.ndarray:
+def _objective_changes(X: np.ndarray, codes: np.ndarray, C: float, gamma: float) -> np.ndarray:
     """Return what the dual objective changes by when a feature is left out of the kernel."""
-    gamma = 1.0 / X.shape[1]
     changes = np.zeros(X.shape[1])
     for a in range(codes.max() + 1):
         for b in range(a):
             pair = np.isin(codes, (a, b))
-            machine = SVC(C=C, gamma=gamma).fit(X[pair], codes[pair] == a)
+            machine = SVC(C=C, gamma=gamma)  # type: ignore[arg-type]
+            machine.fit(X[pair], codes[pair] == a)
             support, alpha = X[pair][machine.support_], machine.dual_coef_[0]
             weighted = alpha[:, None] * rbf_kernel(support, gamma=gamma) * alpha
             for j in range(X.shape[1]):

@@ -56,7 +56,7 @@ def qpfs(X: Any, y: Any, tol: float = 1e-8) -> np.ndarray:
     F = _class_correlation(X, codes)
     total = Q.mean() + F.mean()
     alpha = Q.mean() / total if total > 0 else 0.5
-    return _least_on_simplex((1.0 - alpha) * Q, alpha * F, tol)
+    return least_on_simplex((1.0 - alpha) * Q, alpha * F, tol)
 
 
 def _class_correlation(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ def _information(r: np.ndarray) -> np.ndarray:
     return -0.5 * np.log1p(-np.minimum(r**2, _MOST))
 
 
-def _least_on_simplex(H: np.ndarray, f: np.ndarray, tol: float) -> np.ndarray:
+def least_on_simplex(H: np.ndarray, f: np.ndarray, tol: float) -> np.ndarray:
     """``min 1/2 x'Hx - f'x`` on the unit simplex, by accelerated projected gradients.
 
     The gap ``g'x - min g``, g the gradient, bounds the distance to the optimum.

@@ -9,7 +9,8 @@ from pathlib import Path
 #: Files and folders that neither make nor judge a result, wherever they are. All others count:
 #: a result done again in vain costs time, a stale one is wrong.
 LEFT_OUT = (
-    "__pycache__", "__main__", "cli", "study", "inspection", "pictures*", "baselines", "theory",
+    "__pycache__", "__main__", "cli", "study", "reproduction", "inspection", "pictures*",
+    "baselines", "theory",
 )  # fmt: skip
 
 

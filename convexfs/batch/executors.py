@@ -1,7 +1,11 @@
 """Executors by the name a command line gives them."""
 
+import importlib
 import math
+import operator
+import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,7 +24,8 @@ def open_executor(spec: str | None) -> Iterator[Executor | None]:
     """Open the executor a command line names; None stands for local workers.
 
     ``local``; ``dask://host:port`` of a running scheduler; ``mpi``, in a program started
-    as ``mpiexec -n N python -m mpi4py.futures ...``.
+    as ``mpiexec -n N python -m mpi4py.futures ...``; ``package.module:factory``, a function
+    or class that makes any ``concurrent.futures.Executor`` when it is called.
     """
     with ExitStack() as ends:
         try:
@@ -46,7 +51,35 @@ def _open(spec: str, ends: ExitStack) -> Executor:
         if SharedPool is not None:
             return ends.enter_context(MPIPoolExecutor())
         raise InputError("mpi: start the program by mpiexec -n N python -m mpi4py.futures ...")
-    raise InputError(f"executor {spec!r} is unknown; choose local, dask://host:port or mpi")
+    if re.fullmatch(r"[\w.]+:[\w.]+", spec):
+        return ends.enter_context(_made_by(spec))
+    raise InputError(
+        f"executor {spec!r} is unknown; choose local, dask://host:port, mpi, or "
+        "package.module:factory"
+    )
+
+
+def _made_by(spec: str) -> Executor:
+    """Call the factory that ``package.module:factory`` names; the folder we are in counts too."""
+    home, _, name = spec.partition(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        factory = operator.attrgetter(name)(importlib.import_module(home))
+        made = factory()
+    except ModuleNotFoundError as error:
+        raise InputError(f"executor {spec}: there is no module {error.name}") from error
+    except AttributeError as error:
+        raise InputError(f"executor {spec}: {error}") from error
+    # The module and its factory are the user's: anything may go wrong there.
+    except Exception as error:
+        raise InputError(f"executor {spec}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(os.getcwd())
+    if not isinstance(made, Executor):
+        raise InputError(
+            f"executor {spec}: made {type(made).__name__}, which is no concurrent.futures.Executor"
+        )
+    return made
 
 
 class _InChildren(Executor):

@@ -2,9 +2,11 @@
 
 A worker has one task at a time and gets the next when it is done: the tasks may be
 endless, and when a worker dies only the task it was on is in doubt. Workers are forked:
-they see, without a copy, all this process holds when they start. They are killed when
-this process ends, however that happens; on Linux by the kernel, and already when the
-*thread* ends that takes the outcomes.
+they see, without a copy, all this process holds when they start. On macOS, whose own
+libraries do not survive a fork, and on Windows they are spawned: each is a new Python that
+is sent what it needs. ``CONVEXFS_START=spawn`` in the environment asks for that elsewhere.
+They are killed when this process ends, however that happens; on Linux by the kernel, and
+already when the *thread* ends that takes the outcomes.
 """
 
 import ctypes
@@ -34,10 +36,22 @@ from convexfs.batch.threads import one_thread
 from convexfs.errors import InputError, RunError
 
 T = TypeVar("T")
+
+
+def start_context(asked: str | None) -> Any:
+    """Return the multiprocessing context that starts workers as asked, or as is safe here."""
+    safe = "spawn" if sys.platform in ("darwin", "win32") else "fork"
+    method = asked or safe
+    known = sorted({"fork", "spawn"} & set(get_all_start_methods()))
+    if method not in known:
+        raise InputError(f"CONVEXFS_START is {method!r}; here it may be {' or '.join(known)}")
+    return get_context(method)
+
+
 DONE, ERROR, TIMEOUT, DIED = "done", "error", "timeout", "died"
 HOST = socket.gethostname()
-FORKS = "fork" in get_all_start_methods()
-CONTEXT = get_context("fork") if FORKS else get_context("spawn")
+CONTEXT = start_context(os.environ.get("CONVEXFS_START"))
+FORKS = CONTEXT.get_start_method() == "fork"
 #: Deaths, each of a worker on its first task, after which that task is given up. SIGKILL is
 #: also what other people and a machine short of memory send: it takes more of those.
 FATAL_DEATHS, FATAL_KILLS = 2, 5

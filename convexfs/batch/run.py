@@ -22,6 +22,7 @@ from convexfs.batch import memory, pool
 from convexfs.batch.logs import run_log
 from convexfs.batch.problem_file import load_problem_file
 from convexfs.batch.rehearsal import rehearse, state_own_problems
+from convexfs.batch.shards import Shard, enter
 from convexfs.batch.statements import Unstated, file_row, state_or, unstated
 from convexfs.batch.store import LOG, Store
 from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind
@@ -49,7 +50,7 @@ class Progress:
         How many could not be tried, by the reason.
     failures : Counter
         How many failed, by kind, those found at the start included.
-    failed : list of (Task, str)
+    failed : list of (task, str)
         The tasks that failed and why.
     wall_seconds, cpu_seconds : float
         Since the start, and of the tasks done.
@@ -61,7 +62,7 @@ class Progress:
     done: int = 0
     skips: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
-    failed: list[tuple[Task, str]] = field(default_factory=list)
+    failed: list[tuple[Any, str]] = field(default_factory=list)
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
 
@@ -86,7 +87,7 @@ class Progress:
     def solved(self) -> int:
         return self.finished - self.skipped - len(self.failed)
 
-    def count(self, task: Task, status: str, ok: bool | None, failure: str) -> None:
+    def count(self, task: Any, status: str, ok: bool | None, failure: str) -> None:
         """Add one finished task."""
         kind = failure_kind(status, ok)
         if status == SKIPPED:
@@ -111,6 +112,7 @@ def solve_files(
     data_dir: str | None = None,
     read_limit: str | float | None = None,
     retry_failed: bool = False,
+    shard: Shard | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
     """Solve every task of some problem files; go on where an earlier call stopped.
@@ -138,6 +140,8 @@ def solve_files(
         Memory that reading a data set may take, as in :func:`convexfs.load`.
     retry_failed : bool
         Do failed tasks again instead of keeping them.
+    shard : Shard, optional
+        Do this part of the tasks only; :func:`convexfs.batch.merging.merge` joins the parts.
     watch : callable
         Called with the progress so far, before the first task and after each.
 
@@ -163,6 +167,7 @@ def solve_files(
         time_limit=None if time_limit is None else time_limit + GRACE_SECONDS,
         memory_limit=memory_limit,
         retry_failed=retry_failed,
+        shard=shard,
         watch=watch,
     )
 
@@ -177,6 +182,7 @@ def run_tasks(
     time_limit: float | None,
     memory_limit: int | None = None,
     retry_failed: bool | Container[str],
+    shard: Shard | None = None,
     watch: Callable[[Progress], None],
     study: Mapping[str, Any] | None = None,
 ) -> Progress:
@@ -188,11 +194,13 @@ def run_tasks(
     """
     if memory_limit is not None:
         _check_memory_limit(memory_limit, executor)
-    state_own_problems(tasks)
+    own = tasks if shard is None else shard.part(tasks)
+    state_own_problems(own)
     with Store(out) as store, run_log(Path(out) / LOG) as setup, forgetting(DATASETS):
+        enter(store, shard, tasks)
         if study is not None:
             store.keep_study(study)
-        progress, todo = _resume(store, tasks, Path(out), retry_failed)
+        progress, todo = resume(store, own, Path(out), retry_failed)
         log.info("%d tasks, %d of them finished earlier", progress.total, progress.resumed)
         watch(progress)
         if todo and executor is None:
@@ -200,6 +208,7 @@ def run_tasks(
         machine = store.environment(describe_environment())
         started = time.perf_counter()
         kept = store.stated()
+        # Of all tasks: every shard states a problem on the same data.
         problems = unstated(tasks, (key for key in kept if not (retry_failed and kept[key])))
         outcomes = pool.run(
             [*problems, *todo],
@@ -208,14 +217,14 @@ def run_tasks(
             executor=executor,
             time_limit=time_limit,
             memory_limit=memory_limit,
-            setup=partial(_print_into_the_log, setup),
+            setup=partial(print_into_the_log, setup),
         )
         for outcome in outcomes:
             outcome = replace(outcome, failure=_why(outcome, memory_limit))
             if isinstance(outcome.task, Unstated):
                 store.keep_problem(_problem_row(outcome))
                 continue
-            _record(store, outcome, machine, progress)
+            record(store, outcome, machine, progress)
             progress.wall_seconds = time.perf_counter() - started
             watch(progress)
         store.check_in_place()
@@ -223,7 +232,7 @@ def run_tasks(
     return progress
 
 
-def _print_into_the_log(setup: Callable[[], None] | None) -> None:
+def print_into_the_log(setup: Callable[[], None] | None) -> None:
     """Send what a worker's tasks print to the log, so that it cannot break the progress bar."""
     if setup is not None:
         setup()
@@ -251,9 +260,9 @@ def forgetting(registry: dict[str, Any]) -> Iterator[None]:
         registry.clear()
 
 
-def _resume(
-    store: Store, tasks: Sequence[Task], folder: Path, retry_failed: bool | Container[str]
-) -> tuple[Progress, list[Task]]:
+def resume(
+    store: Store, tasks: Sequence[Any], folder: Path, retry_failed: bool | Container[str]
+) -> tuple[Progress, list[Any]]:
     """Return the counts of what is finished already, and the tasks that are left to do."""
     progress, todo = Progress(folder, frozenset(task.key for task in tasks)), []
     finished = store.finished()
@@ -277,7 +286,8 @@ def _problem_row(outcome: pool.Outcome[Any]) -> dict[str, Any]:
     return file_row(outcome.task.task) | (outcome.value or {}) | failure
 
 
-def _record(store: Store, outcome: pool.Outcome[Any], machine: int, progress: Progress) -> None:
+def record(store: Store, outcome: pool.Outcome[Any], machine: int, progress: Progress) -> None:
+    """Write how a task ended, and count it."""
     result: Result | None = outcome.value
     ended = result.row if result else {"status": outcome.status}
     last = outcome.attempts[-1]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 
-VERSION = 4
+VERSION = 5
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS tasks ( -- one row for every task that has come to its end
   key TEXT PRIMARY KEY,        -- sha256 of all that determines the result
@@ -95,6 +95,10 @@ CREATE TABLE IF NOT EXISTS studies ( -- what it takes to do each comparison agai
   id INTEGER PRIMARY KEY,
   record TEXT UNIQUE           -- JSON
 );
+CREATE TABLE IF NOT EXISTS shards ( -- which part of a run this is; no row: all of it
+  id INTEGER PRIMARY KEY,
+  record TEXT UNIQUE           -- JSON, see shards.py
+);
 CREATE TABLE IF NOT EXISTS environment ( -- the machines and versions rows were computed with
   id INTEGER PRIMARY KEY,
   record TEXT UNIQUE           -- JSON
@@ -110,9 +114,10 @@ UPGRADES = {
           ALTER TABLE tasks ADD COLUMN warm_from TEXT;
           ALTER TABLE tasks ADD COLUMN setup_seconds REAL;
           ALTER TABLE tasks ADD COLUMN peak_bytes INTEGER;""",
+    4: "",
 }
 #: Tables that SCHEMA makes where they are missing, by the version they came with.
-NEW_TABLES = {"problems": 3, "studies": 4}
+NEW_TABLES = {"problems": 3, "studies": 4, "shards": 5}
 #: Columns in which two equal runs may differ; so may all of attempts and environment.
 VOLATILE = {"n_attempts", "environment", "finished_utc", "peak_bytes"} | {
     f"{stage}_seconds" for stage in ("build", "compile", "setup", "solve", "wall", "cpu")

@@ -137,6 +137,10 @@ class Store(AbstractContextManager["Store"]):
         """Note what it takes to do a comparison again, once."""
         self._noted("studies", record)
 
+    def keep_shard(self, record: Mapping[str, Any]) -> None:
+        """Note which part of which run this is, once."""
+        self._noted("shards", record)
+
     def _noted(self, table: str, record: Mapping[str, Any]) -> int:
         text = _cell("record", record)
         with self._transaction():
@@ -163,6 +167,10 @@ class Store(AbstractContextManager["Store"]):
     def studies(self) -> list[dict[str, Any]]:
         """Return what it takes to do each comparison of the folder again."""
         return self._records("studies")
+
+    def shard(self) -> dict[str, Any] | None:
+        """Return which part of which run this is, None if it is a run of its own."""
+        return next(iter(self._records("shards")), None)
 
     def _records(self, table: str) -> list[dict[str, Any]]:
         return [json.loads(record) for record in self._frame(table)["record"].dropna()]
@@ -264,6 +272,18 @@ class Store(AbstractContextManager["Store"]):
         marks = ", ".join("?" * len(row))
         values = [_cell(name, value) for name, value in row.items()]
         self._db.execute(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", values)
+
+    @contextmanager
+    def beside(self, folder: str | Path) -> Iterator[sqlite3.Connection]:
+        """Yield the database, that of another run attached as ``shard``, in one transaction."""
+        other = Path(folder) / RESULTS
+        with explained(other):
+            self._db.execute("ATTACH ? AS shard", (f"{other.absolute().as_uri()}?mode=ro",))
+            try:
+                with self._transaction():
+                    yield self._db
+            finally:
+                self._db.execute("DETACH shard")
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -38,6 +38,7 @@ from convexfs.methods.base.step import solve_step
 from convexfs.records import (
     DEFAULT_ACCURACY,
     INFEASIBLE,
+    MEASURED,
     OPTIMAL,
     SKIPPED,
     TIMEOUT,
@@ -185,14 +186,20 @@ def keyed(**fields: Any) -> Task:
     """The task of these fields, with the hash of all that determines its result."""
     content = {name: value for name, value in fields.items() if name not in _WHEREABOUTS}
     content |= {
-        "code": code_sha256(Path(__file__).parents[1]),
-        "versions": _versions(),
+        "code": own_code(),
+        "versions": versions(),
     }
     return Task(key=hashlib.sha256(canonical(content).encode()).hexdigest(), **fields)
 
 
+def own_code() -> str:
+    """Return the hash of this package's code."""
+    return code_sha256(Path(__file__).parents[1])
+
+
 @cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that make results."""
     return {name: metadata.version(name) for name in ("convexfs", "cvxpy", "numpy", "scipy")}
 
 
@@ -388,4 +395,4 @@ def failure_kind(status: str, ok: bool | None) -> str:
     """
     if status == OPTIMAL:
         return "refused" if ok is False else ""
-    return "" if status == SKIPPED or (ok and status == INFEASIBLE) else status
+    return "" if status in (SKIPPED, MEASURED) or (ok and status == INFEASIBLE) else status

@@ -24,17 +24,20 @@ from convexfs.errors import ConvexfsError
 
 #: Where each command is; beside it are its options.
 COMMANDS = {
+    "guide": "convexfs.cli.guide:guide",
     "list": "convexfs.cli:list_all",
     "solvers": "convexfs.cli:solvers",
     "select": "convexfs.cli.select:select",
     "show": "convexfs.cli.show:show",
     "export-problems": "convexfs.cli.export_problems:export_problems",
     "solve": "convexfs.cli.batch:solve",
+    "merge": "convexfs.cli.merge:merge",
     "export": "convexfs.cli.batch:export",
     "certify": "convexfs.cli.certify:certify",
     "compare": "convexfs.cli.study:compare",
     "report": "convexfs.cli.report:report",
     "archive": "convexfs.cli.archive:archive",
+    "reproduce": "convexfs.cli.reproduce:reproduce",
 }
 
 #: What the system says of output that has no place.
@@ -74,6 +77,7 @@ def main(argv: Sequence[str] | None = None, loaded: Callable[[], None] | None = 
 def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
     try:
         arguments = _parser(argv).parse_args(argv)
+        arguments.words = argv
         if loaded is not None:
             loaded()
         with warnings.catch_warnings():

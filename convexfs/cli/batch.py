@@ -23,12 +23,14 @@ from convexfs.cli.terminal import write
 
 if TYPE_CHECKING:
     from convexfs.batch.run import Progress
+    from convexfs.batch.shards import Shard
     from convexfs.study.judging import Frame
 
 #: Failed tasks named at the end; the store has them all.
 SHOWN_FAILURES = 20
 FILES_HELP = "problem files, files of a format (.mps, .cbf, ...), or bare names in ./problems"
 MEMORY_HELP = "memory a task may take, such as 2GB; held on Linux [no limit]"
+SHARD_HELP = "do the I-th of N parts only, into a folder of its own; merge joins them"
 #: Where no terminal shows a bar, as in the log of a cluster's job.
 SECONDS_BETWEEN_LINES = 60.0
 
@@ -38,7 +40,8 @@ def solve(arguments: argparse.Namespace) -> int:
     from convexfs.batch.executors import open_executor
     from convexfs.batch.run import solve_files
 
-    out = arguments.out or Path("runs") / Path(arguments.files[0]).stem
+    shard = shard_given(arguments.shard)
+    out = arguments.out or folder_of(Path(arguments.files[0]).stem, shard)
     console = Console(stderr=True)
     try:
         with open_executor(arguments.executor) as executor, progress_shown(console) as watch:
@@ -55,10 +58,13 @@ def solve(arguments: argparse.Namespace) -> int:
                 read_limit=arguments.read_limit,
                 solvers=_named(arguments.solvers),
                 retry_failed=arguments.retry_failed,
+                shard=shard,
                 watch=watch,
             )
     except KeyboardInterrupt:
         return stopped(console, out)
+    if not progress.total:
+        return nothing_to_do(console, out)
     judged = _judged(progress)
     _report(Console(width=None if sys.stdout.isatty() else 140), progress, judged)
     return 1 if len(_bad(judged)) else 0
@@ -81,6 +87,19 @@ def limit_given(text: str | None) -> int | None:
     from convexfs.batch.memory import size_of
 
     return None if text is None else size_of(text)
+
+
+def shard_given(text: str | None) -> "Shard | None":
+    """Return the part of a ``--shard``."""
+    from convexfs.batch.shards import Shard
+
+    return None if text is None else Shard.named(text)
+
+
+def folder_of(name: str, shard: "Shard | None") -> Path:
+    """Return where results go if nothing is said; each shard has a folder of its own."""
+    part = "" if shard is None else f"-shard-{shard.number}-of-{shard.count}"
+    return Path("runs") / f"{name}{part}"
 
 
 def _judged(progress: "Progress") -> "Frame":
@@ -115,7 +134,8 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
         help="worker processes; 1 runs in this one, which a crashing solver ends [all cores]",
     )  # fmt: skip
     add("--out", type=Path, metavar="DIR", help="folder of the results [runs/NAME of the first]")
-    add("--executor", metavar="E", help="local, dask://host:port or mpi [local]")
+    add("--shard", metavar="I/N", help=SHARD_HELP)
+    add("--executor", metavar="E", help="local, dask://host:port, mpi or module:factory [local]")
     add("--solvers", metavar="A,B", help="instead of the files' SOLVERS")
     add("--tol", type=float, default=1e-6, metavar="T", help="accuracy of every solver [1e-6]")
     add("--time-limit", type=float, metavar="S", help="seconds a task may take [no limit]")
@@ -193,6 +213,12 @@ def stopped(console: Console, out: Path) -> int:
         soft_wrap=True,
     )
     return 130
+
+
+def nothing_to_do(console: Console, out: Path) -> int:
+    """Say that a shard has no tasks, as some have when there are few; return the exit code."""
+    console.print(f"{out}: a shard without tasks, there are so few", soft_wrap=True)
+    return 0
 
 
 def _report(console: Console, progress: "Progress", judged: "Frame") -> None:

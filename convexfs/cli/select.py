@@ -3,44 +3,51 @@
 import argparse
 import ast
 import csv
-import json
-import math
+import shlex
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from rich.table import Table
 from rich.text import Text
 
 from convexfs.cli.console import Console
-from convexfs.cli.judging import LEVELS, Judge
-from convexfs.cli.selection import KNOCKOFFS, Selection, prepared, takes_sparse
+from convexfs.cli.select_report import json_report, table_report
 from convexfs.data.annotated import write_h5ad
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.holes import IMPUTATIONS
 from convexfs.data.reading import CLASSES, KINDS, NUMBERS
+from convexfs.data.spec_words import listed
 from convexfs.data.specs import load
 from convexfs.data.targets import require_kind
-from convexfs.data.writers import WRITERS, check_target, write_file
+from convexfs.data.writers import (
+    FRAME_WRITERS,
+    WRITERS,
+    check_target,
+    write_file,
+    write_frame,
+)
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
+from convexfs.neighbors.differences import MISSING_RULES
 from convexfs.pictures import PICTURE_FORMATS, save
+from convexfs.selection.fitting import KNOCKOFFS, fitted, prepared, takes_sparse
+from convexfs.selection.judging import LEVELS, Judge
+from convexfs.selection.result import Selection
 
 #: Ways to keep features, an option each.
 RULES = ("fdr", "fwer", "curve", "stability", "knockoffs")
 #: Options of reading, each an argument of :func:`convexfs.load` of the same name.
 READING = (
     "drop", "id", "labels", "transpose", "sep", "decimal", "encoding", "sheet", "layer", "impute",
+    "categorical",
 )  # fmt: skip
 #: Files that weights can be written into.
 ANNOTATED = ".h5ad"
-#: Rows of a table before the rest is only counted.
-SHOWN_WEIGHTS = 20
+#: How files of pages end.
+PAGES = (".html", ".htm")
 #: Of scikit-learn's random states.
 LARGEST_SEED = 2**32 - 1
 
@@ -56,6 +63,8 @@ def select(arguments: argparse.Namespace) -> int:
     if arguments.method is None:
         arguments.method = KNOCKOFFS if judge.rule == "knockoffs" else "relief"
     home = estimator_homes().get(arguments.method)
+    mixed = home is not None and arguments.method in home.takes_missing
+    settings |= _about_missing(arguments, judge, mixed)
     shows_progress = home is not None and home.shows_progress
     if shows_progress:
         settings.setdefault("verbose", 1)
@@ -69,23 +78,19 @@ def select(arguments: argparse.Namespace) -> int:
         aside=_sides(arguments),
         sparse=takes_sparse(arguments.method, judge),
         read_limit=arguments.read_limit,
+        mixed=mixed and judge.takes_missing,
         **{name: getattr(arguments, name) for name in READING},
     )
-    scaled = data.scaled(arguments.scale)
-    for sentence in scaled.told:
+    told = data.scaled(arguments.scale).told if data.is_sparse else data.told
+    for sentence in told:
         Console(stderr=True).print(Text(f"convexfs: {data.name}: {sentence}"), soft_wrap=True)
     require_kind(data.name, data.numeric, kind)
     judge = _with_sides(judge, arguments, data)
-    training = scaled.training
-    start = time.perf_counter()
-    with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, training) as tell:
-        selection = fit(training, replace(judge, tell=tell))
-    seconds = time.perf_counter() - start
-    if arguments.out is not None:
-        _write(arguments, data, scaled, selection)
-    if arguments.plot is not None:
-        save(selection.picture(), arguments.plot)
-    (_json_report if arguments.json else _table_report)(arguments, data, selection, seconds)
+    line = shlex.join(["convexfs", *arguments.words])
+    with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:
+        selection = fitted(fit, data, replace(judge, tell=tell), arguments.scale, line)
+    _write(arguments, data, selection)
+    (json_report if arguments.json else table_report)(arguments, data, selection)
     if selection.certificate is not None and selection.certificate.ok is False:
         sys.stderr.write(
             f"convexfs: the certificate is {selection.certificate}: do not rely on these weights\n"
@@ -94,9 +99,30 @@ def select(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _write(
-    arguments: argparse.Namespace, data: Dataset, scaled: Dataset, selection: Selection
-) -> None:
+def _write(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+    """Write all files that were asked for."""
+    if arguments.out is not None:
+        _write_columns(arguments, data, selection)
+    if arguments.ranking is not None:
+        write_frame(selection.ranking(), arguments.ranking)
+    if arguments.plot is not None:
+        save(selection.picture(), arguments.plot)
+    if arguments.report is not None:
+        selection.to_html(arguments.report)
+
+
+def _about_missing(arguments: argparse.Namespace, judge: Judge, mixed: bool) -> dict[str, Any]:
+    """The setting that --missing asks for, if the method and the rule take missing values."""
+    asked = [f"--{name}" for name in ("missing", "categorical") if getattr(arguments, name)]
+    who = arguments.method if not mixed else "" if judge.takes_missing else f"--{judge.rule}"
+    if asked and who:
+        raise InputError(
+            f"{who} takes numbers only: leave {' and '.join(asked)} out; --impute fills holes"
+        )
+    return {"missing": arguments.missing} if arguments.missing else {}
+
+
+def _write_columns(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
     """Write what was selected; nothing where nothing was."""
     support = selection.support
     if arguments.out.suffix.lower() == ANNOTATED:
@@ -108,7 +134,8 @@ def _write(
         warn(f"nothing is selected: no columns are written to {arguments.out}")
         arguments.out = None
     else:
-        write_file(selection.reduced(scaled if support is None else data), arguments.out)
+        written = data.scaled(arguments.scale) if support is None else data
+        write_file(selection.reduced(written), arguments.out)
 
 
 def _judge(arguments: argparse.Namespace) -> Judge:
@@ -138,7 +165,7 @@ def _with_sides(judge: Judge, arguments: argparse.Namespace, data: Dataset) -> J
         for kind, name in (("groups", arguments.groups), ("blocks", arguments.blocks))
         if name is not None
     }
-    return replace(judge, scale=arguments.scale or data.scale, **found)
+    return replace(judge, **found)
 
 
 @contextmanager
@@ -147,25 +174,40 @@ def _shown_on_stderr(method: str, data: Dataset) -> Iterator[Callable[[str], Non
     from convexfs.compiling import announced
 
     console = Console(stderr=True)
-    what = f"{method} on {data.n_samples} samples x {data.n_features} features"
+    what = f"{method} on {data.training.n_samples} samples x {data.n_features} features"
     with announced(console.print), console.status(what, spinner="line") as status:
         yield lambda line: status.update(f"{what}: {line}")
 
 
 def _check_targets(arguments: argparse.Namespace) -> None:
-    if arguments.out is not None:
-        annotated = Path(arguments.source).suffix.lower() == ANNOTATED and not arguments.drop
-        check_target(arguments.out, [*WRITERS, *([ANNOTATED] if annotated else [])])
-        if arguments.out.resolve() == Path(arguments.source).resolve():
-            raise InputError(f"--out {arguments.out} would overwrite the data: name another file")
-    if arguments.plot is not None:
-        check_target(arguments.plot, PICTURE_FORMATS)
+    """Check all files that are to be written, before any work."""
+    annotated = Path(arguments.source).suffix.lower() == ANNOTATED and not arguments.drop
+    formats = {
+        "out": [*WRITERS, *([ANNOTATED] if annotated else [])],
+        "ranking": FRAME_WRITERS,
+        "plot": PICTURE_FORMATS,
+        "report": PAGES,
+    }
+    taken = {Path(arguments.source).resolve(): "the data"}
+    for option, suffixes in formats.items():
+        path = getattr(arguments, option)
+        if path is None:
+            continue
+        check_target(path, suffixes)
+        if path.resolve() in taken:
+            what = taken[path.resolve()]
+            raise InputError(f"--{option} {path} would overwrite {what}: name another file")
+        taken[path.resolve()] = f"the file of --{option}"
+    if arguments.report is not None:
+        from convexfs.study.page.files import check_page  # loads what only pages need
+
+        check_page(arguments.report)
 
 
 def _names(text: str) -> list[str]:
     """Split names at commas; one with a comma in it is quoted, as in a csv file's header."""
     try:
-        return next(csv.reader([text], skipinitialspace=True), [])
+        return listed(text)
     except csv.Error as error:
         told = f"{text!r} cannot be read as names between commas ({error})"
         raise argparse.ArgumentTypeError(told) from None
@@ -181,116 +223,6 @@ def _assignment(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _table_report(
-    arguments: argparse.Namespace, data: Dataset, selection: Selection, seconds: float
-) -> None:
-    console = Console()
-    if selection.explained is not None:
-        of = f"{len(selection.explained)} components of {data.n_features} features"
-        console.print(Text(f"{arguments.method} on {data.name}: {of}"), soft_wrap=True)
-        console.print(_component_table(selection.explained, selection.explained_as))
-        console.print("weights of the features in it; a projection selects none")
-    console.print(_weight_table(arguments.method, data, selection))
-    if data.n_features > SHOWN_WEIGHTS:
-        console.print(f"… and {data.n_features - SHOWN_WEIGHTS} more (--json has them all)")
-    took = f"{seconds:.2f} s"
-    if selection.solution is not None:
-        solver, objective = selection.solution.solver, selection.solution.objective
-        took = f"solver {solver}   objective {objective:.6g}   {took}"
-    console.print(took, highlight=False)
-    for name, text in _told(selection).items():
-        console.print(Text(f"{name:<19}{text}"), soft_wrap=True)
-    columns = "selected columns" if selection.support is not None else "components of all samples"
-    for what, path in ((columns, arguments.out), ("picture", arguments.plot)):
-        if path is not None:
-            console.print(f"{what}: {path}", highlight=False, soft_wrap=True)
-
-
-def _told(selection: Selection) -> dict[str, str]:
-    """What was tested, and what the certificate does and does not say."""
-    lines = {} if selection.judgement is None else dict(selection.judgement.lines)
-    certificate = selection.certificate
-    if certificate is None:
-        return lines | {"certificate": "no certificate (comparator)"}
-    return lines | {"certificate": certificate.covers}
-
-
-def _component_table(explained: np.ndarray, explained_as: str) -> Table:
-    table = Table("component", explained_as)
-    for t, value in enumerate(explained[:SHOWN_WEIGHTS], start=1):
-        table.add_row(str(t), f"{value:.4g}")
-    if len(explained) > SHOWN_WEIGHTS:
-        table.add_row("…", f"and {len(explained) - SHOWN_WEIGHTS} more")
-    return table
-
-
-def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
-    weights, support = selection.weights, selection.support
-    headings = ["rank", "feature", selection.weights_are, ""]
-    title = None
-    if support is not None:
-        title = f"{method} on {data.name}: {support.sum()} of {data.n_features} features"
-        empty = int((weights[support] == 0).sum())
-        if empty:
-            title += f" ({empty} of them of weight 0)"
-        headings.append("selected")
-    column = None if selection.judgement is None else selection.judgement.column
-    if column is not None:
-        headings.append(column[0])
-    table = Table(*headings, title=title, title_justify="left")
-    largest = float(weights.max(initial=0.0)) or 1.0
-    for rank, j in enumerate(np.argsort(-weights, kind="stable")[:SHOWN_WEIGHTS], start=1):
-        share = float(weights[j]) / largest
-        bar = "█" * round(20 * share) if math.isfinite(share) else ""
-        row: list[str | Text] = [str(rank), Text(data.feature_names[j]), f"{weights[j]:.4f}", bar]
-        if support is not None:
-            row.append("yes" if support[j] else "")
-        if column is not None:
-            row.append(f"{column[1][j]:.2g}")
-        table.add_row(*row)
-    return table
-
-
-def _json_report(
-    arguments: argparse.Namespace, data: Dataset, selection: Selection, seconds: float
-) -> None:
-    solution, support = selection.solution, selection.support
-    names = np.array(data.feature_names)
-    record = {
-        "data": data.name,
-        "method": arguments.method,
-        "parameters": {k: v for k, v in selection.parameters.items() if _plain(v)},
-        "scale": arguments.scale or data.scale,
-        "weights": dict(zip(data.feature_names, selection.weights.tolist(), strict=True)),
-        "weights_are": selection.weights_are,
-        "selected": None if support is None else names[support].tolist(),
-        "solver": solution and solution.solver,
-        "status": solution and solution.status,
-        "objective": solution and solution.objective,
-        "certificate": selection.certificate and selection.certificate.as_dict(),
-        "inference": selection.judgement and dict(selection.judgement.record),
-        "told": _told(selection),
-        "seconds": seconds,
-    }
-    if selection.explained is not None:
-        record["components"] = selection.explained.tolist()
-        record["components_are"] = selection.explained_as
-    sys.stdout.write(json.dumps(_said(record), indent=2, allow_nan=False) + "\n")
-
-
-def _said(value: Any) -> Any:
-    """Put null for NaN and infinity, which JSON has no words for."""
-    if isinstance(value, dict):
-        return {key: _said(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_said(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | bool)
-
-
 def _add_reading_options(group: Any) -> None:
     add = group.add_argument
     add("--drop", type=_names, default=[], metavar="COL,COL", help="columns to leave out")
@@ -303,6 +235,10 @@ def _add_reading_options(group: Any) -> None:
     add("--sheet", metavar="NAME", help="of a workbook [the first]")
     add("--layer", metavar="NAME", help="of an .h5ad file [X]")
     add("--impute", choices=IMPUTATIONS, default="none", help="what fills missing numbers [none]")
+    add("--categorical", type=_names, default=[], metavar="COL,COL",
+        help="columns that are categories [text of few values: noticed, and said]")  # fmt: skip
+    add("--missing", choices=MISSING_RULES,
+        help="how methods that take missing values count them [hybrid]")  # fmt: skip
 
 
 def add_select_options(parser: argparse.ArgumentParser) -> None:
@@ -344,8 +280,22 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="FILE",
-        help="write the selected columns, or the components (.csv .tsv .parquet .xlsx .npz); as "
-        ".h5ad the weights of an .h5ad file's features",
+        help="write the samples in the selected columns, ids kept, or the components (.csv .tsv "
+        ".parquet .xlsx .npz); as .h5ad the weights of an .h5ad file's features",
+    )
+    add(
+        "--ranking",
+        type=Path,
+        metavar="FILE",
+        help="write the features, a row each: weight, rank, selected, what was tested (.csv .tsv "
+        ".parquet .xlsx)",
+    )
+    add(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="write one page about the features, with tables and figures, that opens offline "
+        "(.html)",
     )
     add(
         "--plot",

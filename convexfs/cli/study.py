@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from convexfs.cli.batch import FILES_HELP, MEMORY_HELP, limit_given, progress_shown, stopped
+from convexfs.cli.batch import (
+    FILES_HELP,
+    MEMORY_HELP,
+    SHARD_HELP,
+    folder_of,
+    limit_given,
+    nothing_to_do,
+    progress_shown,
+    shard_given,
+    stopped,
+)
 from convexfs.cli.console import Console
 from convexfs.cli.report import SHIFT_HELP
 from convexfs.errors import InputError, check_number
@@ -35,6 +45,8 @@ ENDS = ("_low", "_high")
 def compare(arguments: argparse.Namespace) -> int:
     """Compare solvers on problem files, every answer verified; go on where a study stopped."""
     console = Console(stderr=True)
+    arguments.shard = shard_given(arguments.shard)
+    arguments.out = arguments.out or folder_of("study", arguments.shard)
     if arguments.shift is not None:
         check_number("shift, in seconds,", arguments.shift, 0)
     if arguments.jobs > 1:
@@ -46,6 +58,8 @@ def compare(arguments: argparse.Namespace) -> int:
             keys = _compare(arguments, watch).keys
     except KeyboardInterrupt:
         return stopped(console, arguments.out)
+    if not keys:
+        return nothing_to_do(console, arguments.out)
     _report(Console(width=180), arguments.out, keys, arguments.shift)
     return 0
 
@@ -62,6 +76,7 @@ def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None])
         jobs=arguments.jobs,
         data_dir=None if arguments.data is None else str(arguments.data),
         read_limit=arguments.read_limit,
+        shard=arguments.shard,
         watch=watch,
         solvers=arguments.solvers or "all",
         tols=_accuracies(arguments.tol or "1e-6,1e-8"),
@@ -81,6 +96,7 @@ def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None])
 _OF_A_PLAN = {
     "files": [], "solvers": None, "tol": None, "no_default": False, "tolerances": None,
     "own": None, "warm": False, "repeats": None, "time_limit": None, "seed": None, "data": None,
+    "shard": None,
 }  # fmt: skip
 
 
@@ -142,7 +158,8 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     add("--time-limit", type=float, metavar="S", help="seconds for a solve [60]")
     add("--memory-limit", metavar="SIZE", help=MEMORY_HELP)
     add("--jobs", type=int, default=1, metavar="N", help="solves at a time [1]")
-    add("--out", type=Path, default=Path("runs/study"), metavar="DIR", help="[runs/study]")
+    add("--shard", metavar="I/N", help=SHARD_HELP)
+    add("--out", type=Path, metavar="DIR", help="[runs/study]")
     add("--seed", type=int, metavar="N", help="for the order and anything random [0]")
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
     add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")

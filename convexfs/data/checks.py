@@ -6,7 +6,7 @@ from 1, the header left out.
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,14 @@ from convexfs.errors import InputError, did_you_mean, warn
 _INSIST = "say --target-kind classes (from Python target_kind='classes')"
 _BLOCK_CELLS = 2**20
 _NAMED_AT_MOST = 5
+_CURE = "drop or impute such cells first"
 
 
 def check_finite(
     X: np.ndarray,
     where: str = "X",
     feature_names: Sequence[str] | None = None,
-    cure: str = "drop or impute such cells first",
+    cure: str = _CURE,
 ) -> None:
     """Raise if a cell is NaN or infinite, naming the first such cell.
 
@@ -39,7 +40,7 @@ def check_finite(
     feature_names : sequence of str, optional
         Without it the column is given by its position, counted from 1.
     cure : str
-        What the message tells to do.
+        What the message tells to do about NaN.
 
     Raises
     ------
@@ -58,7 +59,7 @@ def check_finite(
     more = f" ({count} such cells in all)" if count > 1 else ""
     raise InputError(
         f"{where} contains {what} at data row {damaged[0].start + row + 1}, "
-        f"{column_called(column, feature_names)}{more}; {cure}"
+        f"{column_called(column, feature_names)}{more}; {cure if what == 'NaN' else _CURE}"
     )
 
 
@@ -136,7 +137,7 @@ def as_table(X: Any, where: str, feature_names: Sequence[str] | None = None) -> 
     """Return samples as a DataFrame or array of at least one row and one feature, or raise."""
     _refuse_sparse(X, where)
     if not hasattr(X, "dtypes"):
-        X = _as_array(X, where)
+        X = as_array(X, where)
     check_shape(X.shape, where, feature_names)
     return X
 
@@ -164,15 +165,18 @@ def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) ->
     return _matrix_of_frame(X, where, feature_names)
 
 
-def refuse_text(X: Any, where: str) -> None:
+def refuse_text(
+    X: Any, where: str, hint: Callable[[Sequence[str]], str] = lambda names: ""
+) -> None:
     """Raise if a table's cells are text or dates, naming the columns.
 
-    Anything else that is no number is left to whoever converts the cells.
+    What `hint` says of them ends the message. Anything else that is no number is left to
+    whoever converts the cells.
     """
     import pandas as pd
 
     if not isinstance(X, pd.DataFrame):
-        X = _as_array(X, where)
+        X = as_array(X, where)
         if X.ndim != 2 or X.dtype.kind in "biufc":
             return
         X = pd.DataFrame(X, columns=range(1, X.shape[1] + 1))
@@ -181,7 +185,7 @@ def refuse_text(X: Any, where: str) -> None:
     frame = X.infer_objects()
     text = [j for j in range(frame.shape[1]) if _is_text_or_date(frame.iloc[:, j])]
     if text:
-        raise _text_error(frame, text, where, "")
+        raise _text_error(frame, text, where, hint([str(frame.columns[j]) for j in text]))
 
 
 def as_labels(y: Any, where: str) -> np.ndarray:
@@ -194,7 +198,7 @@ def as_labels(y: Any, where: str) -> np.ndarray:
     """
     import pandas as pd
 
-    labels = _as_array(y, where)
+    labels = as_array(y, where)
     _refuse_missing(labels, where)
     if labels.dtype.kind != "O":
         return labels
@@ -229,7 +233,7 @@ def encode_labels(y: Any, where: str, insisted: bool = False) -> tuple[np.ndarra
     InputError
         If a label is missing or the values look like measurements.
     """
-    labels = _as_array(y, where)
+    labels = as_array(y, where)
     if labels.ndim == 2 and 1 in labels.shape:
         labels = labels.ravel()
     if labels.ndim != 1:
@@ -255,7 +259,8 @@ def row_blocks(X: np.ndarray) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, X.shape[0], step))
 
 
-def _as_array(values: Any, where: str) -> np.ndarray:
+def as_array(values: Any, where: str) -> np.ndarray:
+    """Turn values into an array, or raise if rows are not of one length."""
     try:
         return np.asarray(values)
     except ValueError:
@@ -304,7 +309,7 @@ def _matrix_of_frame(X: Any, where: str, feature_names: Sequence[str] | None) ->
     if text:
         names = [str(frame.columns[j]) for j in text]
         raise _text_error(
-            frame, text, where, "" if feature_names is None else f": {_how_to_drop(names)}"
+            frame, text, where, "" if feature_names is None else f": {how_to_drop(names)}"
         )
     return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
 
@@ -326,7 +331,8 @@ def _is_text_or_date(column: Any) -> bool:
     return column.map(lambda cell: isinstance(cell, str | bytes)).any()
 
 
-def _how_to_drop(names: Sequence[str]) -> str:
+def how_to_drop(names: Sequence[str]) -> str:
+    """Say how to leave columns out."""
     listed = shlex.quote(",".join(names[:_NAMED_AT_MOST]))
     return f"convexfs select --drop {listed}, from Python drop=[...]"
 

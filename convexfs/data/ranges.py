@@ -38,7 +38,16 @@ def check_range(
         If a value is beyond ``LARGEST``, or if values differ, but in every column by less
         than ``SMALLEST_SPREAD``.
     """
-    low, high = _ends(X)
+    return check_ends(*_ends(X), where, feature_names)
+
+
+def check_ends(
+    low: np.ndarray,
+    high: np.ndarray,
+    where: str = "X",
+    feature_names: Sequence[str] | None = None,
+) -> np.ndarray:
+    """Do what :func:`check_range` does, of columns whose least and largest values are known."""
     _refuse_overflow(low, high, where, feature_names)
     spread = (high.astype(np.float64) - low.astype(np.float64)).max()
     if 0 < spread < SMALLEST_SPREAD:
@@ -57,9 +66,13 @@ def check_largest(
 
 
 def constant_columns(X: np.ndarray) -> np.ndarray:
-    """Tell which columns have a single value, as a bool array."""
+    """Tell which columns have a single value, missing ones aside, as a bool array."""
     low, high = _ends(X)
-    return low == high
+    constant = low == high
+    for j in np.flatnonzero(low != low):
+        known = X[~np.isnan(X[:, j]), j]
+        constant[j] = not len(known) or known.min() == known.max()
+    return constant
 
 
 def varying_columns(X: np.ndarray) -> np.ndarray:

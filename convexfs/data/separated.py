@@ -259,8 +259,9 @@ def _read(path: Path, form: TextFormat, names: Sequence[str], **options: Any) ->
                 sep=form.separator,
                 decimal=form.decimal,
                 encoding=form.encoding,
-                skiprows=form.skipped + _header_lines(path, form),
-                header=None,
+                # The header's own names go: pandas counts its lines otherwise than csv does.
+                skiprows=form.skipped,
+                header=0,
                 names=list(names),
                 index_col=False,
                 na_values=list(MISSING),

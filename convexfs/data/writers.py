@@ -1,5 +1,6 @@
 """Data sets and other results as files, each through the library that owns the format."""
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -40,13 +41,26 @@ def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
         raise InputError(f"{path} is a folder; name a file in it")
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {path.parent} to write {path.name} in; make it first")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"{path} cannot be written: you have no permission; name another file")
     return suffix
 
 
-def _frame(data: Dataset) -> Any:
+def feature_frame(data: Dataset) -> Any:
+    """The features as a DataFrame, categories by the names of their values; sparse as they are."""
     import pandas as pd
 
-    frame = pd.DataFrame(data.X, columns=list(data.feature_names))
+    if data.is_sparse:
+        return data.X
+    frame = pd.DataFrame(data.X, columns=list(data.feature_names), copy=bool(data.categories))
+    for j, values in data.categories.items():
+        codes = np.nan_to_num(data.X[:, j], nan=-1.0).astype(int)
+        frame[data.feature_names[j]] = pd.Categorical.from_codes(codes, list(values))
+    return frame
+
+
+def _frame(data: Dataset) -> Any:
+    frame = feature_frame(data).copy()
     # a feature may be called like the target of data that came without column names
     name = data.target
     while name in frame.columns:
@@ -63,7 +77,7 @@ def _write_workbook(data: Dataset, path: Path) -> None:
             f"{path} cannot hold {data.n_features} features: a sheet has {_WIDEST_SHEET} columns; "
             "write .csv or .parquet"
         )
-    _frame(data).to_excel(path, index=False, engine="openpyxl")
+    FRAME_WRITERS[".xlsx"](_frame(data), path)
 
 
 def _write_npz(data: Dataset, path: Path) -> None:
@@ -81,10 +95,34 @@ def _write_npz(data: Dataset, path: Path) -> None:
     np.savez_compressed(path, allow_pickle=False, **arrays)
 
 
+def write_frame(frame: Any, path: str | Path) -> None:
+    """Write a table of any rows, such as a ranking of features.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    path : str or Path
+        Its suffix chooses the format: .csv, .tsv, .parquet or .xlsx.
+    """
+    path = Path(path)
+    suffix = check_target(path, FRAME_WRITERS)
+    try:
+        FRAME_WRITERS[suffix](frame, path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror or error})") from error
+
+
+FRAME_WRITERS: dict[str, Callable[[Any, Path], None]] = {
+    ".csv": lambda frame, path: frame.to_csv(path, index=False),
+    ".tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t"),
+    ".parquet": lambda frame, path: frame.to_parquet(path, index=False),
+    ".xlsx": lambda frame, path: frame.to_excel(path, index=False, engine="openpyxl"),
+}
 WRITERS: dict[str, Callable[[Dataset, Path], None]] = {
-    ".csv": lambda data, path: _frame(data).to_csv(path, index=False),
-    ".tsv": lambda data, path: _frame(data).to_csv(path, index=False, sep="\t"),
-    ".parquet": lambda data, path: _frame(data).to_parquet(path, index=False),
+    **{
+        suffix: lambda data, path, write=write: write(_frame(data), path)
+        for suffix, write in FRAME_WRITERS.items()
+    },
     ".xlsx": _write_workbook,
     ".npz": _write_npz,
 }

@@ -169,12 +169,12 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         from convexfs.pictures import weight_bars
 
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [f"feature {j + 1}" for j in range(len(self.W_))]
-        figure = weight_bars(self.W_, names, self._get_support_mask())
+        figure = weight_bars(self.W_, self._names(), self._get_support_mask())
         figure.axes[0].set(xlabel="weight of the feature minus that of its knockoff")
         return figure
+
+    def _feature_weights(self) -> np.ndarray:
+        return self.W_
 
     @property
     def _covariance_is(self) -> str:

@@ -38,6 +38,8 @@ def permutation_picture(result: "PermutationResult") -> Any:
 def curve_picture(curve: "SelectionCurve") -> Any:
     """Held-out error over the number of features, with the choice and what is chance."""
     figure, axes = new_figure()
+    low, _, high = curve.permuted
+    axes.fill_between(curve.sizes, low, high, color="lightgrey", label="permuted labels, 5 to 95 %")
     axes.errorbar(curve.sizes, curve.errors, curve.se, fmt=".-", capsize=2, label="held out")
     axes.axhline(curve.chance, color="grey", linestyle=":", label="chance")
     axes.plot(

@@ -220,16 +220,17 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         check_is_fitted(self)
         if hasattr(self, "local_probabilities_"):
             groups = None if groups is None else self._groups(groups)
-            figure = sample_map(self.local_probabilities_, self._codes, groups)
+            classes = [str(name) for name in self.classes_]
+            figure = sample_map(
+                self.local_probabilities_, self._codes, groups, self._names(), classes
+            )
             title = "how often each sample selects a feature, of the halves that hold it"
             figure.axes[0].set_title(title, loc="left")
             return figure
         figure = weight_bars(self.probabilities_, self._names(), self._get_support_mask())
-        axes = figure.axes[0]
-        across = axes.get_xlabel() == "weight"
-        axes.set(**{"xlabel" if across else "ylabel": "share of halves that select it"})
+        figure.axes[0].set(xlabel="share of halves that select it")
         if math.isfinite(self.threshold_):
-            (axes.axvline if across else axes.axhline)(self.threshold_, color="tab:red")
+            figure.axes[0].axvline(self.threshold_, color="tab:red")
         return figure
 
     def _choose(self) -> None:
@@ -311,9 +312,8 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
             )
         return groups
 
-    def _names(self) -> list[str]:
-        numbered = [f"feature {j + 1}" for j in range(len(self.probabilities_))]
-        return list(getattr(self, "feature_names_in_", numbered))
+    def _feature_weights(self) -> np.ndarray:
+        return self.probabilities_
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self)

@@ -5,24 +5,28 @@ carry it, and the answer is the same. A block of a memory-mapped file travels as
 the file's name and a range of columns, and is read where it is worked on.
 
 Passes compute in float32 on centred columns. Where that matters the error is
-returned too, as a proven bound per feature.
+returned too, as a proven bound per feature. Distances of binary data and genotypes
+(int8, uint8 or bool of nothing but 0, 1 and 2) are counted in bits, exactly.
+
+A matrix whose columns lie elsewhere is a :class:`~convexfs.data.columns.ColumnSource`,
+which carries the passes itself.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from convexfs.data.columns import ColumnSource, parts, ranges
 from convexfs.errors import InputError
+from convexfs.neighbors import bits
 from convexfs.neighbors import feature_kernels as kernels
 from convexfs.neighbors.sparse_samples import SparseBlock, SparseSamples, TileBlock
 
 #: Features read at a time; with a few hundred samples, a few megabytes.
 _READ = 1024
-#: Blocks of a pass at most, each with a result of its own to be added up.
-_MOST_BLOCKS = 64
 #: Unit roundoff of float32.
 _ROUNDOFF = 2.0**-24
 
@@ -55,7 +59,11 @@ class FileBlock:
         return np.ndarray(shape, self.dtype, raw, self.start * self.strides[1], self.strides)
 
 
-Block = ArrayBlock | FileBlock | SparseBlock | TileBlock
+class Block(Protocol):
+    """Some columns, which travel as they are described and are read where they are opened."""
+
+    def open(self) -> Any:
+        """Return an array, or a window to be read in parts."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +87,7 @@ class Pairs:
 
 def feature_blocks(X: np.ndarray) -> Sequence[Block]:
     """Yield ranges of columns, as many for any number of workers."""
-    n_features = X.shape[1]
-    size = max(_READ, -(-n_features // _MOST_BLOCKS))
-    cuts = [(start, min(start + size, n_features)) for start in range(0, n_features, size)]
+    cuts = ranges(X.shape[1])
     if isinstance(X, SparseSamples):
         if X.is_thin:
             return X.blocks()
@@ -96,9 +102,20 @@ def feature_blocks(X: np.ndarray) -> Sequence[Block]:
 
 def all_distances(X: np.ndarray, map: Callable[..., Any] = map) -> np.ndarray:
     """Manhattan distances between all rows of `X`, every feature counting 1."""
-    total = np.zeros((len(X), len(X)))
-    for part in map(_distances, feature_blocks(X)):
-        total += part
+    return distances_in(X, np.float32, map)
+
+
+def distances_in(
+    X: np.ndarray | ColumnSource, dtype: Any, map: Callable[..., Any] = map
+) -> np.ndarray:
+    """Manhattan distances between all rows, of differences taken in float32 or float64."""
+    of_block = partial(_distances, dtype=dtype)
+    if isinstance(X, ColumnSource):
+        total = X.reduce(of_block, map)
+    else:
+        total = np.zeros((len(X), len(X)))
+        for part in map(of_block, feature_blocks(X)):
+            total += part
     return _require_finite(total + total.T)
 
 
@@ -118,7 +135,7 @@ def margin_columns(columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
 
 def take_columns(X: np.ndarray, index: np.ndarray) -> np.ndarray:
     """Some columns as a float64 matrix, their means taken off."""
-    return _centred(X[:, index], np.float64)
+    return centred(X[:, index], np.float64)
 
 
 def score_pairs(signed: np.ndarray, p: np.ndarray, budget: float = 0.0) -> Pairs:
@@ -152,8 +169,12 @@ def feature_scores(
     X: np.ndarray, pairs: Pairs, map: Callable[..., Any] = map
 ) -> tuple[np.ndarray, np.ndarray]:
     """``c_j`` of every feature over the given pairs, and a bound on its error."""
-    parts = list(map(partial(_scores, pairs=pairs), feature_blocks(X)))
-    scores, errors = (np.concatenate(column) for column in zip(*parts, strict=True))
+    of_block = partial(_scores, pairs=pairs)
+    if isinstance(X, ColumnSource):
+        found = X.gather(of_block, map)
+    else:
+        found = list(map(of_block, feature_blocks(X)))
+    scores, errors = (np.concatenate(column) for column in zip(*found, strict=True))
     return _require_finite(scores), errors
 
 
@@ -167,17 +188,21 @@ def exact_scores(X: np.ndarray, index: np.ndarray, pairs: Pairs) -> np.ndarray:
     return scores
 
 
-def _distances(block: Block) -> np.ndarray:
+def _distances(block: Any, dtype: Any) -> np.ndarray:
     if isinstance(block, SparseBlock):
         return block.distances()
-    total = None
-    for part in _read(block.open()):
-        total = np.zeros((len(part), len(part))) if total is None else total
-        kernels.add_distances(part, total)
-    return total  # type: ignore[return-value]
+    columns = block.open()
+    total = np.zeros((columns.shape[0], columns.shape[0]))
+    for part in parts(columns, _READ):
+        words = bits.packed(part)
+        if words is not None:
+            bits.add_distances(words, total)
+        else:
+            kernels.add_distances(centred(part, dtype), total)
+    return total
 
 
-def _scores(block: Block, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+def _scores(block: Any, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(block, SparseBlock):
         return block.scores(pairs)
     columns = block.open()
@@ -186,7 +211,8 @@ def _scores(block: Block, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
     # A thousandth more covers the rounding of the bound itself.
     uncertainty = (1.001 * pairs.uncertainty).astype(np.float32)
     start = 0
-    for part in _read(columns):
+    for raw in parts(columns, _READ):
+        part = centred(raw, np.float32)
         covered = slice(start, start + part.shape[1])
         kernels.pair_sums(part, pairs.starts, pairs.others, weight, scores[covered])
         errors[covered] = uncertainty @ np.abs(part, out=part)
@@ -194,12 +220,7 @@ def _scores(block: Block, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
     return scores, errors
 
 
-def _read(columns: np.ndarray) -> Iterator[np.ndarray]:
-    for start in range(0, columns.shape[1], _READ):
-        yield _centred(columns[:, start : start + _READ], np.float32)
-
-
-def _centred(columns: np.ndarray, dtype: Any) -> np.ndarray:
+def centred(columns: np.ndarray, dtype: Any) -> np.ndarray:
     """C-contiguous copy without the column means.
 
     Differences stay what they are, but their rounding is then relative to a

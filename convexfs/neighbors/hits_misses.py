@@ -11,12 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import InputError, check_choice, check_number, shortened
-from convexfs.neighbors import kernels
+from convexfs.data.columns import ColumnSource
+from convexfs.errors import InputError, check_choice, check_number, did_you_mean, shortened
+from convexfs.neighbors import by_columns, kernels
+from convexfs.neighbors.differences import MixedSamples, NeighborLists
+from convexfs.neighbors.samples import as_samples, spreads
 from convexfs.neighbors.sparse_samples import SparseSamples
 
 METRICS = ("manhattan", "sqeuclidean")
 MISS_RULES = ("nearest", "prior", "uniform")
+#: Neighbourhoods of all that are near instead of a number of samples.
+RADII = ("surf", "multisurf")
 #: Cells of one block's distance matrix; 16 MB whatever N.
 _BLOCK_CELLS = 2_000_000
 #: What a term of a margin errs by, relative to the largest there can be.
@@ -41,9 +46,9 @@ class SignedNeighbors:
 
 
 def signed_neighbors(
-    X: np.ndarray,
+    X: Any,
     codes: np.ndarray,
-    n_neighbors: float = 1,
+    n_neighbors: float | str = 1,
     metric: str = "manhattan",
     miss: str = "nearest",
     map: Callable[..., Any] = map,
@@ -52,14 +57,16 @@ def signed_neighbors(
 
     Parameters
     ----------
-    X : array (N, J)
+    X : array (N, J) or MixedSamples
     codes : int array (N,)
         Class of each sample, 0 to K - 1.
     n_neighbors : int, or float below 1
         M; where a class has fewer other members, those there are count. A float is a share
         of each class: its nearest members, of one's own class as hits and of every other as
         misses. A fixed number of a large class is nearer than the same number of a small
-        one; equal shares are equally near if the classes are alike.
+        one; equal shares are equally near if the classes are alike. "surf" are all samples
+        nearer than the mean distance, each one's own of 0 included; "multisurf" those nearer
+        than the mean distance of this sample from the others minus half its deviation.
     metric : {"manhattan", "sqeuclidean"}
     miss : {"nearest", "prior", "uniform"}
         Misses are the M nearest over all other classes (LFE eq. 25), or the M
@@ -69,11 +76,13 @@ def signed_neighbors(
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
-    X = _samples(X)
+    if is_radius(n_neighbors):
+        return NeighborOrder(X, metric, map, str(n_neighbors)).signed(codes, n_neighbors, miss)
+    rows = distance_rows(X, metric, map)
     groups = _Groups.of(codes, n_neighbors, miss)
 
     def search(block: tuple[int, int]) -> np.ndarray:
-        dist = _finite_distances(X, block, metric)
+        dist = rows(block)
         if is_share(n_neighbors):
             order = np.argsort(dist, axis=1, kind="stable")
             return kernels.first_in_groups(order, block[0], codes, groups.number, groups.limits)
@@ -83,21 +92,17 @@ def signed_neighbors(
     return groups.signed(index, codes)
 
 
-def all_manhattan(X: np.ndarray, map: Callable[..., Any] = map) -> np.ndarray:
+def all_manhattan(X: Any, map: Callable[..., Any] = map) -> np.ndarray:
     """Manhattan distances between all rows, in float64."""
-    X = _samples(X)
-    blocks = map(lambda block: _finite_distances(X, block, "manhattan"), row_blocks(len(X)))
-    return np.concatenate(list(blocks))
+    return np.concatenate(list(map(distance_rows(X, map=map), row_blocks(len(X)))))
 
 
-def nearest(X: np.ndarray, number: int, map: Callable[..., Any] = map) -> np.ndarray:
+def nearest(X: Any, number: int, map: Callable[..., Any] = map) -> np.ndarray:
     """The `number` nearest of every row, closest first, whatever they are: int array (N, M)."""
-    X = _samples(X)
-    alike = np.zeros(len(X), dtype=np.int64)
+    rows, alike = distance_rows(X, map=map), np.zeros(len(X), dtype=np.int64)
 
     def search(block: tuple[int, int]) -> np.ndarray:
-        dist = _finite_distances(X, block, "manhattan")
-        return kernels.nearest_in_groups(dist, block[0], alike, 1, number)[:, 0]
+        return kernels.nearest_in_groups(rows(block), block[0], alike, 1, number)[:, 0]
 
     return np.concatenate(list(map(search, row_blocks(len(X)))))
 
@@ -106,21 +111,37 @@ class NeighborOrder:
     """Samples by their distance from each other, for the neighbours at many labellings.
 
     Distances do not depend on the classes: they are sorted once, and classes only choose
-    hits and misses. :meth:`signed` equals :func:`signed_neighbors` of the same arguments.
+    hits and misses. :meth:`signed` equals :func:`signed_neighbors` of the same arguments; with
+    one of `RADII` as `n_neighbors`, that must be the `radius` given here.
     """
 
-    def __init__(self, X: np.ndarray, metric: str = "manhattan", map: Callable[..., Any] = map):
-        X = _samples(X)
+    def __init__(
+        self,
+        X: Any,
+        metric: str = "manhattan",
+        map: Callable[..., Any] = map,
+        radius: str | None = None,
+    ):
+        rows, blocks = distance_rows(X, metric, map), row_blocks(len(X))
+        mean = 0.0
+        if radius == "surf":
+            mean = sum(map(lambda block: float(rows(block).sum()), blocks)) / len(X) ** 2
 
-        def sort(block: tuple[int, int]) -> np.ndarray:
-            dist = _finite_distances(X, block, metric)
-            return np.argsort(dist, axis=1, kind="stable").astype(np.int32)
+        def sort(block: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+            dist = rows(block)
+            near = _own_radii(dist, block[0]) if radius == "multisurf" else mean
+            order = np.argsort(dist, axis=1, kind="stable").astype(np.int32)
+            return order, (dist < np.reshape(near, (-1, 1))).sum(axis=1)
 
-        self._order = np.concatenate(list(map(sort, row_blocks(len(X)))))
+        orders, reaches = zip(*map(sort, blocks), strict=True)
+        self._order, self._reach = np.concatenate(orders), np.concatenate(reaches)
 
-    def signed(self, codes: np.ndarray, n_neighbors: float, miss: str) -> SignedNeighbors:
+    def signed(self, codes: np.ndarray, n_neighbors: float | str, miss: str) -> SignedNeighbors:
         """The hits and misses of these classes."""
         groups = _Groups.of(codes, n_neighbors, miss)
+        if is_radius(n_neighbors):
+            index = kernels.near_in_groups(self._order, self._reach, codes, groups.number)
+            return groups.signed(index, codes)
         index = kernels.first_in_groups(self._order, 0, codes, groups.number, groups.limits)
         return groups.signed(index, codes)
 
@@ -139,36 +160,46 @@ class _Groups:
     miss: str
 
     @classmethod
-    def of(cls, codes: np.ndarray, n_neighbors: float, miss: str) -> "_Groups":
+    def of(cls, codes: np.ndarray, n_neighbors: float | str, miss: str) -> "_Groups":
         counts = np.bincount(codes)
         if counts.max() < 2:
             raise InputError("no class has two samples, so none has a hit: check the target column")
-        if is_share(n_neighbors):
+        if isinstance(n_neighbors, float) and is_share(n_neighbors):
             others = counts - np.eye(len(counts))
             limits = np.maximum(np.floor(n_neighbors * others + 0.5), 1).astype(np.int64)
             return cls(len(counts), limits, counts, "prior" if miss == "nearest" else miss)
         number = 0 if miss == "nearest" else len(counts)
-        limits = np.full((len(counts), number or 2), n_neighbors)
+        most = len(codes) if is_radius(n_neighbors) else n_neighbors
+        limits = np.full((len(counts), number or 2), most)
         return cls(number, limits, counts, miss)
 
     def signed(self, index: np.ndarray, codes: np.ndarray) -> SignedNeighbors:
         return SignedNeighbors(index, _coefficients(index, codes, self.counts, self.miss))
 
 
-def row_distances(X: Any, start: int, stop: int, squared: bool = False) -> np.ndarray:
-    """Distances of rows [start, stop) to all rows of samples, dense or sparse."""
-    if isinstance(X, SparseSamples):
-        return X.row_distances(start, stop, squared)
-    return kernels.distances(X, start, stop, squared)
+def distance_rows(
+    X: Any, metric: str = "manhattan", map: Callable[..., Any] = map
+) -> Callable[[tuple[int, int]], np.ndarray]:
+    """Return the function from a block of rows to their distances from all samples."""
+    squared, X = metric == "sqeuclidean", as_samples(X)
+    if isinstance(X, ColumnSource):
+        rows = by_columns.distance_rows(X, metric, map)
+    elif isinstance(X, MixedSamples):
+        if squared:
+            raise InputError(
+                f"metric={metric!r} takes numbers without missing values: use 'manhattan', or "
+                "impute and encode first"
+            )
+        whole = X.distances(map=map)
+        rows = lambda block: whole[slice(*block)]  # noqa: E731
+    elif isinstance(X, SparseSamples):
+        rows = lambda block: X.row_distances(*block, squared)  # noqa: E731
+    else:
+        rows = lambda block: kernels.distances(X, *block, squared)  # noqa: E731
+    return lambda block: _require_finite(rows(block))
 
 
-def _samples(X: Any) -> Any:
-    """Samples as the kernels take them."""
-    return X if isinstance(X, SparseSamples) else np.ascontiguousarray(X, dtype=np.float64)
-
-
-def _finite_distances(X: np.ndarray, block: tuple[int, int], metric: str) -> np.ndarray:
-    dist = row_distances(X, *block, metric == "sqeuclidean")
+def _require_finite(dist: np.ndarray) -> np.ndarray:
     if not np.isfinite(dist.max()):
         raise InputError("distances overflow: scale the features to ordinary sizes first")
     return dist
@@ -184,7 +215,15 @@ def margin_vector(
 
     With ``metric="sqeuclidean"`` differences are squared.
     """
-    X = _samples(X)
+    if isinstance(X, ColumnSource):
+        return by_columns.margin_vector(X, neighbors.index, neighbors.coefficient, map)
+    if isinstance(X, MixedSamples):
+        n = len(X)
+        lists = NeighborLists.of(
+            neighbors.coefficient.reshape(n, -1), neighbors.index.reshape(n, -1)
+        )
+        return X.margin_sum(lists, map)
+    X = as_samples(X)
     squared = metric == "sqeuclidean"
 
     def partial(block: tuple[int, int]) -> np.ndarray:
@@ -197,13 +236,9 @@ def margin_vector(
     return np.sum(list(map(partial, row_blocks(len(X)))), axis=0)
 
 
-def cancelled_sums(X: np.ndarray, metric: str = "manhattan") -> np.ndarray:
+def cancelled_sums(X: Any, metric: str = "manhattan") -> np.ndarray:
     """What may be left of a sum that cancels: it must not become all the weight there is."""
-    # Sums over nonzeros do not take differences first: they err by what they add up.
-    spread = X.largest() if isinstance(X, SparseSamples) else np.ptp(X, axis=0)
-    if metric == "sqeuclidean":
-        spread = spread**2
-    return _ROUNDING * len(X) * spread
+    return _ROUNDING * len(X) * spreads(X) ** (2 if metric == "sqeuclidean" else 1)
 
 
 def row_blocks(n: int) -> list[tuple[int, int]]:
@@ -216,6 +251,11 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
     """Raise if these cannot be had from `n_samples` rows."""
     check_choice("metric", metric, METRICS)
     check_choice("miss rule", miss, MISS_RULES)
+    if is_radius(n_neighbors):
+        return
+    near = did_you_mean(n_neighbors, RADII) if isinstance(n_neighbors, str) else ""
+    if near.endswith("?"):
+        raise InputError(f"unknown n_neighbors '{n_neighbors}': {near}")
     if is_share(n_neighbors):
         return
     check_number("n_neighbors", n_neighbors, 1, whole=True)
@@ -226,9 +266,21 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
         )
 
 
+def is_radius(n_neighbors: Any) -> bool:
+    """Tell a neighbourhood of all that are near from a number of neighbours."""
+    return isinstance(n_neighbors, str) and n_neighbors in RADII
+
+
 def is_share(n_neighbors: Any) -> bool:
     """Tell a share of each class from a number of neighbours."""
     return isinstance(n_neighbors, float | np.floating) and bool(0.0 < n_neighbors < 1.0)
+
+
+def _own_radii(dist: np.ndarray, start: int) -> np.ndarray:
+    """Mean distance of each row's sample from the others, minus half the deviation."""
+    rows, n = dist.shape
+    others = dist[np.arange(n) != np.arange(start, start + rows)[:, None]].reshape(rows, n - 1)
+    return others.mean(axis=1) - others.std(axis=1) / 2.0
 
 
 def _coefficients(

@@ -105,6 +105,26 @@ def first_in_groups(order, start, codes, n_groups, limits):
 
 
 @compiled()
+def near_in_groups(order, reach, codes, n_groups):
+    """Like `first_in_groups`, of the first ``reach[row]`` samples in each row of `order`."""
+    rows = len(order)
+    pooled = n_groups == 0
+    groups = 2 if pooled else n_groups
+    index = np.full((rows, groups, max(reach.max(), 1)), -1, np.int64)
+    taken = np.zeros(groups, np.int64)
+    for row in range(rows):
+        taken[:] = 0
+        for place in range(reach[row]):
+            i = order[row, place]
+            if i == row:
+                continue
+            group = (0 if codes[i] == codes[row] else 1) if pooled else codes[i]
+            index[row, group, taken[group]] = i
+            taken[group] += 1
+    return index
+
+
+@compiled()
 def signed_difference_sum(X, start, index, coefficient, squared):
     """Sum over rows and neighbours of coefficient * |x_row - x_neighbour| (or its square)."""
     rows, groups, n_neighbors = index.shape

@@ -181,11 +181,6 @@ class TileBlock:
         return self.columns.toarray(order="C")
 
 
-def as_samples(X: Any) -> Any:
-    """A sparse matrix as sparse samples; anything else as it is."""
-    return SparseSamples(X) if sparse.issparse(X) else X
-
-
 def _cuts(indptr: np.ndarray, nonzeros: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of columns of about this many nonzeros, at least a column each."""
     first, end = 0, len(indptr) - 1

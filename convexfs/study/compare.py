@@ -27,6 +27,7 @@ from typing import Any
 
 from convexfs.batch.problem_file import ProblemFile, load_problem_file
 from convexfs.batch.run import GRACE_SECONDS, Progress, run_tasks
+from convexfs.batch.shards import Shard
 from convexfs.batch.tasks import Result, Task, do, skipped, solving_of
 from convexfs.errors import SolverUnsuitable, check_number
 from convexfs.methods.base.step import check_solver
@@ -47,6 +48,7 @@ def compare_files(
     jobs: int = 1,
     data_dir: str | None = None,
     read_limit: str | float | None = None,
+    shard: Shard | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
     **plan: Any,
 ) -> Progress:
@@ -60,7 +62,7 @@ def compare_files(
         Folder of the results; the same folder and arguments resume.
     jobs : int
         Solves at a time, at most one a core; more than one disturb each other's times.
-    memory_limit, data_dir, read_limit, watch
+    memory_limit, data_dir, read_limit, shard, watch
         As in :func:`convexfs.batch.run.solve_files`.
     **plan
         What is compared and how: the fields of :class:`~convexfs.study.plan.Plan`.
@@ -72,7 +74,7 @@ def compare_files(
     """
     problems = [load_problem_file(file) for file in files]
     reading = {"data_dir": data_dir, "read_limit": read_limit}
-    limits = {"memory_limit": memory_limit, "jobs": jobs, "watch": watch}
+    limits = {"memory_limit": memory_limit, "jobs": jobs, "shard": shard, "watch": watch}
     return compare_problems(problems, out, Plan(**plan), reading, **limits)
 
 

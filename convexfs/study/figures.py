@@ -33,11 +33,17 @@ class Figure:
     Attributes
     ----------
     kind : str
-        steps, lines, points, bars (stacked, lying) or heat.
+        steps, lines, bands (lines with ``low`` and ``high``), points, bars (stacked, lying),
+        ranked (bars in the order of the rows, the marked ones in colour), strips (every
+        ``panel`` has axes of its own, beside the others) or heat.
     frame : DataFrame
         With the columns named by ``x, y``, and perhaps ``series`` (colours), ``panel`` (one
-        drawing for each value), ``hover`` (what a point is), ``mark`` (True: ringed) and
-        ``value`` (of a heat map).
+        drawing for each value), ``hover`` (what a point is), ``mark`` (True: ringed),
+        ``value`` (of a heat map) and ``group`` (what its columns are told by).
+    limit : float
+        Of a heat map whose values go as far below 0 as above; else they go from 0 to 1.
+    equal : bool
+        Whether lengths are the same in both directions.
     note : str
         How it is to be read.
     """
@@ -59,6 +65,11 @@ class Figure:
     mark_label: str = ""
     value: str = ""
     value_label: str = ""
+    low: str = ""
+    high: str = ""
+    group: str = ""
+    limit: float = 0.0
+    equal: bool = False
     note: str = ""
 
     @property
@@ -75,7 +86,8 @@ class Figure:
     def ordered(self, solvers: list[str]) -> Frame:
         """Return the columns that are drawn, solvers in the given order."""
         drawn = [self.panel, self.series, self.y, self.x, self.value, self.hover, self.mark]
-        frame = self.frame[[name for name in drawn if name]]
+        drawn += [self.low, self.high, self.group]
+        frame = self.frame[list(dict.fromkeys(name for name in drawn if name))]
         for name in ("other", "solver"):
             if name in frame:
                 frame = frame.sort_values(
@@ -247,7 +259,7 @@ def local_features(points: Frame) -> Figure | None:
         return None
     long = points[["point", "features"]].explode("features").dropna()
     often = long["features"].value_counts().nlargest(MOST_FEATURES).index.sort_values()
-    shown = _spread(points["point"].sort_values().to_numpy(), MOST_SAMPLES)
+    shown = spread(points["point"].sort_values().to_numpy(), MOST_SAMPLES)
     chosen: Frame = pd.crosstab(long["point"], long["features"]).reindex(
         index=shown, columns=often, fill_value=0
     )
@@ -296,7 +308,7 @@ def along_beta(betas: Frame) -> Figure | None:
 
 
 def _some_samples(betas: Frame) -> Frame:
-    kept = betas[betas["point"].isin(_spread(np.unique(betas["point"]), MOST_PANELS))]
+    kept = betas[betas["point"].isin(spread(np.unique(betas["point"]), MOST_PANELS))]
     return kept.assign(sample="sample " + kept["point"].astype(str))
 
 
@@ -315,10 +327,11 @@ def _panels(frame: Frame, *columns: str) -> Frame:
 
 def _thinned(rows: Frame, most: int) -> Frame:
     """Return some of many rows, evenly, the first and last always."""
-    return rows.iloc[_spread(np.arange(len(rows)), most)]
+    return rows.iloc[spread(np.arange(len(rows)), most)]
 
 
-def _spread(values: np.ndarray, most: int) -> np.ndarray:
+def spread(values: np.ndarray, most: int) -> np.ndarray:
+    """Return some of many values, evenly, the first and last always."""
     if len(values) <= most:
         return values
     return values[np.linspace(0, len(values) - 1, most).round().astype(int)]

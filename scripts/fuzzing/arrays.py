@@ -31,7 +31,7 @@ QUICK = {
 WEIGHTS = {"Logo": 3.0, "LLFS": 2.0, "LFE": 3.0, "IRelief": 3.0, "Relief": 3.0, "Simba": 3.0}
 WEIGHTS |= {"Lmba": 3.0, "LogoCV": 0.5}
 COMPARATOR_WEIGHT = {"random-forest": 0.1, "l1-logistic": 0.1, "nca": 0.1, "elastic-net": 0.1}
-COMPARATOR_WEIGHT |= {"rfe-rbf": 0.2}
+COMPARATOR_WEIGHT |= {"rfe-rbf": 0.2, "ams": 0.1}
 #: Fitted numbers that must be finite wherever a model has them.
 NUMBERS = ("weights_", "margin_", "components_", "metric_", "eigenvalues_", "local_support_")
 #: What an estimator is asked after its fit.

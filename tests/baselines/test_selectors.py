@@ -13,10 +13,10 @@ from convexfs.baselines import SELECTORS, UNTESTED, selector
 from convexfs.baselines.clustering import _compression_index, mitra
 from convexfs.baselines.redundancy import mrmr, qpfs
 from convexfs.baselines.statistics import fisher_markov, kolmogorov_smirnov
-from convexfs.cli.judging import Judge
-from convexfs.cli.selection import prepared
 from convexfs.data import make_dataset
 from convexfs.errors import InputError
+from convexfs.selection.fitting import prepared
+from convexfs.selection.judging import Judge
 from tests.baselines.bad_inputs import bad_inputs
 from tests.typed import known
 

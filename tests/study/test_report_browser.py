@@ -3,7 +3,6 @@
 import csv
 import importlib.util
 import json
-import shutil
 from io import StringIO
 from pathlib import Path
 
@@ -15,25 +14,12 @@ from convexfs.study.page import gather
 from tests.study.pages import assert_same, frame_of, numbers_in
 
 pytest.importorskip("playwright", reason="playwright, of the dev extra, drives the browser")
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
+from tests.browser import DRAWN, visit
 from tests.typed import known
 
-CHROMIUM = shutil.which("chromium")
-if CHROMIUM is None:
-    pytest.skip(
-        "no chromium to open the page in (Debian: apt install chromium)", allow_module_level=True
-    )
-DRAWN = "html[data-drawn]"
 SCRIPTS = Path(__file__).parents[2] / "scripts"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -55,20 +41,6 @@ def rows(opened):
         filled.fill("")
     table.get_by_label("Rows a page").select_option("25")
     return table
-
-
-def visit(browser, file, **settings):
-    """A tab with the page, after its figures are drawn; fails on anything unexpected."""
-    context = browser.new_context(accept_downloads=True, **settings)
-    tab = context.new_page()
-    tab.requests, tab.trouble = [], []
-    tab.on("request", lambda request: tab.requests.append(request.url))
-    tab.on("pageerror", lambda error: tab.trouble.append(str(error)))
-    tab.on("console", lambda said: tab.trouble.append(said.text))
-    tab.on("dialog", lambda dialog: tab.trouble.append(dialog.message))
-    tab.goto(file.absolute().as_uri())
-    tab.wait_for_selector(DRAWN, state="attached", timeout=60_000)
-    return tab
 
 
 def column(rows, label):

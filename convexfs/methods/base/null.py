@@ -20,7 +20,8 @@ from convexfs.methods.base.permutation import (
 )
 from convexfs.methods.base.progress import narrator
 from convexfs.methods.base.selector import Held, thread_map
-from convexfs.neighbors.sparse_samples import SparseSamples, as_samples
+from convexfs.neighbors.samples import as_samples
+from convexfs.neighbors.sparse_samples import SparseSamples
 
 #: Permutations where each is fast, and where each costs a fit.
 FAST, REFITTED = 1000, 39
@@ -65,8 +66,6 @@ def permutations_judged(
     """Hold an estimator's statistic at the true labels against those at permuted ones."""
     labels = np.vstack([codes, permuted_labels(codes, number, seed, groups, blocks)])
     samples = as_samples(X)
-    if not isinstance(samples, SparseSamples):
-        samples = np.asarray(X, dtype=np.float64)
     if groups is None and (copies := copied_rows(samples)):
         warn(copies)
     fast = getattr(estimator, "_statistic_at_labels", None)

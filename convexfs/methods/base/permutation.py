@@ -6,7 +6,7 @@ permuted statistics are exchangeable, whatever the statistic and however feature
 each other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,9 @@ import numpy as np
 
 from convexfs.data.sparse import standard_deviation
 from convexfs.errors import InputError, check_choice, check_number
-from convexfs.neighbors.hits_misses import row_blocks, row_distances
+from convexfs.neighbors.differences import MixedSamples
+from convexfs.neighbors.hits_misses import distance_rows, row_blocks
+from convexfs.neighbors.samples import as_samples
 from convexfs.neighbors.sparse_samples import SparseSamples
 
 CONTROLS = ("fdr", "fwer")
@@ -85,16 +87,16 @@ def _coded(name: str, values: Any, codes: np.ndarray) -> np.ndarray:
 
 def copied_rows(X: Any) -> str:
     """Say that many rows are copies or nearly so of others; "" if they are not."""
-    scaled = _on_one_scale(X)
+    rows, n_varying = _distances_on_one_scale(X)
     nearest, typical = [], []
     for start, stop in row_blocks(len(X)):
-        dist = row_distances(scaled, start, stop)
+        dist = rows((start, stop)).copy()
         dist[np.arange(stop - start), np.arange(start, stop)] = np.nan
         nearest.append(np.nanmin(dist, axis=1))
         typical.append(np.nanmedian(dist))
-    bound = _NEAR * np.median(typical) if scaled.shape[1] >= _FEATURES else 0.0
+    bound = _NEAR * np.median(typical) if n_varying >= _FEATURES else 0.0
     share = np.mean(np.concatenate(nearest) <= bound)
-    if share < _MANY or not scaled.shape[1]:
+    if share < _MANY or not n_varying:
         return ""
     return (
         f"{share:.0%} of the rows are copies of others, or nearly so: if they are replicates, "
@@ -102,15 +104,21 @@ def copied_rows(X: Any) -> str:
     )
 
 
-def _on_one_scale(X: Any) -> Any:
-    """The columns that vary, each divided by its standard deviation."""
+def _distances_on_one_scale(X: Any) -> tuple[Callable[[tuple[int, int]], np.ndarray], int]:
+    """Distances of some rows, each feature divided by its spread, and how many features vary."""
+    if isinstance(X, MixedSamples):
+        varying = np.flatnonzero(X.spread)
+        whole = X[:, varying].distances(1.0 / X.spread[varying])
+        return lambda rows: whole[slice(*rows)], len(varying)
     if isinstance(X, SparseSamples):
         spread = standard_deviation(X.by_columns)
         varying = np.flatnonzero(spread)
-        return X.columns(varying).times(1.0 / spread[varying])
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    spread = X.std(axis=0)
-    return X[:, spread > 0] / spread[spread > 0]
+        scaled = X.columns(varying).times(1.0 / spread[varying])
+    else:
+        X = as_samples(X)
+        spread = X.std(axis=0)
+        scaled = X[:, spread > 0] / spread[spread > 0]
+    return distance_rows(scaled), scaled.shape[1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
+from convexfs.data.checks import as_labels
 from convexfs.errors import InputError, check_number
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import MethodEstimator
@@ -38,6 +40,31 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MethodEstima
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+    def plot(self, X: Any = None, y: Any = None) -> Any:
+        """Draw the distance matrix in its heaviest features, or samples along the components.
+
+        Parameters
+        ----------
+        X, y : arrays, optional
+            Samples to draw, coloured by their classes.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from convexfs.methods.lfe.pictures import MOST_NAMES, component_scatter, metric_map
+
+        check_is_fitted(self)
+        if X is not None:
+            found, codes = np.unique(as_labels(y, "Input y"), return_inverse=True)
+            return component_scatter(self.transform(X), codes, [str(name) for name in found])
+        heaviest = np.argsort(-self._feature_weights(), kind="stable")[:MOST_NAMES]
+        kept = self.components_[:, heaviest]
+        return metric_map(kept.T @ kept, [self._names()[j] for j in heaviest])
+
+    def _feature_weights(self) -> np.ndarray:
+        return (self.components_**2).sum(axis=0)
 
     def _check_parameters(self, n_features: int) -> None:
         super()._check_parameters(n_features)

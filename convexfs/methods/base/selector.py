@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
@@ -31,12 +31,18 @@ from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.base.changed import build_of
 from convexfs.methods.base.parameters import Solving, learned, parameters
 from convexfs.methods.base.progress import heard, narrator
-from convexfs.neighbors.sparse_samples import SparseSamples, as_samples
+from convexfs.methods.base.ranked import Ranked
+from convexfs.neighbors.sparse_samples import SparseSamples
 from convexfs.records import NOT_TESTED, NOTHING_SHARE, RELEVANT_SHARE, Certificate, Solution
 
 if TYPE_CHECKING:
     from convexfs.methods.base.permutation import PermutationResult
 
+#: What to do about missing values, by methods that need all of them.
+MISSING_CURE = (
+    "fill such cells first, as by SimpleImputer in a pipeline, by --impute or impute= when data "
+    "are read, or use Relief, IRelief or Logo, which take missing values"
+)
 #: More threads or processes than any machine runs at once.
 _MOST_JOBS = 10_000
 
@@ -50,7 +56,7 @@ class NotNumbers(InputError, TypeError):
 
 
 @parameters
-class MethodEstimator(BaseEstimator):
+class MethodEstimator(Ranked):
     """Parameters and ``fit`` that the estimators of all methods have in common.
 
     A subclass names its method's function as ``_method``, inherits the parameters of that
@@ -140,9 +146,9 @@ class MethodEstimator(BaseEstimator):
     def _changed_build(self) -> Callable[..., Any] | None:
         return build_of(self.formulation, type(self)._method.__name__)
 
-    def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Samples and class codes, or an error that names the bad cell or class."""
-        refuse_text(X, "Input X")
+        X = self._readable(X)
         labels: Any = None if y is None else as_labels(y, "Input y")
         try:
             X, y = validate_data(
@@ -151,12 +157,16 @@ class MethodEstimator(BaseEstimator):
         except (TypeError, OverflowError) as error:
             raise NotNumbers(f"Input X: {error}") from error
         names = getattr(self, "feature_names_in_", None)
-        _check_cells(X, names)
-        self._constant = check_range(X, "Input X", names)
-        codes = self._target(y)
+        X = self._usable(X, names)
+        codes = self._codes_of(y, X.shape[1])
         warn_constant_columns(self._constant, names)
-        self._check_parameters(X.shape[1])
-        return as_samples(X), codes
+        return X, codes
+
+    def _codes_of(self, y: Any, n_features: int) -> np.ndarray:
+        """The target; parameters are checked here too, after the samples."""
+        codes = self._target(y)
+        self._check_parameters(n_features)
+        return codes
 
     def _target(self, y: np.ndarray) -> np.ndarray:
         """The target as the method takes it: class codes, whose labels are kept."""
@@ -165,15 +175,32 @@ class MethodEstimator(BaseEstimator):
         check_classes(codes, [str(label) for label in self.classes_])
         return codes.astype(np.int64)
 
+    def _readable(self, X: Any) -> Any:
+        """Samples as what scikit-learn converts to numbers."""
+        refuse_text(X, "Input X")
+        return X
+
+    def _usable(self, X: np.ndarray, names: Any) -> Any:
+        """Numbers as what the method takes; `_constant` is set."""
+        _check_cells(X, names)
+        self._constant = check_range(X, "Input X", names)
+        return SparseSamples(X) if issparse(X) else X
+
+    def _readable_queries(self, X: Any) -> Any:
+        refuse_text(X, "Input X")
+        return X
+
+    def _usable_queries(self, X: Any, names: Any) -> Any:
+        _check_cells(X, names)
+        check_largest(X, "Input X", names)
+        return SparseSamples(X) if issparse(X) else X
+
     def _queries(self, X: Any) -> np.ndarray:
         """Samples as they were in `fit`, of any classes."""
         check_is_fitted(self)
-        refuse_text(X, "Input X")
+        X = self._readable_queries(X)
         X = validate_data(self, X, reset=False, **self._taken, ensure_all_finite=False)
-        names = getattr(self, "feature_names_in_", None)
-        _check_cells(X, names)
-        check_largest(X, "Input X", names)
-        return as_samples(X)
+        return self._usable_queries(X, getattr(self, "feature_names_in_", None))
 
     @property
     def _taken(self) -> dict[str, Any]:
@@ -208,8 +235,10 @@ class MethodEstimator(BaseEstimator):
 
 
 def _check_cells(X: Any, names: Any) -> None:
-    check = check_sparse_finite if issparse(X) else check_finite
-    check(X, "Input X", names)
+    if issparse(X):
+        check_sparse_finite(X, "Input X", names)
+    else:
+        check_finite(X, "Input X", names, MISSING_CURE)
 
 
 def refuse_numbers(y: np.ndarray) -> None:
@@ -234,6 +263,17 @@ class Held:
         # A copy: the caller may change the array between the fit and the question.
         self.X, self.codes, self.seed = X.copy(), codes, seed
         self._answers: dict[str, Any] = {}
+
+    @property
+    def answered(self) -> bool:
+        """Whether something was asked."""
+        return bool(self._answers)
+
+    def unasked(self) -> "Held":
+        """The same, which answers None to what was not asked before."""
+        held = copy(self)
+        held._answers = {"test": None, "curve": None} | self._answers
+        return held
 
     def answer(self, name: str, question: Callable[[], Any]) -> Any:
         """The answer to `question`, asked once."""
@@ -345,6 +385,33 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         if self._held is None:
             raise InputError("n_features_to_select was changed after fit: fit again")
         return self._held
+
+    def plot(self) -> Any:
+        """Draw the weights by name, the heaviest first and those selected in colour.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from convexfs.pictures import weight_bars
+
+        check_is_fitted(self)
+        return weight_bars(self.weights_, self._names(), self._get_support_mask())
+
+    def _feature_weights(self) -> np.ndarray:
+        return self.weights_
+
+    def _selection(self, *, at_once: bool = False) -> np.ndarray | None:
+        waits = at_once and self._held is not None and not self._held.answered
+        return None if waits else super()._selection()
+
+    def _shown(self) -> Self:
+        held = getattr(self, "_held", None)
+        if held is None:
+            return self
+        shown = copy(self)
+        shown._held = held.unasked()
+        return shown
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self)

@@ -4,13 +4,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from convexfs.methods.base.mixed import TakesMissing
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.irelief.fit import Settings, irelief
 
 
 @parameters
-class IRelief(Settings, WeightSelector):
+class IRelief(Settings, TakesMissing, WeightSelector):
     r"""RELIEF whose neighbours are soft and taken in the space it weighs.
 
     The weights are a fixed point: soft nearest hits and misses at w give a
@@ -39,6 +40,9 @@ class IRelief(Settings, WeightSelector):
         Starts tried: `start`, RELIEF's hundred highest weights, then random ones. Of
         the fixed points the one of largest margin is kept, and a warning says when
         another start ended elsewhere. Each costs about a fit.
+    missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
+    categorical_features : sequence of int, str or bool, optional
+        Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
     formulation : callable or path, optional
         A changed step: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a problem
         file.

@@ -21,7 +21,8 @@ from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
 from convexfs.methods.relief.fit import margin_of
-from convexfs.neighbors.sparse_samples import SparseSamples
+from convexfs.neighbors.differences import of_classes
+from convexfs.neighbors.samples import some_features
 from convexfs.records import Certificate, Solution
 
 #: Coming back this near, relative to the last move, is going round in a circle.
@@ -66,7 +67,7 @@ class IReliefResult:
 
 
 def irelief(
-    X: np.ndarray,
+    X: Any,
     codes: np.ndarray,
     settings: Settings | None = None,
     solving: Solving = AS_USUAL,
@@ -91,7 +92,7 @@ def irelief(
 
     Parameters
     ----------
-    X : array (N, J)
+    X : array (N, J), or MixedSamples
     codes : int array (N,)
         Classes, 0 to K - 1.
     settings : Settings
@@ -115,6 +116,7 @@ def irelief(
     check_solver(formulation, solving)
     _check(settings, X.shape[1])
     start = checked_start(settings.start, settings.n_starts, X.shape[1])
+    X = of_classes(X, codes)
 
     def step(margin: np.ndarray) -> tuple[np.ndarray, Solution, Certificate]:
         solution, certificate = solve_step(formulation, {"z": margin}, {"lam": 0.0}, solving)
@@ -142,7 +144,7 @@ def _objective(result: IReliefResult) -> float:
 
 
 def _back_selected(
-    X: np.ndarray,
+    X: Any,
     begin: np.ndarray,
     keep: int | None,
     iterated: Callable[[Any, np.ndarray], IReliefResult],
@@ -151,10 +153,7 @@ def _back_selected(
     features, rounds, n_iter = np.arange(X.shape[1]), [], 0
     while True:
         rounds.append(len(features))
-        if isinstance(X, SparseSamples):
-            columns = X.columns(features)
-        else:
-            columns = np.ascontiguousarray(X[:, features], dtype=np.float64)
+        columns = some_features(X, features)
         result = iterated(columns, begin[features])
         n_iter += result.n_iter
         if keep is None or len(features) <= keep:

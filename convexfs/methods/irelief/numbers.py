@@ -7,24 +7,30 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from convexfs.errors import check_number
+from convexfs.neighbors.differences import MixedSamples, NeighborLists, of_classes
 from convexfs.neighbors.hits_misses import (
     SignedNeighbors,
+    distance_rows,
     margin_vector,
     row_blocks,
-    row_distances,
 )
+from convexfs.neighbors.samples import as_samples
 from convexfs.neighbors.soft import has_hit, signed_probabilities
 from convexfs.neighbors.sparse_samples import SparseSamples
 
 
 def irelief(
-    X: np.ndarray, codes: np.ndarray, *, sigma: float, map: Callable[..., Any] = map
+    X: np.ndarray | MixedSamples,
+    codes: np.ndarray,
+    *,
+    sigma: float,
+    map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """Return the numeric half of the first step: nu at equal weights of length 1."""
     check_number("sigma", sigma, 0, open_ends=True)
     n_features = X.shape[1]
     start = np.full(n_features, n_features**-0.5)
-    return {"z": soft_margin(X, codes, start, sigma, map)}, {"lam": 0.0}
+    return {"z": soft_margin(of_classes(X, codes), codes, start, sigma, map)}, {"lam": 0.0}
 
 
 def soft_margin(
@@ -35,17 +41,15 @@ def soft_margin(
     map: Callable[..., Any] = map,
 ) -> np.ndarray:
     """The margin vector of :func:`irelief` at the given weights; no array beyond N x N is made."""
+    if isinstance(X, MixedSamples):
+        used = np.flatnonzero(weights)
+        d = X[:, used].distances(weights[used], map)
+        return X.margin_sum(NeighborLists.of(_trusted(d, codes, sigma)), map)
+    X = as_samples(X)
     sparse = isinstance(X, SparseSamples)
-    if not sparse:
-        X = np.ascontiguousarray(X, dtype=np.float64)
-    scaled = X.times(weights) if sparse else X * weights
-
-    def rows(block: tuple[int, int]) -> np.ndarray:
-        return row_distances(scaled, block[0], block[1])
-
+    rows = distance_rows(X.times(weights) if sparse else X * weights)
     d = np.concatenate(list(map(rows, row_blocks(len(X)))))
-    trust = inlier_probability(d, codes, sigma) / len(X)
-    signed = trust[:, None] * signed_probabilities(d, codes, sigma)
+    signed = _trusted(d, codes, sigma)
     # |x_n - x_i| is that of i and n too: each pair is visited once.
     upper = np.triu(signed + signed.T, 1)
     if sparse:
@@ -53,6 +57,12 @@ def soft_margin(
     coefficient = upper[:, None, :]
     index = np.broadcast_to(np.arange(len(X)), coefficient.shape)
     return margin_vector(X, SignedNeighbors(np.ascontiguousarray(index), coefficient), map=map)
+
+
+def _trusted(d: np.ndarray, codes: np.ndarray, sigma: float) -> np.ndarray:
+    """Signed neighbour probabilities, each row times what its sample counts."""
+    trust = inlier_probability(d, codes, sigma) / len(codes)
+    return trust[:, None] * signed_probabilities(d, codes, sigma)
 
 
 def inlier_probability(d: np.ndarray, codes: np.ndarray, sigma: float) -> np.ndarray:

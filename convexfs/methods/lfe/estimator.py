@@ -213,12 +213,36 @@ def knn_mistakes(
     """
     if not known.shape[1]:
         known, new = np.zeros((len(known), 1)), np.zeros((len(new), 1))
-    votes_of = np.eye(codes.max() + 1)[codes]
     distances = np.zeros((len(new), len(known)))
     mistakes = []
     for t in range(known.shape[1]):
         distances += (new[:, t, None] - known[:, t]) ** 2
-        nearest = np.argsort(distances, axis=1, kind="stable")[:, : max(tried)]
-        counted = np.cumsum(votes_of[nearest], axis=1)[:, np.array(tried) - 1]
-        mistakes.append((counted.argmax(axis=2) != truth[:, None]).sum(axis=0))
+        mistakes.append(mistakes_at(distances, codes, truth, tried))
     return np.array(mistakes)
+
+
+def mistakes_at(
+    distances: np.ndarray, codes: np.ndarray, truth: np.ndarray, tried: Sequence[int]
+) -> np.ndarray:
+    """Mistakes of K nearest neighbours for each K tried, by the distances of new to known samples.
+
+    Of equally near samples the first rows are the neighbours, of classes with equally many
+    votes the first is taken.
+    """
+    votes_of = np.eye(codes.max() + 1)[codes]
+    counted = np.cumsum(votes_of[_nearest(distances, max(tried))], axis=1)[:, np.array(tried) - 1]
+    return (counted.argmax(axis=2) != truth[:, None]).sum(axis=0)
+
+
+def _nearest(distances: np.ndarray, count: int) -> np.ndarray:
+    """Columns of the smallest entries of each row, in order; of equals the first."""
+    if count >= distances.shape[1]:
+        return np.argsort(distances, axis=1, kind="stable")[:, :count]
+    near = np.sort(np.argpartition(distances, count - 1, axis=1)[:, :count], axis=1)
+    ordered = np.argsort(np.take_along_axis(distances, near, axis=1), axis=1, kind="stable")
+    near = np.take_along_axis(near, ordered, axis=1)
+    # Where the last place has rivals, a partition may have taken any of them.
+    last = np.take_along_axis(distances, near[:, -1:], axis=1)
+    rivals = (distances <= last).sum(axis=1) > count
+    near[rivals] = np.argsort(distances[rivals], axis=1, kind="stable")[:, :count]
+    return near

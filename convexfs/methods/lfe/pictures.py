@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError
-from convexfs.pictures import new_figure
+from convexfs.pictures import new_figure, short_name
 
 #: Above this many features their names would cover each other.
 MOST_NAMES = 40
@@ -41,10 +41,10 @@ def metric_map(metric: np.ndarray, names: Sequence[str] | None = None) -> Any:
         metric, cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest",
         extent=(0.5, size + 0.5, size + 0.5, 0.5),
     )  # fmt: skip
-    if named:
-        places = np.arange(1, size + 1)
-        axes.set_xticks(places, names, rotation=90)
-        axes.set_yticks(places, names)
+    if names is not None and named:
+        places, labels = np.arange(1, size + 1), [short_name(name) for name in names]
+        axes.set_xticks(places, labels, rotation=90)
+        axes.set_yticks(places, labels)
     else:
         axes.set(xlabel="feature index", ylabel="feature index")
     figure.colorbar(shades, ax=axes, shrink=0.8)
@@ -102,7 +102,7 @@ def _class_dots(figure, axes, horizontal, vertical, codes, class_names) -> None:
     palette = "tab10" if len(classes) <= 10 else "tab20"
     for c in classes:
         of_class = codes == c
-        label = str(c + 1) if class_names is None else class_names[c]
+        label = str(c + 1) if class_names is None else short_name(class_names[c])
         axes.scatter(
             horizontal[of_class], vertical[of_class], s=14, alpha=0.7, linewidths=0, label=label,
             c=codes[of_class], cmap=palette, vmin=0, vmax=9 if palette == "tab10" else 19,

@@ -27,6 +27,12 @@ _FORMULATIONS = (
         chosen_by="form",
     ),
     _row(
+        name="lfs",
+        equation="min a'f   s.t. b'f >= beta max b'f, 0 <= f <= 1, 1 <= 1'f <= alpha",
+        reference="Armanfard, Reilly & Komeili, Local Feature Selection (2016)",
+        chosen_by="form",
+    ),
+    _row(
         name="llfs-bisection",
         equation="max U2(f)   s.t. tangent of U1 <= t, 0 <= f <= 1, 1 <= 1'f <= alpha",
         reference=f"{_PAPER}, eq. 7",

@@ -16,11 +16,11 @@ from convexfs.data.ranges import check_largest
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_flag, check_number
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
-from convexfs.methods.llfs.fit import llfs, point_settings
-from convexfs.methods.llfs.numbers import checked_max_features, local_values
-from convexfs.methods.llfs.settings import PointSettings, Settings
+from convexfs.methods.llfs.fit import llfs
+from convexfs.methods.llfs.numbers import checked_max_features
+from convexfs.methods.llfs.settings import LFS, PointSettings, Settings
 from convexfs.methods.llfs.spheres import Hyperspheres
-from convexfs.methods.llfs.stages import Trace, stage_problem, trace
+from convexfs.methods.llfs.stages import Trace, lfs_problem, stage_problem, trace
 from convexfs.methods.llfs.stored import stored_model
 from convexfs.methods.llfs.tasks import changes_of, kept_map, points_map, progress, pruned
 
@@ -50,10 +50,11 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         Impurity a sphere may have.
     betas : int or list, default=21
         Values in [0, 1], or how many evenly spaced ones.
-    form : {"compactness", "linear", "bisection", "bisection-only", "ratio", "exact"}
-        The problem above (the default), its linear form, the same by bisection, at first or
-        throughout, the least ratio of the mean distance to U2 (these three by cvxpy), or
-        the binary problem searched through (small sizes only).
+    form : {"compactness", "linear", "lfs", "bisection", "bisection-only", "ratio", "exact"}
+        The problem above (the default), its linear form, LFS (2016), from which LLFS grew
+        (see the notes), the same by bisection, at first or throughout, the least ratio of the
+        mean distance to U2 (these three by cvxpy), or the binary problem searched through
+        (small sizes only).
     rounding : {"enumerate", "random"}, default="enumerate"
     n_roundings : int, default=1000
         Random roundings.
@@ -72,6 +73,10 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         Keep at most this many features, by Logo's weights, before anything else.
     bound : bool, default=False
         Add a lower bound to every row of ``points_``.
+    n_passes : int, default=2
+        Of LFS: how often all samples choose, weighing by what they chose before.
+    width : float, default=1
+        Of LFS: how fast weights fall with the distance, in squared units of X.
     run_dir : path, optional
         Keep finished points here; the same fit goes on where it was stopped, as does
         ``convexfs solve`` of a problem file with ``FIT = "points"`` that asks for the same,
@@ -122,6 +127,13 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     a sphere's centre are in it together or not at all. A sphere that cannot grow holds its
     centre only, with half the distance to the nearest sample as radius, 0 if that is a copy
     of another class.
+
+    ``form="lfs"`` is local feature selection (Armanfard, Reilly & Komeili, TPAMI 2016) as its
+    authors' code has it: two linear programs a sample, of which samples near to it, in the
+    features chosen in the pass before, count most (:mod:`convexfs.methods.llfs.lfs`), then
+    rounding, sphere and vote as here. Each program is certified by its dual bound; the passes
+    are no optimisation. A count of `betas` leaves 0 out, as printed. ``sigma_init`` has no
+    meaning there.
 
     The paper calls its problem quasi-convex (Sec. III-A). It is not: U1 is concave, and
     :mod:`convexfs.methods.llfs.problem` has four samples with two separate local minima.
@@ -233,6 +245,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         self.betas_ = np.array([point.beta for point in result.points])
         self.points_ = np.array([point.table for point in result.points])
         self.solution_, self.certificate_ = result.solution, result.certificate
+        self._work = result.work
         self._spheres = Hyperspheres(
             X, codes, self.local_support_, self.radii_, self.neighbor_vote,
             self.vote == "normalised",
@@ -288,8 +301,16 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
             )
         return sorted(voters, key=lambda voter: voter["distance"])
 
+    def plot(self) -> Any:
+        """Draw which sample selects which feature: samples by class, features by name."""
+        from convexfs.methods.llfs.pictures import support_map
+
+        check_is_fitted(self)
+        names, classes = self._names(), [str(name) for name in self.classes_]
+        return support_map(self.local_support_, self._spheres.codes, None, names, classes)
+
     def problem(
-        self, i: int, beta: float | None = None, stage: str = "compactness", iterate: Any = None
+        self, i: int, beta: float | None = None, stage: str | None = None, iterate: Any = None
     ) -> Any:
         """A stage of sample i as a ``cvxpy.Problem``, to change and solve again.
 
@@ -298,15 +319,17 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
 
         Parameters
         ----------
-        stage : str, default="compactness"
-            "separation" (6); a step of (7), "compactness", or "curved" with curvature;
-            "bisection", "ratio", "linear" or "exact".
+        stage : str, optional
+            "separation" (6); a step of (7), "compactness" (the default), or "curved" with
+            curvature; "bisection", "ratio", "linear" or "exact". LFS has one stage, "lfs".
         iterate : array, optional
             Linearise there instead.
         """
         values, settings = self._point(i)
         beta = float(self.betas_[i]) if beta is None else beta
-        return stage_problem(values, settings, beta, stage, iterate)
+        if settings.form == LFS:
+            return lfs_problem(self._work.localities(i), settings, beta, stage or LFS)
+        return stage_problem(values, settings, beta, stage or "compactness", iterate)
 
     def trace(self, i: int, beta: float | None = None) -> Trace:
         """All convex programs on the way to the local optimum of sample i at `beta`.
@@ -321,11 +344,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         """Numbers of a sample and how they were solved."""
         check_is_fitted(self)
         check_number("i, a sample,", i, 0, len(self.betas_) - 1, whole=True)
-        kept = np.flatnonzero(~self.pruned_)
-        X, codes, alpha = self._spheres.X[:, kept], self._spheres.codes, self._budget(len(kept))
-        feasible = changes_of(self.formulation).get("feasible")
-        settings = point_settings(self, self._solving(), self.n_features_in_, len(kept), feasible)
-        return local_values(X, codes, i, alpha, self.sigma_init), settings
+        return self._work.values(i), self._work.settings
 
     @property
     def _sparse(self) -> bool:

@@ -10,16 +10,19 @@ import numpy as np
 from convexfs.data.ranges import constant_columns, varying_columns
 from convexfs.errors import ConvexfsError, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, taken_by
-from convexfs.methods.llfs.numbers import checked_max_features, local_values
+from convexfs.methods.llfs.lfs import weighted
+from convexfs.methods.llfs.numbers import checked_max_features, lfs_values, local_values
 from convexfs.methods.llfs.relaxed import UNCONVERGED, PointSets, candidates
 from convexfs.methods.llfs.road import FAILED, TIMEOUT
-from convexfs.methods.llfs.settings import PointSettings, Settings, beta_values
+from convexfs.methods.llfs.settings import LFS, PointSettings, Settings, beta_values
 from convexfs.methods.llfs.spheres import sphere_and_score
 from convexfs.methods.llfs.utility import utility
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Certificate, Solution
 
 #: A sphere whose score is higher by less than this is no better: the lowest beta has it.
 SCORE_TIE = 1e-12
+#: What is known of linear programs.
+PROVEN = "the linear program of every point and beta, by its dual bound; not its rounding"
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,9 @@ class PointResult:
 class LlfsResult:
     """All points' choices, in their order, and a summary in the records every method has.
 
-    ``considered`` are the features there was a choice among, as positions. The certificate
-    has no gap: it shows feasible and stationary points, which is *local*.
+    ``considered`` are the features there was a choice among, as positions; ``work`` is what
+    was asked of every point in the last pass. The certificate has no gap, but for linear
+    programs: it shows feasible and stationary points, which is *local*.
     """
 
     points: list[PointResult]
@@ -52,6 +56,7 @@ class LlfsResult:
     considered: np.ndarray
     solution: Solution
     certificate: Certificate
+    work: "PointWork"
 
     @property
     def weights(self) -> np.ndarray:
@@ -101,20 +106,44 @@ def llfs(
     map : callable
         Applied over the points, which do not depend on each other.
     """
-    work = point_work(X, codes, settings or Settings(), solving, feasible, seed)
-    points = sorted(map(work, range(len(X))), key=lambda result: result.point)
-    support = np.zeros(X.shape, dtype=bool)
+    work = last_pass(point_work(X, codes, settings or Settings(), solving, feasible, seed), map)
+    points = sorted(map(work, range(len(X))), key=_place)
+    support = _supports(points, X.shape)
+    support[:, constant_columns(X)] = False
+    return summarise(points, support, work)
+
+
+def last_pass(work: "PointWork", map: Callable[..., Any] = map) -> "PointWork":
+    """Return the work of LFS's last pass, those before it done; of other forms the work itself.
+
+    The points of a pass weigh by what all chose in the one before. The first passes of a fit
+    are a fit of fewer passes, and are kept as such.
+    """
+    asked, supports = work.settings, None
+    for number in range(1, asked.passes):
+        before = replace(work, settings=replace(asked, n_passes=number), supports=supports)
+        points = sorted(map(before, range(len(work.X))), key=_place)
+        supports = _supports(points, (len(work.X), work.n_features))[:, work.columns]
+    return replace(work, supports=supports)
+
+
+def _place(result: "PointResult") -> int:
+    return result.point
+
+
+def _supports(points: Sequence["PointResult"], shape: tuple[int, int]) -> np.ndarray:
+    support = np.zeros(shape, dtype=bool)
     for row, point in enumerate(points):
         support[row, point.features] = True
-    support[:, constant_columns(X)] = False
-    return summarise(points, support, work.columns, work.settings)
+    return support
 
 
 @dataclass(frozen=True, eq=False)
 class PointWork:
     """What all points of a fit share; called with the number of one, it does that point.
 
-    ``X`` has those columns of the data that there is a choice among.
+    ``X`` has those columns of the data that there is a choice among, and ``supports`` those
+    of them that each point chose in an earlier pass, if there was one.
     """
 
     X: np.ndarray
@@ -122,14 +151,26 @@ class PointWork:
     settings: PointSettings
     columns: np.ndarray
     n_features: int
+    supports: np.ndarray | None = None
 
     def __call__(self, point: int) -> PointResult:
         return self.solve(point)[0]
 
     def solve(self, point: int) -> tuple[PointResult, PointSets]:
         """Return what the point chose, and what it chose from."""
-        answer, chosen_from = solve_point(point, self.X, self.codes, self.settings)
+        answer, chosen_from = solve_point(point, self)
         return replace(answer, features=self.columns[answer.features]), chosen_from
+
+    def values(self, point: int) -> dict[str, Any]:
+        """Return the numbers of a point's problem."""
+        asked = self.settings
+        if asked.form == LFS:
+            return weighted(self.localities(point))
+        return local_values(self.X, self.codes, point, asked.max_features, asked.sigma_init)
+
+    def localities(self, point: int) -> dict[str, Any]:
+        """Return the numbers of LFS's problem, as its statement takes them."""
+        return lfs_values(self.X, self.codes, point, self.supports, self.settings.width)
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Values of the columns considered as values of all, others zero."""
@@ -167,17 +208,16 @@ def point_settings(
     """Check the settings of a fit, and return them as its points get them."""
     chosen = taken_by(Settings, settings) | {
         "max_features": checked_max_features(settings.max_features, n_features, n_varying),
-        "betas": beta_values(settings.betas),
+        "betas": beta_values(settings.betas, from_zero=settings.form != LFS),
     }
     return PointSettings(**chosen, solving=solving, feasible=feasible, seed=seed)
 
 
-def solve_point(
-    point: int, X: np.ndarray, codes: np.ndarray, settings: PointSettings
-) -> tuple[PointResult, PointSets]:
+def solve_point(point: int, work: PointWork) -> tuple[PointResult, PointSets]:
     """Features, radius and beta of one representative point, and the sets of all betas."""
     start = time.perf_counter()
-    values = local_values(X, codes, point, settings.max_features, settings.sigma_init)
+    X, codes, settings = work.X, work.codes, work.settings
+    values = work.values(point)
     sets = candidates(values, settings, point)
     same = codes == codes[point]
     normalised = settings.impurity == "normalised"
@@ -229,13 +269,9 @@ def _lone_feature(values: Mapping[str, Any], settings: PointSettings, point: int
     return np.arange(len(u1)) == best
 
 
-def summarise(
-    points: list[PointResult],
-    support: np.ndarray,
-    considered: np.ndarray,
-    settings: PointSettings,
-) -> LlfsResult:
-    """Sum up what is known of all points."""
+def summarise(points: list[PointResult], support: np.ndarray, work: PointWork) -> LlfsResult:
+    """Sum up what is known of all points, after the last pass over them."""
+    settings = work.settings
     tables = np.array([result.table for result in points])
     seconds = sum(result.seconds for result in points)
     solution, certificate = verdict(tables, support.mean(axis=0), settings, seconds)
@@ -244,7 +280,7 @@ def summarise(
             f"{solution.failure}: {settings.solving.solver} gave no point; give more time, or "
             "name another solver",
         )
-    return LlfsResult(points, support, considered, solution, certificate)
+    return LlfsResult(points, support, work.columns, solution, certificate, work)
 
 
 def verdict(
@@ -267,12 +303,15 @@ def verdict(
         iterations=None if settings.native else int(tables["programs"].sum()),
         failure=_unsolved(tables["status"]),
     )
+    left = float(np.where(unsolved, 0.0, tables["residual"]).max())
     certificate = Certificate.of(
         solution,
         primal_residual=float(np.maximum(short.max(), 0.0)),
-        dual_residual=float(np.where(unsolved, 0.0, tables["residual"]).max()),
+        dual_residual=left,
+        # To first order is all there is in a linear program, as long as its constraints are known.
+        gap=left if settings.linear and not settings.changed else None,
         tol=1e-6,
-        basis="local: feasible and stationary, every point and beta",
+        basis=PROVEN if settings.linear else "local: feasible and stationary, every point and beta",
     )
     return solution, certificate
 

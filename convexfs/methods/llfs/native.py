@@ -49,8 +49,23 @@ def llfs_linear(
     a_same: np.ndarray, a_other: np.ndarray, beta: float, max_features: int
 ) -> Solution:
     """Solve the linear form, by the price of its one constraint."""
+    return _traded(a_same.mean(axis=0), a_other.mean(axis=0), beta, max_features)
+
+
+def lfs(
+    d_same: np.ndarray,
+    d_other: np.ndarray,
+    v_same: np.ndarray,
+    v_other: np.ndarray,
+    beta: float,
+    max_features: int,
+) -> Solution:
+    """Solve LFS's two programs: the first by sorting, the second by the price of its level."""
+    return _traded(v_same @ d_same, v_other @ d_other, beta, max_features)
+
+
+def _traded(c1: np.ndarray, c2: np.ndarray, beta: float, max_features: int) -> Solution:
     start = time.perf_counter()
-    c1, c2 = a_same.mean(axis=0), a_other.mean(axis=0)
     priced = priced_minimum(c1, c2, beta * largest_sum(c2, max_features), max_features)
     dual = {"level": np.array([priced.mu])}
     return _solution(priced.f, float(c1 @ priced.f), True, start, 0, dual)
@@ -89,7 +104,7 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
         g, b = tangent(numbers["a_other"], at, numbers["s"], numbers["lam"])
         worst = max(worst, (numbers["eps"] - float(g @ f) - b) / max(numbers["eps"], 1e-300))
     if "beta" in numbers:
-        c2 = numbers["a_other"].mean(axis=0)
+        c2 = _traded_means(numbers)[1]
         most = largest_sum(c2, numbers["max_features"])
         worst = max(worst, float(numbers["beta"] - c2 @ f / most))
     return float(worst)
@@ -116,10 +131,20 @@ def llfs_compactness_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> fl
     return abs(float(c @ f) - best.bound)
 
 
+def _traded_means(numbers: Numbers) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the linear form and LFS trade: mean distances to the own class, to others."""
+    if "v_same" in numbers:
+        return numbers["v_same"] @ numbers["d_same"], numbers["v_other"] @ numbers["d_other"]
+    return numbers["a_same"].mean(axis=0), numbers["a_other"].mean(axis=0)
+
+
 def llfs_linear_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """Distance of ``c1'f`` to the dual bound at the best price."""
     numbers, f = {**values, **hyper}, np.asarray(primal["f"])
-    c1, c2 = numbers["a_same"].mean(axis=0), numbers["a_other"].mean(axis=0)
+    c1, c2 = _traded_means(numbers)
     level = numbers["beta"] * largest_sum(c2, numbers["max_features"])
     mu = priced_minimum(c1, c2, level, numbers["max_features"]).mu
     return abs(float(c1 @ f) - dual_value(c1, c2, level, numbers["max_features"], mu))
+
+
+lfs_gap = llfs_linear_gap

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_number
+from convexfs.methods.llfs.lfs import localities
 from convexfs.methods.llfs.linear import priced_minimum
 from convexfs.methods.llfs.path import LocalPath, local_path, local_point
 from convexfs.methods.llfs.utility import (
@@ -19,6 +20,8 @@ from convexfs.methods.llfs.utility import (
 
 SIGMA_INITS = ("feasible", "literal")
 STEPS = ("first", "last")
+#: What the pass before chose: nothing, for there was none, or every feature at every point.
+EARLIER = ("none", "all")
 Values = tuple[dict[str, Any], dict[str, Any]]
 
 
@@ -41,15 +44,7 @@ def local_values(
 ) -> dict[str, Any]:
     """Return the distances of a point to its class and to the others, and the s and lam of G."""
     check_choice("sigma_init", sigma_init, SIGMA_INITS)
-    check_number("point", point, 0, len(X) - 1, whole=True)
-    same = codes == codes[point]
-    if same.sum() < 2:
-        raise InputError(
-            f"sample {point + 1} is the only one of its class, so LLFS has nothing to draw it "
-            "near to: leave the class out or join it with another"
-        )
-    if same.all():
-        raise InputError("there is only one class, so LLFS has nothing to separate")
+    same = _class_of(point, codes)
     others = ~same
     same[point] = False
     a_same, a_other = np.abs(X[same] - X[point]), np.abs(X[others] - X[point])
@@ -60,6 +55,28 @@ def local_values(
             "LLFS cannot separate it; leave out constant features and repeated samples"
         )
     return {"a_same": a_same, "a_other": a_other, "s": s, "lam": LINEAR_SHARE / max_features}
+
+
+def _class_of(point: int, codes: np.ndarray) -> np.ndarray:
+    """Return which samples are of a point's class, which others there must be of both kinds."""
+    check_number("point", point, 0, len(codes) - 1, whole=True)
+    same = codes == codes[point]
+    if same.sum() < 2:
+        raise InputError(
+            f"sample {point + 1} is the only one of its class, so LLFS has nothing to draw it "
+            "near to: leave the class out or join it with another"
+        )
+    if same.all():
+        raise InputError("there is only one class, so LLFS has nothing to separate")
+    return same
+
+
+def lfs_values(
+    X: np.ndarray, codes: np.ndarray, point: int, supports: np.ndarray | None, width: float
+) -> dict[str, Any]:
+    """Return LFS's differences and weights of a point, as what the pass before chose has them."""
+    _class_of(point, codes)
+    return localities(X, codes, point, supports, width)
 
 
 def _solved(
@@ -156,6 +173,26 @@ def llfs_linear(
     values = local_values(X, codes, point, alpha)
     distances = {name: values[name] for name in ("a_same", "a_other")}
     return distances, {"beta": beta, "max_features": alpha}
+
+
+def lfs(
+    X: np.ndarray,
+    codes: np.ndarray,
+    *,
+    point: int = 0,
+    beta: float = 0.5,
+    max_features: int | None = None,
+    width: float = 1.0,
+    earlier: str = "all",
+) -> Values:
+    """LFS of one point, in the first pass or after one in which all chose every feature."""
+    check_number("beta", beta, 0, 1)
+    check_number("width", width, 0, open_ends=True)
+    check_choice("earlier", earlier, EARLIER)
+    alpha = checked_max_features(max_features, X.shape[1])
+    supports = None if earlier == "none" else np.ones(X.shape, dtype=bool)
+    values = lfs_values(X, codes, point, supports, width)
+    return values, {"beta": beta, "max_features": alpha}
 
 
 @_at_local_optimum

@@ -1,5 +1,6 @@
 """Pictures of what LLFS's points chose, as matplotlib figures."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,13 @@ import numpy as np
 from convexfs.pictures import new_figure, sample_map
 
 
-def support_map(support: np.ndarray, codes: np.ndarray, groups: np.ndarray | None = None) -> Any:
+def support_map(
+    support: np.ndarray,
+    codes: np.ndarray,
+    groups: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+) -> Any:
     """Which sample selects which feature; samples ordered by class, and group within it.
 
     Parameters
@@ -15,9 +22,10 @@ def support_map(support: np.ndarray, codes: np.ndarray, groups: np.ndarray | Non
     support : bool array (n_samples, n_features)
         ``LLFS.local_support_``.
     codes : int array (n_samples,)
-    groups : int array (n_samples,), optional
+    groups, names, class_names : optional
+        As of :func:`convexfs.pictures.sample_map`.
     """
-    figure = sample_map(support, codes, groups)
+    figure = sample_map(support, codes, groups, names, class_names)
     figure.axes[0].set_title("features each sample selects", loc="left")
     return figure
 

@@ -159,6 +159,31 @@ def llfs_linear(
     return cp.Problem(cp.Minimize(c1 @ f), [level, *feasible(f, max_features)])
 
 
+def lfs(
+    d_same: np.ndarray,
+    d_other: np.ndarray,
+    v_same: np.ndarray,
+    v_other: np.ndarray,
+    beta: Number,
+    max_features: int,
+    feasible: Feasible = feasible,
+) -> cp.Problem:
+    r"""LFS, the linear ancestor (2016): near samples, in earlier choices, count most.
+
+    .. math::
+        \min_f a^T f\quad\text{s.t.}\quad b^T f \ge \beta \max b^T f,\;\text{feasible},\qquad
+        a = \sum_{j \in S} v_j \delta_j,\; b = \sum_{j \in O} v_j \delta_j
+
+    over the own class S and the others O, with :math:`\delta_j = (x_j - x_i)^2` entry by
+    entry (`d_same`, `d_other`) and weights v as :mod:`convexfs.methods.llfs.lfs` has them.
+    """
+    a, b = v_same @ d_same, v_other @ d_other
+    most = float(np.sort(b)[-max_features:].sum())
+    f = cp.Variable(len(a), name="f")
+    level = (b @ f >= beta * most).set_label("level")
+    return cp.Problem(cp.Minimize(a @ f), [level, *feasible(f, max_features)])
+
+
 def llfs_bisection(
     a_same: np.ndarray,
     a_other: np.ndarray,

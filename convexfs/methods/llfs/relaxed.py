@@ -10,6 +10,7 @@ import numpy as np
 
 from convexfs.methods.base.parameters import AUTO
 from convexfs.methods.llfs.exact import best_subset
+from convexfs.methods.llfs.lfs import LINEAR
 from convexfs.methods.llfs.linear import largest_sum, priced_minimum
 from convexfs.methods.llfs.newton import KKT_TOL
 from convexfs.methods.llfs.numbers import secant_bound
@@ -30,9 +31,9 @@ UTILITY_ROUNDING = 1e-15
 GLOBAL, LOCAL, EXACT, UNCONVERGED = "global", "local", "exact", "unconverged"
 #: One row per point and beta. ``status`` says what is known of the relaxed f: ``global``
 #: (one feature, or U1 = 0, proven), ``local`` (a KKT point of eq. 7, to ``residual``),
-#: ``linear`` (the optimum of the linear form), ``ratio`` (the least ratio, to ``residual``,
-#: proven), ``exact`` (binary and searched through), ``unconverged``, or, without an f,
-#: ``failed`` and ``timeout``.
+#: ``linear`` and ``lfs`` (the optimum of the linear form, proven), ``ratio`` (the least ratio,
+#: to ``residual``, proven), ``exact`` (binary and searched through), ``unconverged``, or,
+#: without an f, ``failed`` and ``timeout``.
 #: ``bound`` is a lower bound of U1, NaN if not asked for; ``rounded_u1`` is infinite, and
 #: the beta dropped, where no rounding is feasible; ``score`` is that of its sphere.
 #: ``programs`` of a backend were solved, of which ``failures`` gave no point and were
@@ -74,7 +75,7 @@ def relaxed_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPat
         return _stated_programs(values, settings).path(settings.betas)
     if not settings.native:
         return road(values, settings).path(settings.betas)
-    if settings.form == "linear":
+    if settings.linear:
         return _linear_path(values, settings)
     return local_path(local_point(**values, max_features=settings.max_features), settings.betas)
 
@@ -84,7 +85,7 @@ def road(
 ) -> Road:
     """Return the cvxpy stages of a point, which add every program to `steps`."""
     # Without its sigmoid, (7) is the linear form.
-    numbers = {**values, "s": 0.0, "lam": 1.0} if settings.form == "linear" else dict(values)
+    numbers = {**values, **LINEAR} if settings.linear else dict(values)
     alpha, tol = settings.max_features, ROAD_SHARE * settings.solving.tol
     point = RoadPoint(**numbers, max_features=alpha, free=settings.feasible is None)
     # What a mixed-integer or a changed program needs, (6) does not.
@@ -99,7 +100,8 @@ def road(
     )
     limit = settings.solving.time_limit
     deadline = np.inf if limit is None else time.monotonic() + limit
-    form = "compactness" if settings.form in ("linear", "exact") else settings.form
+    plain = settings.linear or settings.form == "exact"
+    form = "compactness" if plain else settings.form
     singles = None
     if settings.allows is not None:
         singles = settings.allows(np.eye(point.n_features, dtype=bool))
@@ -119,9 +121,12 @@ def _linear_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPat
     alpha, most = settings.max_features, largest_sum(c2, settings.max_features)
     solved = [priced_minimum(c1, c2, beta * most, alpha) for beta in settings.betas]
     F = np.array([priced.f for priced in solved])
-    mu, zeros = np.array([priced.mu for priced in solved]), np.zeros(len(solved))
+    mu, bound = (np.array([getattr(each, name) for each in solved]) for name in ("mu", "bound"))
     # The values of the linear form, not of U1 and U2: they are what it trades.
-    return LocalPath(settings.betas, F, F @ c1, F @ c2, mu, zeros, zeros.astype(int), most, 0.0)
+    u1 = F @ c1
+    left = np.maximum(u1 - bound, 0.0) / np.maximum(u1, 1e-300)
+    none = np.zeros(len(solved), dtype=int)
+    return LocalPath(settings.betas, F, u1, F @ c2, mu, left, none, most, 0.0)
 
 
 def _table(path: LocalPath, values: Mapping[str, Any], settings: PointSettings) -> np.ndarray:
@@ -139,13 +144,13 @@ def _table(path: LocalPath, values: Mapping[str, Any], settings: PointSettings) 
     least = path.u1 <= UTILITY_ROUNDING
     table["residual"][least] = 0.0
     table["status"] = np.where(closed | least, GLOBAL, LOCAL)
-    if settings.form in ("linear", RATIO):
+    if settings.linear or settings.form == RATIO:
         table["status"] = settings.form
     table["status"][~(table["residual"] <= KKT_TOL)] = UNCONVERGED
     if isinstance(path, RoadPath):
         table["programs"], table["failures"] = path.iterations, path.failures
         table["status"] = np.where(path.ended == "", table["status"], path.ended)
-    if settings.bound and settings.form != "linear":
+    if settings.bound and not settings.linear:
         most = settings.most_features(path.f.shape[1])
         for b in np.flatnonzero(np.isfinite(path.u1)):
             row = table[b]
@@ -163,9 +168,8 @@ def _roundings(
     point: int,
 ) -> tuple[list[np.ndarray | None], list[float]]:
     """Return the best set near each row of F, or None, and its U1."""
-    linear = settings.form == "linear"
-    s, lam = (0.0, 1.0) if linear else (values["s"], values["lam"])
-    distances = (values["a_same"], values["a_other"], s, lam)
+    numbers = {**values, **LINEAR} if settings.linear else values
+    distances = (numbers["a_same"], numbers["a_other"], numbers["s"], numbers["lam"])
     how = (settings.most_features(F.shape[1]), settings.rounding, settings.n_roundings)
     seed = (*np.atleast_1d(settings.seed), point)
     masks, least = [], []

@@ -23,7 +23,9 @@ from convexfs.methods.llfs.numbers import SIGMA_INITS
 from convexfs.methods.llfs.rounding import HOW
 from convexfs.records import NATIVE
 
-FORMS = ("compactness", "linear", "bisection", "bisection-only", "ratio", "exact")
+#: The form that is a method of its own, with passes.
+LFS = "lfs"
+FORMS = ("compactness", "linear", "lfs", "bisection", "bisection-only", "ratio", "exact")
 #: Those without a solver of their own.
 BACKEND_FORMS = ("bisection", "bisection-only", "ratio")
 IMPURITIES = ("normalised", "raw")
@@ -45,6 +47,8 @@ class Settings:
     sigma_init: str = "feasible"
     impurity: str = "normalised"
     bound: bool = False
+    n_passes: int = 2
+    width: float = 1.0
 
 
 @dataclass(kw_only=True, eq=False)
@@ -74,6 +78,8 @@ class PointSettings(Settings):
         check_flag("swap", self.swap)
         check_flag("bound", self.bound)
         check_number("n_roundings", self.n_roundings, 1, whole=True)
+        check_number("n_passes", self.n_passes, 1, whole=True)
+        check_number("width", self.width, 0, open_ends=True)
         if self.solving.time_limit is not None:
             check_number("time_limit, in seconds,", self.solving.time_limit, 0, open_ends=True)
         if self.swap and self.feasible is not None:
@@ -98,31 +104,46 @@ class PointSettings(Settings):
         return self.max_features if self.feasible is None else n_features
 
     @property
+    def linear(self) -> bool:
+        """Whether a point's problem is a linear program, without a sigmoid."""
+        return self.form in ("linear", LFS)
+
+    @property
+    def passes(self) -> int:
+        """How often all points choose: what LFS weighs by, others need not."""
+        return self.n_passes if self.form == LFS else 1
+
+    @property
     def formulation(self) -> Formulation:
-        return METHOD.formulation(f"llfs-{self.form.removesuffix('-only')}")
+        name = self.form.removesuffix("-only")
+        return METHOD.formulation(LFS if name == LFS else f"llfs-{name}")
+
+    @property
+    def changed(self) -> bool:
+        """Whether a point's problem is another than the paper's."""
+        return self.solving.build is not None or self.feasible is not None
 
     @cached_property
     def native(self) -> bool:
         """Whether no cvxpy solver takes part."""
         solver = self.solving.solver.lower()
-        changed = self.solving.build is not None or self.feasible is not None
         if solver == NATIVE and self.form in BACKEND_FORMS:
             raise SolverUnsuitable(
                 f"form={self.form!r} is a road for cvxpy's solvers: name one, as in "
                 "solver='ECOS', or use form='compactness', which solver='native' takes"
             )
-        if self.form == "exact" and not changed:
+        if self.form == "exact" and not self.changed:
             return solver in (AUTO, NATIVE)
         if self.feasible is not None and solver != NATIVE:
             return False
         return runs_natively(self.formulation, self.solving)
 
 
-def beta_values(betas: Any) -> np.ndarray:
-    """Ascending values in [0, 1]: as given, or so many evenly spaced ones."""
+def beta_values(betas: Any, from_zero: bool = True) -> np.ndarray:
+    """Ascending values in [0, 1]: as given, or so many evenly spaced ones, perhaps but 0."""
     if np.ndim(betas) == 0:
         check_number("betas, when it is a count,", betas, 2, MOST_BETAS, whole=True)
-        return np.linspace(0.0, 1.0, int(betas))
+        return np.linspace(0.0, 1.0, int(betas))[0 if from_zero else 1 :]
     try:
         values = np.unique(np.asarray(betas, dtype=float))
     except (TypeError, ValueError, OverflowError):

@@ -15,7 +15,7 @@ from convexfs.methods.llfs.numbers import polymatroid_cut
 from convexfs.methods.llfs.relaxed import relaxed_path, road
 from convexfs.methods.llfs.road_programs import CURVED, RANK, checked_constraints
 from convexfs.methods.llfs.road_separation import Step
-from convexfs.methods.llfs.settings import PointSettings
+from convexfs.methods.llfs.settings import LFS, PointSettings
 from convexfs.methods.llfs.utility import mean_utility
 from convexfs.records import NATIVE
 
@@ -71,6 +71,22 @@ def stage_problem(
     if stage == "compactness" and settings.solving.build is not None:
         build = settings.solving.build
     return call_by_name(build, offered)
+
+
+def lfs_problem(
+    values: Mapping[str, Any], settings: PointSettings, beta: float, stage: str = LFS
+) -> Any:
+    """Return the linear program of a point of LFS."""
+    from convexfs.methods.llfs.problem import feasible
+
+    check_choice("stage", stage, (LFS,))
+    check_number("beta", beta, 0, 1)
+    changed = settings.feasible
+    allowed = feasible if changed is None else checked_constraints(changed)
+    offered = {
+        **values, "beta": beta, "max_features": settings.max_features, "feasible": allowed
+    }  # fmt: skip
+    return call_by_name(METHOD.formulation(LFS).build, offered)
 
 
 def _levels(values: Mapping[str, Any], f: np.ndarray) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A fitted LLFS from the points that a folder has kept: a cluster's batch is a model."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from convexfs.batch.tasks import DEFAULT_ACCURACY
 from convexfs.data import Dataset, load
 from convexfs.errors import InputError, RunError
 from convexfs.methods.llfs import METHOD
-from convexfs.methods.llfs.fit import PointResult
+from convexfs.methods.llfs.fit import PointResult, PointWork
 from convexfs.methods.llfs.settings import Settings
 from convexfs.methods.llfs.tasks import (
     AS_PRINTED,
@@ -82,7 +82,9 @@ def stored_model(
     parameters |= {"formulation": model.problem_file} if model.changed else {}
     parameters["run_dir"] = run_dir
 
-    def points(work: object, numbers: object) -> list[PointResult]:
+    def points(work: PointWork, numbers: Iterable[int]) -> list[PointResult]:
+        if work.settings.n_passes < model.chosen["n_passes"]:
+            return [work(point) for point in numbers]  # kept is what the last pass chose
         with Store.read(run_dir) as store:
             return list(stored_points(store, model.keys.values()))
 

@@ -43,8 +43,9 @@ from convexfs.errors import (
     check_number,
 )
 from convexfs.methods.base.changed import build_of, changed_file, own_values
+from convexfs.methods.base.parameters import taken_by
 from convexfs.methods.llfs import METHOD
-from convexfs.methods.llfs.fit import PointResult, PointWork, point_work, verdict
+from convexfs.methods.llfs.fit import PointResult, PointWork, last_pass, point_work, verdict
 from convexfs.methods.llfs.relaxed import UNCONVERGED
 from convexfs.methods.llfs.settings import PointSettings, Settings
 from convexfs.records import ERROR, NATIVE, TIMEOUT, Solution
@@ -114,7 +115,7 @@ def parts(whole: Task, problem: ProblemFile) -> Iterator[Task]:
     if problem.build is None:
         whole = replace(whole, problem_code=AS_PRINTED)
     try:
-        whole = replace(whole, **_settled(_work(whole).settings))
+        whole = replace(whole, **_settled(_asked_of(whole).settings))
     except (SolverUnavailable, SolverUnsuitable):
         pass  # Every one of them will say so.
     except InputError as error:
@@ -131,7 +132,12 @@ def do(task: Task, problem: ProblemFile) -> Result:
 
 @lru_cache(maxsize=4)
 def _work(whole: Task) -> PointWork:
-    """Return what a task on a whole data set asks of every point."""
+    """Return what a task on a whole data set asks of every point, in the last pass."""
+    return last_pass(_asked_of(whole))
+
+
+def _asked_of(whole: Task) -> PointWork:
+    """Return what is asked of every point, earlier passes not yet done."""
     problem = load_problem_file(whole.problem_file, whole.problem_sha256)
     data, chosen, feasible = dataset_of(whole), json.loads(whole.hyper), problem.feasible
     build = None if feasible else with_fixed(problem.build, chosen)
@@ -320,7 +326,9 @@ def kept_map(
 def _asked(model: Any, X: np.ndarray, codes: np.ndarray, settings: PointSettings) -> Task:
     """Return what an estimator asks of its data, as a batch would."""
     file = None if model.formulation is None else changed_file(model.formulation, METHOD.name)
-    hyper = told(model) | ({} if file is None else own_values(file))
+    # An earlier pass of a fit is the last one of a shorter fit.
+    asked = replace(Settings(**taken_by(Settings, model)), n_passes=settings.n_passes)
+    hyper = told(asked) | ({} if file is None else own_values(file))
     if model.prune_to is not None:
         hyper["prune_to"] = int(model.prune_to)
     limit = settings.solving.time_limit

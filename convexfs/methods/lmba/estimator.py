@@ -36,6 +36,12 @@ class Lmba(Settings, WeightSelector):
         u of the same sum as all ones; u in [0, 1] as printed, which often is 1
         for many features or all, and then ranks nothing; the paper's stochastic
         descent, without certificate.
+    n_epochs : int, default=1
+        Of the descent: how often it visits every sample. The paper's I is the number of
+        visits; it sets it to the number of samples, which is 1 here.
+    step, decay : float, default=0.1 and 0
+        Of the descent: the i-th visit moves the weights by ``step / i**decay``, the paper's
+        beta_i, of which it says that it decays, not how, and that 1 converges too.
     formulation : callable or path, optional
         A changed problem: ``build(X, codes, targets, theta, c) -> cvxpy.Problem`` with a
         variable ``u``, or a problem file.

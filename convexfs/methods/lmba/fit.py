@@ -20,8 +20,6 @@ from convexfs.records import NATIVE, Certificate, Solution
 FORMS = {"simplex": "lmba-simplex", "box": "lmba-box", "gradient": "lmba-box"}
 #: Weights this near to each other, or to a bound, are tied.
 _TIED = 1e-6
-#: Length of a gradient step; see :func:`convexfs.methods.lmba.gradient.descend`.
-_STEP = 0.1
 
 
 @parameters
@@ -32,6 +30,8 @@ class Settings:
     n_neighbors: int = 3
     form: str = "simplex"
     n_epochs: int = 1
+    step: float = 0.1
+    decay: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def lmba(
     settings : Settings
         ``form`` is "simplex", weights whose squares sum to the number of features; "box",
         weights in [0, 1], which may all be tied; or "gradient", the paper's stochastic descent,
-        which visits every sample ``n_epochs`` times.
+        which visits every sample ``n_epochs`` times with steps of length ``step / i**decay``.
     solving : Solving
         How the problem is solved.
     seed
@@ -91,7 +91,7 @@ def lmba(
     chosen = taken_by(numbers.lmba_simplex, settings)
     values, hyper = numbers.lmba_simplex(X[:, columns], codes, **chosen)
     if form == "gradient":
-        solution, certificate = _descended(values, hyper, settings.n_epochs, seed)
+        solution, certificate = _descended(values, hyper, settings, seed)
     else:
         solution, certificate = solve_step(formulation, values, hyper, solving)
     u_varying = np.maximum(require_answer(solution, formulation.symbol), 0.0)
@@ -112,6 +112,8 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
     formulation = METHOD.formulation(FORMS[form])
     check_solver(formulation, solving)
     check_number("n_epochs", settings.n_epochs, 1, whole=True)
+    check_number("step", settings.step, 0, open_ends=True)
+    check_number("decay", settings.decay, 0)
     changed = solving.build is not None or solving.solver.lower() not in (AUTO, NATIVE)
     if form == "gradient" and changed:
         raise InputError(
@@ -147,15 +149,16 @@ def evaluation(weights: np.ndarray, values: Mapping[str, Any], hyper: Mapping[st
 
 
 def _descended(
-    values: Mapping[str, Any], hyper: Mapping[str, Any], n_epochs: int, seed: Any
+    values: Mapping[str, Any], hyper: Mapping[str, Any], settings: Settings, seed: Any
 ) -> tuple[Solution, Certificate]:
-    w = descend(**values, c=hyper["c"], step=_STEP, n_epochs=n_epochs, seed=seed)
+    chosen = taken_by(descend, settings) | {"c": hyper["c"]}
+    w = descend(**values, **chosen, seed=seed)
     solution = Solution(
         status="local",
         solver=NATIVE,
         primal={"u": w**2},
         objective=evaluation(w, values, hyper),
-        iterations=n_epochs,
+        iterations=settings.n_epochs,
     )
     # A ranking is all that is claimed, and any weights are one.
     return solution, Certificate.of(solution, tol=0.0, basis="stochastic descent")

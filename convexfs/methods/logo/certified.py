@@ -25,12 +25,6 @@ from convexfs.methods.logo.working_set import (
     WorkingSetAnswer,
     solve_by_working_set,
 )
-from convexfs.neighbors.feature_passes import (
-    exact_scores,
-    feature_scores,
-    score_pairs,
-    take_columns,
-)
 
 #: Features that may take part in the fixed point before others are asked.
 MOST_CANDIDATES = 1000
@@ -64,12 +58,11 @@ class StreamedColumns:
         return self.locality.X.shape[1]
 
     def take(self, index: np.ndarray) -> np.ndarray:
-        return self.locality.margins(take_columns(self.locality.X, index), self.signed)
+        return self.locality.margins(self.locality.take(index), self.signed)
 
     def scores(self, p: np.ndarray) -> np.ndarray:
         p = self.locality.on_all_samples(p)
-        pairs = score_pairs(self.signed, p, self.dropped_share * 2.0 * p.sum())
-        return feature_scores(self.locality.X, pairs, self.locality.map)[0]
+        return self.locality.scores(self.signed, p, self.dropped_share * 2.0 * p.sum())[0]
 
 
 @dataclass(frozen=True)
@@ -120,7 +113,7 @@ def certified_fixed_point(
     index, w = _first_candidates(step, history, start)
     first, prune, swings = index, True, False
     while True:
-        columns = take_columns(locality.X, index)
+        columns = locality.take(index)
         candidates = CandidateMap(step, columns, prune)
         if swings:
             left = max_iter - len(history.rows) - 1
@@ -169,9 +162,7 @@ class ConvexStep:
     gap_tol: float
     until: float
 
-    def solve(
-        self, columns: np.ndarray, signed: np.ndarray, start: np.ndarray | None
-    ) -> WorkingSetAnswer:
+    def solve(self, columns: Any, signed: np.ndarray, start: np.ndarray | None) -> WorkingSetAnswer:
         Z = DenseColumns(self.locality.margins(columns, signed))
         return solve_by_working_set(
             Z, self.objective, self.restricted, start, self.gap_tol, self.until
@@ -185,7 +176,7 @@ class CandidateMap:
     no further part; the pass over all features asks them again.
     """
 
-    def __init__(self, convex: ConvexStep, columns: np.ndarray, prune: bool):
+    def __init__(self, convex: ConvexStep, columns: Any, prune: bool):
         self._convex, self._columns, self._prune = convex, columns, prune
         self.active = np.arange(columns.shape[1])
 
@@ -222,7 +213,7 @@ def _first_candidates(
         index = np.arange(n_features)
         if start is not None:
             return index, start
-        columns = take_columns(locality.X, index)
+        columns = locality.take(index)
         answer = step.solve(columns, locality.signed_at(locality.plain_distances), None)
         history.record(answer, np.inf)
         return index, answer.w
@@ -242,7 +233,7 @@ def _first_candidates(
 def _highest_scores(locality: Locality, w: np.ndarray) -> np.ndarray:
     """Return the features that have weight, and those that score highest near w."""
     used = np.flatnonzero(w)
-    columns = take_columns(locality.X, used)
+    columns = locality.take(used)
     signed = locality.signed(columns, w[used])
     margins = locality.margins(columns, signed) @ w[used]
     scores = StreamedColumns(locality, signed, _FINDING_SHARE).scores(pull(margins))
@@ -262,11 +253,10 @@ def audit_all(
     if len(index) == locality.X.shape[1]:
         return Audit(np.empty(0, np.int64), answer.gap)
     p = locality.on_all_samples(pull(answer.margins))
-    pairs = score_pairs(answer.signed, p, _PROVING_SHARE * level)
-    scores, errors = feature_scores(locality.X, pairs, locality.map)
+    scores, errors = locality.scores(answer.signed, p, _PROVING_SHARE * level)
     scores[index] = -np.inf
     doubtful = np.flatnonzero(scores + errors > level)
-    exact = exact_scores(locality.X, doubtful, score_pairs(answer.signed, p))
+    exact = locality.exact_scores(doubtful, answer.signed, p)
     above = exact > level * (1.0 + _ABOVE)
     violated = doubtful[above][np.argsort(-exact[above])]
     largest = max(np.max(answer.scores, initial=0.0), np.max(exact, initial=0.0))

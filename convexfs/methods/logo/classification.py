@@ -1,8 +1,12 @@
 """Classifiers that come with the weights: who is nearest in the weighted space."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from convexfs.neighbors.differences import MixedSamples
+from convexfs.neighbors.new_samples import distances_to_known
 from convexfs.neighbors.soft import expected_distances
 
 #: Distances held at a time; 16 MB.
@@ -10,7 +14,11 @@ _BLOCK_CELLS = 2_000_000
 
 
 def class_distances(
-    new: np.ndarray, known: np.ndarray, codes: np.ndarray, weights: np.ndarray, sigma: float
+    new: np.ndarray,
+    known: np.ndarray | MixedSamples,
+    codes: np.ndarray,
+    weights: np.ndarray,
+    sigma: float,
 ) -> np.ndarray:
     r"""Expected distance of each new sample to its soft nearest neighbour in each class.
 
@@ -25,7 +33,7 @@ def class_distances(
     Parameters
     ----------
     new : array (M, J)
-    known : array (N, J)
+    known : array (N, J), or MixedSamples
         Training samples.
     codes : int array (N,)
         Their classes, 0 to K - 1.
@@ -36,18 +44,22 @@ def class_distances(
     -------
     array (M, K)
     """
-    used = np.flatnonzero(weights)
-    targets = _weighted(known, used, weights)
+    distances = _distances_to(known, weights)
     step = max(1, _BLOCK_CELLS // len(known))
-    blocks = [
-        expected_distances(
-            cdist(_weighted(new[start : start + step], used, weights), targets, "cityblock"),
-            codes,
-            sigma,
-        )
-        for start in range(0, len(new), step)
-    ]
-    return np.concatenate(blocks)
+    cuts = (slice(start, start + step) for start in range(0, len(new), step))
+    return np.concatenate([expected_distances(distances(new[cut]), codes, sigma) for cut in cuts])
+
+
+def _distances_to(
+    known: np.ndarray | MixedSamples, weights: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function from new samples to their distances from the known ones."""
+    used = np.flatnonzero(weights)
+    if isinstance(known, MixedSamples):
+        few = known[:, used]
+        return lambda new: distances_to_known(new[:, used], few, weights[used])
+    targets = _weighted(known, used, weights)
+    return lambda new: cdist(_weighted(new, used, weights), targets, "cityblock")
 
 
 def _weighted(X: np.ndarray, used: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -20,9 +20,9 @@ every fixed point tried; as the residual falls so does :math:`\mu`, and what is 
 Newton's method. Eq. 8 has its multiplier for lam, and ``1'd = beta - 1'w``.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -47,8 +47,6 @@ _ENTERING = 50
 _MOST_PIVOTS = 30
 #: A budget used by less than this share has no multiplier to look for.
 _BUDGET_USED = 0.99
-#: Differences of pairs held at a time; 16 MB.
-_BLOCK_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class State:
 
     locality: Locality
     objective: Objective
-    columns: np.ndarray
+    columns: Any
     w: np.ndarray
 
     @cached_property
@@ -114,19 +112,7 @@ class State:
         X, w, p = self.columns[:, self.free], self.w[self.free], pull(self.margins)
         Z, sigma = self.Z[:, self.free], self.locality.sigma
         pulls = self.locality.on_all_samples(p)
-        miss, hit = self.locality.shares(self.columns, self.w, self.signed)
-        curved, moved = np.zeros((len(w), len(w))), np.empty(X.shape)
-        for rows in _row_blocks(X):
-            apart = np.abs(X[rows, None] - X)
-            signed, far, pulled = self.signed[rows], apart @ w, pulls[rows, None]
-            flat = apart.reshape(-1, len(w))
-            curved += flat.T @ (flat * (pulled * signed).reshape(-1, 1))
-            moved[rows] = ((signed * far)[:, None] @ apart)[:, 0]
-            for sign, shares in ((1.0, miss), (-1.0, hit)):
-                near = shares[rows]
-                mean = (near[:, None] @ apart)[:, 0]
-                curved -= sign * (mean * pulled).T @ mean
-                moved[rows] -= sign * (near * far).sum(axis=1)[:, None] * mean
+        curved, moved = self.locality.turning(X, w, self.signed, pulls)
         total = Z - moved[self.locality.rows] / sigma
         return -(Z * (p * (1.0 - p))[:, None]).T @ total - curved / sigma
 
@@ -158,7 +144,7 @@ class State:
 def newton_fixed_point(
     locality: Locality,
     objective: Objective,
-    columns: np.ndarray,
+    columns: Any,
     start: np.ndarray,
     history: History,
     max_iter: int,
@@ -218,8 +204,3 @@ def complementary(
             return move
         free = (free & ~below) | back
     return None
-
-
-def _row_blocks(X: np.ndarray) -> Iterator[slice]:
-    step = max(1, _BLOCK_CELLS // X.size)
-    return (slice(first, first + step) for first in range(0, len(X), step))

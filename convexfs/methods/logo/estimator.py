@@ -4,16 +4,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
+from convexfs.methods.base.columns import TakesColumns
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.logo.classification import class_distances
 from convexfs.methods.logo.fit import Settings, logo
+from convexfs.neighbors.differences import MixedSamples, mixed_samples
+from convexfs.neighbors.samples import as_samples
 from convexfs.records import NOT_TESTED
 
 #: Samples are taken as they are; anything else is converted to the first of these.
 NUMERIC = (
-    np.float64, np.float32, np.int8, np.uint8, np.int16, np.uint16,
+    np.float64, np.float32, np.float16, np.bool_, np.int8, np.uint8, np.int16, np.uint16,
     np.int32, np.uint32, np.int64, np.uint64,
 )  # fmt: skip
 
@@ -49,14 +53,16 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
 
     def _class_distances(self, X: Any) -> np.ndarray:
         X = self._queries(X)
-        weights = self.weights_[self._used]
-        return class_distances(X[:, self._used], self._known, self._codes, weights, self.sigma_)
+        weights, X, known = self.weights_[self._used], X[:, self._used], self._known
+        if not isinstance(known, MixedSamples) and np.isnan(X).any():
+            known = mixed_samples(known, np.zeros(len(weights), dtype=bool), "hybrid")
+        return class_distances(X, known, self._codes, weights, self.sigma_)
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         """Keep what predictions need: the samples in the features that have weight."""
         super()._remember(X, codes)
         self._used = np.flatnonzero(self.weights_)
-        self._known = np.asarray(X[:, self._used], dtype=np.float64)
+        self._known = as_samples(X[:, self._used])
         self._codes = codes
 
 
@@ -88,7 +94,7 @@ class LogoFitted(WeightSelector):
 
 
 @parameters
-class Logo(Settings, LocalMarginClassifier, LogoFitted):
+class Logo(Settings, TakesColumns, LocalMarginClassifier, LogoFitted):
     r"""Weight features so that samples are nearer to their own class, locally.
 
     The weights are a fixed point: the soft nearest neighbours of all samples,
@@ -98,8 +104,9 @@ class Logo(Settings, LocalMarginClassifier, LogoFitted):
         \min_w \sum_n \log(1 + \exp(-w^T \bar z_n)) + \lambda 1^T w,\quad w \ge 0.
 
     A million features are no trouble. The data are neither scaled nor copied:
-    put them on one scale first; float32, integers and memory-mapped files stay
-    what they are.
+    put them on one scale first; float16 and float32, integers and memory-mapped files stay
+    what they are, and matrices on disk or on a cluster where they are, as
+    :class:`convexfs.methods.base.columns.TakesColumns` says.
 
     Parameters
     ----------
@@ -137,6 +144,9 @@ class Logo(Settings, LocalMarginClassifier, LogoFitted):
     time_limit : float, optional
         Seconds after which the iteration ends, wherever it is: `converged_` is then
         False and the certificate refuses. A pass over all features is finished first.
+    missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
+    categorical_features : sequence of int, str or bool, optional
+        Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
     formulation : callable or path, optional
         A changed problem: ``build(Z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file. It is solved over all features.
@@ -201,6 +211,18 @@ class Logo(Settings, LocalMarginClassifier, LogoFitted):
 
     _method: ClassVar = staticmethod(logo)
     _takes_sparse: ClassVar[bool] = True
+
+    def plot(self) -> Any:
+        """Draw the weights by name, and the change of the weights per iteration.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from convexfs.methods.logo.pictures import fit_picture
+
+        check_is_fitted(self)
+        return fit_picture(self.weights_, self._names(), self._get_support_mask(), self.history_)
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         self.sigma_ = float(self.sigma)

@@ -23,10 +23,12 @@ from convexfs.methods.logo import METHOD
 from convexfs.methods.logo.certified import FixedPoint, certified_fixed_point
 from convexfs.methods.logo.fixed_point import History
 from convexfs.methods.logo.locality import Locality, lam_max, relief_margin
+from convexfs.methods.logo.mixed_locality import locality_of
 from convexfs.methods.logo.null_price import NullPrice, null_price
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised
 from convexfs.methods.logo.paper import paper_fixed_point
 from convexfs.methods.logo.solvers import changed_fixed_point, restricted_solver
+from convexfs.neighbors.differences import MixedSamples
 from convexfs.neighbors.soft import check_sigma
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
@@ -167,7 +169,7 @@ class LogoResult:
 
 
 def logo(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples,
     codes: np.ndarray,
     settings: Settings | None = None,
     solving: Solving = AS_USUAL,
@@ -189,7 +191,7 @@ def logo(
 
     Parameters
     ----------
-    X : array (N, J)
+    X : array (N, J), or MixedSamples
         Any real dtype, in memory or memory-mapped; it is not copied.
     codes : int array (N,)
         Classes, 0 to K - 1.
@@ -212,9 +214,8 @@ def logo(
     """
     request = LogoRequest(settings or Settings(), solving)
     request.check()
-    return fit_locality(
-        Locality(X, codes, float(request.settings.sigma), map), request, seed, watch
-    )
+    locality = locality_of(X, codes, float(request.settings.sigma), map)
+    return fit_locality(locality, request, seed, watch)
 
 
 def fit_locality(
@@ -257,10 +258,7 @@ def _null_price(
     watch: Callable[[str], Any] | None,
 ) -> NullPrice:
     """The price that permuted labels set, all fits from the same start and distances."""
-    distances = locality.plain_distances
-
-    def at(codes: np.ndarray) -> Locality:
-        return replace(locality, codes=codes, map=map, known=distances)
+    at = locality.at_labels
 
     def fit(lam: float, codes: np.ndarray) -> LogoResult:
         priced = request.priced(lam)
@@ -292,7 +290,7 @@ def fit_logo(
     `distances` are the Manhattan distances with all weights 1, if they are known
     already; `start` are weights to start from instead of 1.
     """
-    locality = Locality(X, codes, float(request.settings.sigma), map, distances)
+    locality = locality_of(X, codes, float(request.settings.sigma), map, distances)
     return _fit(locality, request, request.deadline, start=start)
 
 

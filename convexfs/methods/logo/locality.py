@@ -1,6 +1,6 @@
 """Samples seen from weights: who is near, and the margins that makes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 
 from convexfs.neighbors.feature_passes import (
     all_distances,
+    exact_scores,
     feature_scores,
     margin_columns,
     score_pairs,
@@ -21,11 +22,15 @@ from convexfs.neighbors.soft import has_hit, signed_probabilities
 MOST_COLUMNS = 1000
 #: A kernel width so small, relative to the largest distance, that only the nearest counts.
 _NEAREST = 1e-9
+#: Differences of pairs held at a time; 16 MB.
+_BLOCK_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
 class Locality:
     """Samples with everything that turns weights into margins.
+
+    :func:`convexfs.methods.logo.mixed_locality.locality_of` makes one of samples of any kind.
 
     Attributes
     ----------
@@ -39,7 +44,7 @@ class Locality:
         Distances with all weights 1, if they are known already.
     """
 
-    X: np.ndarray
+    X: Any
     codes: np.ndarray
     sigma: float
     map: Callable[..., Any] = map
@@ -55,28 +60,82 @@ class Locality:
             return weighted_distances(columns, np.ones(self.X.shape[1]))
         return all_distances(self.X, self.map)
 
+    def at_labels(self, codes: np.ndarray) -> "Locality":
+        """The same samples with other labels, which plain distances do not depend on."""
+        return replace(self, codes=codes, map=map, known=self.plain_distances)
+
     @cached_property
     def rows(self) -> np.ndarray:
         """Samples that have a margin."""
         return np.flatnonzero(has_hit(self.codes))
 
-    def signed(self, columns: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def take(self, index: np.ndarray) -> Any:
+        """A few columns, as `signed` and `margins` take them."""
+        return take_columns(self.X, index)
+
+    def signed(self, columns: Any, w: np.ndarray) -> np.ndarray:
         """Signed neighbour probabilities at the weights of a few columns."""
         used = np.flatnonzero(w)
-        return self.signed_at(weighted_distances(columns[:, used], w[used]))
+        return self.signed_at(self.distances(columns[:, used], w[used]))
+
+    def distances(self, columns: Any, w: np.ndarray) -> np.ndarray:
+        """Distances at the weights of a few columns."""
+        return weighted_distances(columns, w)
 
     def signed_at(self, distances: np.ndarray) -> np.ndarray:
         return signed_probabilities(distances, self.codes, self.sigma)
 
     def shares(
-        self, columns: np.ndarray, w: np.ndarray, signed: np.ndarray
+        self, columns: Any, w: np.ndarray, signed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the probabilities of misses and of hits at w, whose difference is `signed`."""
         return np.maximum(signed, 0.0), np.maximum(-signed, 0.0)
 
-    def margins(self, columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
+    def margins(self, columns: Any, signed: np.ndarray) -> np.ndarray:
         """Return the margin matrix of a few columns."""
         return margin_columns(columns, signed)[self.rows]
+
+    def scores(
+        self, signed: np.ndarray, p: np.ndarray, dropped: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """``c = Z'p`` of every feature without Z, and a bound on its error.
+
+        Pairs of a total mass `dropped` may be left out.
+        """
+        return feature_scores(self.X, score_pairs(signed, p, dropped), self.map)
+
+    def exact_scores(self, index: np.ndarray, signed: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """The same of some features, in float64 and over all pairs."""
+        return exact_scores(self.X, index, score_pairs(signed, p))
+
+    def turning(
+        self, columns: Any, w: np.ndarray, signed: np.ndarray, pulls: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        r"""How margins change with the weights of a few columns, as neighbours do.
+
+        With :math:`t_{njk} = -\sigma \, dz_{nj}/dw_k` at all samples, and `pulls` p of them.
+
+        Returns
+        -------
+        curved : array (J, J)
+            ``sum_n p_n t_njk``.
+        moved : array (N, J)
+            ``sum_j w_j t_njk``.
+        """
+        miss, hit = self.shares(columns, w, signed)
+        curved, moved = np.zeros((len(w), len(w))), np.empty(columns.shape)
+        for rows in few_rows(columns.size, len(columns)):
+            apart = np.abs(columns[rows, None] - columns)
+            near_by, far, pulled = signed[rows], apart @ w, pulls[rows, None]
+            flat = apart.reshape(-1, len(w))
+            curved += flat.T @ (flat * (pulled * near_by).reshape(-1, 1))
+            moved[rows] = ((near_by * far)[:, None] @ apart)[:, 0]
+            for sign, shares in ((1.0, miss), (-1.0, hit)):
+                near = shares[rows]
+                mean = (near[:, None] @ apart)[:, 0]
+                curved -= sign * (mean * pulled).T @ mean
+                moved[rows] -= sign * (near * far).sum(axis=1)[:, None] * mean
+        return curved, moved
 
     def on_all_samples(self, p: np.ndarray) -> np.ndarray:
         full = np.zeros(len(self.codes))
@@ -84,11 +143,17 @@ class Locality:
         return full
 
 
+def few_rows(width: int, n_rows: int) -> Iterator[slice]:
+    """Yield slices over the rows whose pairs, of so many numbers a row, fit a small buffer."""
+    step = max(1, _BLOCK_CELLS // width)
+    return (slice(first, first + step) for first in range(0, n_rows, step))
+
+
 def lam_max(locality: Locality) -> float:
     """Return the least lam at which w = 0 is a fixed point: ``max_j sum_n zbar_n(j) / 2``."""
     signed = locality.signed_at(np.zeros((len(locality.codes), len(locality.codes))))
     half = locality.on_all_samples(np.full(len(locality.rows), 0.5))
-    scores, _ = feature_scores(locality.X, score_pairs(signed, half), locality.map)
+    scores, _ = locality.scores(signed, half)
     return float(np.max(scores, initial=0.0))
 
 
@@ -98,4 +163,4 @@ def relief_margin(locality: Locality) -> np.ndarray:
     width = _NEAREST * max(float(distances.max()), np.finfo(float).tiny)
     signed = replace(locality, sigma=width).signed_at(distances)
     once = np.ones(len(locality.codes))
-    return feature_scores(locality.X, score_pairs(signed, once), locality.map)[0]
+    return locality.scores(signed, once)[0]

@@ -7,6 +7,7 @@ comparison: it may cycle. Asked to prune, it takes weights below 1e-8 for 0 for 
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from convexfs.methods.logo.certified import CandidateStep, FixedPoint, audit_all
 from convexfs.methods.logo.fixed_point import History, iterate
 from convexfs.methods.logo.locality import Locality
 from convexfs.methods.logo.objective import Objective, pull, relative
-from convexfs.neighbors.feature_passes import take_columns
 
 #: Sec. 3.2: entries of v below 1e-4 are eliminated.
 _PRUNED = 1e-8
@@ -35,7 +35,7 @@ def paper_fixed_point(
     start: np.ndarray | None = None,
 ) -> FixedPoint:
     """Algorithm 1 from w = 1, then one look at all features for the certificate."""
-    columns = take_columns(locality.X, np.arange(locality.X.shape[1]))
+    columns = locality.take(np.arange(locality.X.shape[1]))
     algorithm = _Algorithm(locality, objective, columns, prune, history.until)
     start = np.ones(locality.X.shape[1]) if start is None else start
     end = iterate(algorithm.step, start, history, tol=tol, max_iter=max_iter, damping=0.0)
@@ -53,7 +53,7 @@ class _Algorithm:
         self,
         locality: Locality,
         objective: Objective,
-        columns: np.ndarray,
+        columns: Any,
         prune: bool,
         until: float,
     ):

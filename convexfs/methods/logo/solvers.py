@@ -15,7 +15,6 @@ from convexfs.methods.logo.locality import Locality
 from convexfs.methods.logo.newton import solve_restricted
 from convexfs.methods.logo.objective import Constrained, Objective
 from convexfs.methods.logo.working_set import Restricted
-from convexfs.neighbors.feature_passes import take_columns
 
 #: Weights a cvxpy solver leaves below this share of the largest are its rounding.
 _SOLVER_ROUNDING = 1e-7
@@ -79,7 +78,7 @@ def changed_fixed_point(
     Its gap is that of the last step's cone program: what a score must not
     exceed is known for the printed problems only.
     """
-    columns = take_columns(locality.X, np.arange(locality.X.shape[1]))
+    columns = locality.take(np.arange(locality.X.shape[1]))
 
     def step(w: np.ndarray) -> ChangedStep:
         Z = locality.margins(columns, locality.signed(columns, w))

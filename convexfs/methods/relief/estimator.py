@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from convexfs.methods.base.columns import TakesColumns
 from convexfs.methods.base.parameters import learned, parameters, taken_by
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.relief import numbers
@@ -13,20 +14,24 @@ from convexfs.neighbors.hits_misses import is_share
 
 
 @parameters
-class Relief(Settings, WeightSelector):
+class Relief(Settings, TakesColumns, WeightSelector):
     r"""Weight features by how much better they tell misses from hits.
 
     Solves :math:`\max_w w^T z - \lambda 1^T w` over :math:`\|w\|_2 \le 1, w \ge 0`,
     where :math:`z = \sum_n |x_n - NM(x_n)| - |x_n - NH(x_n)|` sums, feature by
     feature, how much farther the nearest miss of a sample is than its nearest
-    hit. The data are not scaled: put them on one scale first.
+    hit. The data are not scaled: put them on one scale first. Matrices on disk or on a
+    cluster are read by columns, as :class:`convexfs.methods.base.columns.TakesColumns` says,
+    and so are arrays of int8, bool and float16, which are not converted to larger numbers.
 
     Parameters
     ----------
-    n_neighbors : int, or float below 1, default=1
+    n_neighbors : int, float below 1, "surf" or "multisurf", default=1
         Hits and misses averaged per sample; 10 is the usual RELIEF-F. A float, such as 0.25,
         is a share of each class, which keeps noise from looking relevant, or irrelevant,
         where classes differ in size: advised with the default `n_features_to_select`.
+        "surf" takes all samples nearer than the mean distance, "multisurf" all nearer than
+        the mean distance from this sample minus half the deviation.
     miss : {"nearest", "prior", "uniform"}, default="nearest"
         With many classes: the nearest misses of all other classes together, or
         of each class, weighted by its prior (Kononenko) or equally.
@@ -36,9 +41,22 @@ class Relief(Settings, WeightSelector):
         Draw samples at random as the original algorithm does.
     n_epochs : int, default=1
         Draws, as a multiple of the number of samples.
+    n_anchors : int, optional
+        Estimate z from so many samples, drawn at random, instead of all: their neighbours are
+        sought among all samples, which takes `n_anchors` times N distances instead of N times
+        N. `margin_interval_` says where z is.
     l1 : float in [0, 1], default=0
         Leave out features whose z is below this share of the largest; what is left is then
         the selection, untested.
+    keep : int, optional
+        Back-selection (TuRF): leave out the share `dropped` of the features, those of least
+        margin, and take neighbours anew in the others, until this many are left; what was
+        left out weighs 0.
+    dropped : float in (0, 1), default=0.5
+        Of `keep`.
+    missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
+    categorical_features : sequence of int, str or bool, optional
+        Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
     formulation : callable or path, optional
         A changed problem: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file.
@@ -50,8 +68,13 @@ class Relief(Settings, WeightSelector):
     ----------
     weights_ : array (n_features,)
         Also ``feature_importances_``.
-    margin_ : array (n_features,)
-        z.
+    margin_ : array
+        z, of the features that back-selection left.
+    margin_interval_ : array (2, n_features) or None
+        With `n_anchors`: the ends between which z is with probability 95 %, feature by
+        feature, whatever the data are; see :mod:`convexfs.neighbors.anchors`.
+    rounds_ : tuple of int
+        Numbers of features in the rounds of back-selection.
     certificate_ : Certificate
     classes_, n_features_in_, feature_names_in_
         As usual.
@@ -79,26 +102,37 @@ class Relief(Settings, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(relief)
+    _narrow: ClassVar[bool] = True
     _takes_sparse: ClassVar[bool] = True
 
     margin_: np.ndarray = learned()
+    margin_interval_: np.ndarray | None = learned()
+    rounds_: tuple[int, ...] = learned()
 
     @property
     def _sparse(self) -> bool:
-        return self.l1 > 0
+        return self.l1 > 0 or self.keep is not None
 
     def _evidence(self) -> np.ndarray:
         # A changed problem's answer is its weights; else they are the margins, cut and scaled.
-        return self.margin_ if self.formulation is None else self.weights_
+        whole = self.formulation is None and self.keep is None
+        return self.margin_ if whole else self.weights_
+
+    @property
+    def _one_sum(self) -> bool:
+        """Whether weights follow from one margin vector over all pairs."""
+        return self.formulation is None and self.keep is None and self.n_anchors is None
 
     def _statistic_at_labels(self, X: np.ndarray, seed: int) -> Callable[..., Any] | None:
-        if self.formulation is not None:
+        if not self._one_sum:
             return None
         chosen = taken_by(numbers.margin_at_labels, self)
         return numbers.margin_at_labels(X, **chosen, seed=seed)
 
     def _operations(self, X: np.ndarray) -> float | None:
-        if self.formulation is not None:
+        if not self._one_sum:
             return None
-        share, k = is_share(self.n_neighbors), self.n_neighbors
-        return (k * X.shape[0] if share else 2 * k) * X.size
+        number = self.n_neighbors
+        if isinstance(number, str):
+            return X.shape[0] / 2 * X.size
+        return (number * X.shape[0] if is_share(number) else 2 * number) * X.size

@@ -1,17 +1,18 @@
 """RELIEF and RELIEF-F: one convex problem, no outer loop."""
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from convexfs.errors import InputError, warn
-from convexfs.methods.base.formulation import Formulation
+from convexfs.errors import InputError, check_number, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters, taken_by
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.relief import METHOD, numbers
+from convexfs.neighbors.samples import some_features
 from convexfs.records import Certificate, Solution
 
 
@@ -19,26 +20,36 @@ from convexfs.records import Certificate, Solution
 class Settings:
     """Parameters of RELIEF; :class:`convexfs.Relief` says what they mean."""
 
-    n_neighbors: float = 1
+    n_neighbors: float | str = 1
     miss: str = "nearest"
     metric: str = "manhattan"
     online: bool = False
     n_epochs: int = 1
+    n_anchors: int | None = None
     l1: float = 0.0
+    keep: int | None = None
+    dropped: float = 0.5
 
 
 @dataclass(frozen=True)
 class ReliefResult:
-    """Weights, the margin vector z they come from, and their proof."""
+    """Weights, the margin vector z they come from, and their proof.
+
+    ``rounds`` has the numbers of features of the rounds of back-selection, one if there was
+    none; the margin vector is that of the last. ``margin_interval`` are the ends between which
+    it is, if it is estimated from anchors.
+    """
 
     weights: np.ndarray
     margin: np.ndarray
     solution: Solution
     certificate: Certificate
+    rounds: tuple[int, ...] = ()
+    margin_interval: np.ndarray | None = None
 
 
 def relief(
-    X: np.ndarray,
+    X: Any,
     codes: np.ndarray,
     settings: Settings | None = None,
     solving: Solving = AS_USUAL,
@@ -58,13 +69,16 @@ def relief(
 
     Parameters
     ----------
-    X : array (N, J)
+    X : array (N, J), or MixedSamples
     codes : int array (N,)
         Classes, 0 to K - 1.
     settings : Settings
         With ``online``, samples are drawn at random as the algorithm of Fig. 1 does,
-        ``n_epochs`` times N of them, and z is an estimate scaled to the whole set; ``l1``
-        is lambda as a share of the largest z, since z grows with N.
+        ``n_epochs`` times N of them, and z is an estimate scaled to the whole set; with
+        ``n_anchors`` it is one from so many samples, with proven intervals, see
+        :mod:`convexfs.neighbors.anchors`. ``l1`` is lambda as a share of the largest z, since
+        z grows with N. ``keep`` asks for back-selection (TuRF): the share ``dropped`` of least
+        z is left out and neighbours are taken anew in what is left, down to this many.
     solving : Solving
         How the problem is solved.
     seed
@@ -75,35 +89,46 @@ def relief(
     settings = settings or Settings()
     formulation = METHOD.formulation("relief")
     check_solver(formulation, solving)
-    chosen = taken_by(numbers.relief, settings)
-    values, hyper = numbers.relief(X, codes, **chosen, seed=seed, map=map)
-    nothing = "hits are as far as misses; check the labels"
-    return solved(formulation, values, hyper, settings.l1, solving, nothing)
-
-
-def solved(
-    formulation: Formulation,
-    values: dict[str, np.ndarray],
-    hyper: dict[str, float],
-    l1: float,
-    solving: Solving,
-    nothing: str,
-) -> ReliefResult:
-    """Solve RELIEF's problem for any margin vector; `nothing` is said where it has no answer."""
     build = solving.build
-    if l1 and build is not None and "lam" not in inspect.signature(build).parameters:
+    check_number("l1, a share of the largest margin,", settings.l1, 0, 1)
+    if settings.l1 and build is not None and "lam" not in inspect.signature(build).parameters:
         raise InputError("l1 has no effect on a changed problem that takes no lam: leave it out")
+    _check_back_selection(settings, X.shape[1])
+    chosen: dict[str, Any] = taken_by(numbers.relief, settings) | {"seed": seed, "map": map}
+    features, rounds, interval = np.arange(X.shape[1]), [], None
+    while True:
+        rounds.append(len(features))
+        if settings.n_anchors is not None:
+            found = numbers.anchored(X, codes, n_anchors=settings.n_anchors, **chosen)
+            values, hyper, interval = found
+            break
+        few = X if len(rounds) == 1 else some_features(X, features)
+        values, hyper = numbers.relief(few, codes, **chosen)
+        if settings.keep is None or len(features) <= settings.keep:
+            break
+        number = max(settings.keep, math.ceil(len(features) * (1.0 - settings.dropped)))
+        better = np.argsort(-values["z"], kind="stable")[:number]
+        features = features[np.sort(better)]
     solution, certificate = solve_step(formulation, values, hyper, solving)
-    weights = require_answer(solution, formulation.symbol)
+    weights = np.zeros(X.shape[1])
+    weights[features] = require_answer(solution, formulation.symbol)
     if not np.any(values["z"] > hyper["lam"]):
         warn(
-            f"no feature has a positive margin, so all weights are 0: {nothing}, scale the "
-            "features, or use more neighbours",
+            "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
+            "check the labels, scale the features, or use more neighbours",
         )
-    return ReliefResult(weights, values["z"], solution, certificate)
+    return ReliefResult(weights, values["z"], solution, certificate, tuple(rounds), interval)
 
 
-def margin_of(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def _check_back_selection(settings: Settings, n_features: int) -> None:
+    check_number("dropped", settings.dropped, 0, 1, open_ends=True)
+    if settings.keep is not None:
+        check_number(f"keep, of {n_features} features,", settings.keep, 1, n_features, whole=True)
+        if settings.n_anchors is not None:
+            raise InputError("n_anchors scores all features at once: leave keep out")
+
+
+def margin_of(X: Any, codes: np.ndarray) -> np.ndarray:
     """RELIEF's margin vector z, with its settings as usual."""
     chosen = taken_by(numbers.relief, Settings())
     return numbers.relief(X, codes, **chosen)[0]["z"]

@@ -5,12 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import check_flag, check_number, warn
+from convexfs.data.columns import ColumnSource
+from convexfs.errors import InputError, check_flag, check_number, warn
+from convexfs.neighbors.anchors import anchored_margin
+from convexfs.neighbors.differences import MixedSamples, of_classes
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     SignedNeighbors,
     cancelled_sums,
     check_neighbors,
+    is_radius,
     is_share,
     margin_vector,
     signed_neighbors,
@@ -18,10 +22,10 @@ from convexfs.neighbors.hits_misses import (
 
 
 def relief(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples | ColumnSource,
     codes: np.ndarray,
     *,
-    n_neighbors: float,
+    n_neighbors: float | str,
     miss: str,
     metric: str,
     online: bool,
@@ -34,13 +38,9 @@ def relief(
     check_number("l1, a share of the largest margin,", l1, 0, 1)
     check_number("n_epochs", n_epochs, 1, 1_000_000, whole=True)
     check_flag("online", online)
+    X = of_classes(X, codes)
     neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
-    fewest = min(count for count in np.bincount(codes) if count > 1) - 1
-    if not is_share(n_neighbors) and fewest < n_neighbors:
-        warn(
-            f"n_neighbors={n_neighbors}, but a class has only {fewest} other members: "
-            "those there are count for it",
-        )
+    _warn_of_small_classes(codes, n_neighbors)
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
     z = margin_vector(X, neighbors, metric, map)
@@ -48,10 +48,42 @@ def relief(
     return {"z": z}, {"lam": l1 * float(max(z.max(initial=0.0), 0.0))}
 
 
-def margin_at_labels(
-    X: np.ndarray,
+def anchored(
+    X: Any,
+    codes: np.ndarray,
     *,
-    n_neighbors: float,
+    n_anchors: int,
+    n_neighbors: float | str,
+    miss: str,
+    metric: str,
+    online: bool,
+    n_epochs: int,
+    l1: float,
+    seed: Any = None,
+    map: Callable[..., Any] = map,
+) -> tuple[dict[str, np.ndarray], dict[str, float], np.ndarray]:
+    """The numeric half with z estimated from some samples, and the ends of z's intervals."""
+    check_number("l1, a share of the largest margin,", l1, 0, 1)
+    if metric != "manhattan" or online or n_epochs != 1 or isinstance(n_neighbors, str):
+        raise InputError(
+            "n_anchors draws samples itself, measures by metric='manhattan' and takes a number of "
+            "neighbours: leave metric, online, n_epochs and radii out"
+        )
+    if not isinstance(X, np.ndarray | ColumnSource):
+        raise InputError(
+            "n_anchors takes numbers in an array, without gaps or categories: impute, encode or "
+            "fill in X first"
+        )
+    options: dict[str, Any] = {"n_neighbors": n_neighbors, "miss": miss, "seed": seed, "map": map}
+    found = anchored_margin(X, codes, n_anchors, **options)
+    lam = l1 * float(max(found.margin.max(initial=0.0), 0.0))
+    return {"z": found.margin}, {"lam": lam}, np.array([found.low, found.high])
+
+
+def margin_at_labels(
+    X: np.ndarray | MixedSamples,
+    *,
+    n_neighbors: float | str,
     miss: str,
     metric: str,
     online: bool,
@@ -64,17 +96,31 @@ def margin_at_labels(
     It is the z of :func:`relief`, bit by bit.
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
-    order, cancelled = NeighborOrder(X, metric, map), cancelled_sums(X, metric)
+    radius = str(n_neighbors) if is_radius(n_neighbors) else None
+    order, cancelled = NeighborOrder(X, metric, map, radius), cancelled_sums(X, metric)
 
     def margin(codes: np.ndarray) -> np.ndarray:
-        neighbors = order.signed(codes, n_neighbors, miss)
+        samples = of_classes(X, codes)
+        near = order if samples is X else NeighborOrder(samples, metric, radius=radius)
+        neighbors = near.signed(codes, n_neighbors, miss)
         if online:
             neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
-        z = margin_vector(X, neighbors, metric)
+        z = margin_vector(samples, neighbors, metric)
         z[np.abs(z) <= cancelled] = 0.0
         return z
 
     return margin
+
+
+def _warn_of_small_classes(codes: np.ndarray, n_neighbors: float | str) -> None:
+    if isinstance(n_neighbors, str) or is_share(n_neighbors):
+        return
+    fewest = min(count for count in np.bincount(codes) if count > 1) - 1
+    if fewest < n_neighbors:
+        warn(
+            f"n_neighbors={n_neighbors}, but a class has only {fewest} other members: "
+            "those there are count for it",
+        )
 
 
 def _drawn(neighbors: SignedNeighbors, n_epochs: int, rng: np.random.Generator) -> SignedNeighbors:

@@ -1,13 +1,15 @@
 """RReliefF: one convex problem, no outer loop."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from convexfs.errors import InputError, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters, taken_by
-from convexfs.methods.base.step import check_solver
-from convexfs.methods.relief.fit import ReliefResult, solved
+from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.relief.fit import ReliefResult
 from convexfs.methods.rrelief import METHOD, numbers
 
 
@@ -54,5 +56,14 @@ def rrelief(
     check_solver(formulation, solving)
     make = numbers.rrelief_soft if soft else numbers.rrelief
     values, hyper = make(X, y, **taken_by(make, settings), map=map)
-    nothing = "samples of like targets are as far apart as others; check the target"
-    return solved(formulation, values, hyper, settings.l1, solving, nothing)
+    build = solving.build
+    if settings.l1 and build is not None and "lam" not in inspect.signature(build).parameters:
+        raise InputError("l1 has no effect on a changed problem that takes no lam: leave it out")
+    solution, certificate = solve_step(formulation, values, hyper, solving)
+    weights = require_answer(solution, formulation.symbol)
+    if not np.any(values["z"] > hyper["lam"]):
+        warn(
+            "no feature has a positive margin, so all weights are 0: samples of like targets are "
+            "as far apart as others; check the target, scale the features, or use more neighbours",
+        )
+    return ReliefResult(weights, values["z"], solution, certificate)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import convexfs
 from convexfs.batch.store import Store
-from convexfs.errors import InputError
 from convexfs.records import NATIVE
 from convexfs.study import figures, points
 from convexfs.study.figures import Figure
@@ -17,11 +16,10 @@ from convexfs.study.outcomes import judge, selected
 from convexfs.study.page import problems, sections
 from convexfs.study.page.assemble import Section, Table, page_html
 from convexfs.study.page.clean import without_places
+from convexfs.study.page.files import check_page, write_page
 from convexfs.study.page.sections import drawn
 
 PAGE = "report.html"
-#: What a page begins with.
-DOCTYPE = b"<!DOCTYPE HTML"
 
 
 @dataclass(frozen=True)
@@ -49,26 +47,9 @@ class Report:
     def write(self, out: str | Path | None = None) -> Path:
         """Write the page and return where it is: `out`, or in the folder of the run."""
         out = self.folder / PAGE if out is None else Path(out)
-        _check_target(out)
-        try:
-            out.write_text(self.html, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{out}: cannot be written ({error.strerror or error})") from error
+        check_page(out)
+        write_page(self.html, out)
         return out
-
-
-def _check_target(out: Path) -> None:
-    """Raise unless a page may be written there: never over what is none."""
-    if out.suffix.lower() not in (".html", ".htm") and not out.is_dir():
-        raise InputError(f"{out}: a page is written to a file that ends in .html")
-    try:
-        with out.open("rb") as file:
-            begins = file.read(len(DOCTYPE))
-    except OSError:
-        # Nothing is there, or writing will tell.
-        return
-    if begins and begins.upper() != DOCTYPE:
-        raise InputError(f"{out}: is there already and is no page; choose another name")
 
 
 def gather(folder: str | Path, shift: float | None = None) -> Report:

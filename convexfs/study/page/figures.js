@@ -4,9 +4,11 @@
 const { colours: COLOURS, shades: SHADES } = numbers;
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "star", "hexagon"];
 const DASHES = ["solid", "dash", "dot", "dashdot"];
+/** Ends of a scale about 0, told apart with any colour vision. */
+const SCALE = ["#3b6fb6", "#c8442b"];
 
-/** A word for plotly, which would read tags in it. */
-const plain = (word) => String(word).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+/** A word for plotly, which would read tags and formulas in it. */
+const plain = (word) => String(word).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("$", "&#36;");
 
 function style(series, all) {
   const number = Math.max(0, all.indexOf(series));
@@ -82,6 +84,62 @@ function places(figure, values) {
   return new Map(names.map((name, place) => [name, place]));
 }
 
+/** Lines with a band about each; a series of one point has none. */
+function bandTraces(figure, rows) {
+  const { table } = figure;
+  return [...grouped(table, rows, figure.series)].flatMap(([series, own], number) => {
+    const look = style(series, figure.names);
+    const [x, y] = [picked(table, figure.x, own), picked(table, figure.y, own)];
+    const line = {
+      type: "scatter", mode: own.length > 1 ? "lines+markers" : "markers", name: plain(series), x, y, legendgroup: series,
+      line: { color: look.colour, width: 2 }, marker: { color: look.colour, symbol: look.symbol, size: own.length > 1 ? 6 : 13 },
+    };
+    if (own.length < 2) return [line];
+    const [low, high] = [picked(table, figure.low, own), picked(table, figure.high, own)];
+    const band = {
+      type: "scatter", mode: "lines", x: [...x, ...x.toReversed()], y: [...high, ...low.toReversed()], fill: "toself",
+      fillcolor: `${look.colour}33`, line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: series,
+    };
+    return [band, line];
+  });
+}
+
+/** Bars in the order of the rows, by their places as names may be alike; marked ones have the accent. */
+function rankedTraces(figure, rows) {
+  const { table } = figure;
+  const mark = columnOf(table, figure.mark);
+  const place = new Map(rows.map((row, number) => [row, number]));
+  return [[true, "--accent", figure.mark_label], [false, "--faint", `not ${figure.mark_label}`]].flatMap(([wanted, colour, name]) => {
+    const own = rows.filter((row) => at(mark, row) === wanted);
+    return own.length === 0 ? [] : [{
+      type: "bar", orientation: "h", name, y: own.map((row) => place.get(row)), x: picked(table, figure.x, own),
+      text: picked(table, figure.y, own).map(plain), textposition: "none", hovertemplate: "%{text}: %{x:.4~g}<extra></extra>", marker: { color: resolved(colour) },
+    }];
+  });
+}
+
+const stripColumns = (count) => Math.min(count, narrow() ? 2 : 4);
+
+/** A box with its samples for every class, in axes of their own for every panel. */
+function stripTraces(figure, rows) {
+  const { table } = figure;
+  return [...grouped(table, rows, figure.panel).values()].flatMap((panel, number) =>
+    [...grouped(table, panel, figure.series)].map(([series, own]) => {
+      const look = style(series, figure.names);
+      const place = { xaxis: `x${number + 1}`, yaxis: `y${number + 1}`, y: picked(table, figure.y, own), text: picked(table, figure.hover, own).map(plain) };
+      const marker = { color: look.colour, symbol: look.symbol, size: 4, opacity: 0.55 };
+      // Without series the target is a number: a dot a sample, along it.
+      if (!figure.series) return { type: "scatter", mode: "markers", ...place, marker, x: picked(table, figure.x, own), showlegend: false };
+      return {
+        type: "box", name: plain(series), legendgroup: series, showlegend: number === 0,
+        ...place,
+        boxpoints: "all", jitter: 0.6, pointpos: 0, whiskerwidth: 0.5, fillcolor: "rgba(0,0,0,0)",
+        line: { color: look.colour, width: 1.5 }, marker,
+      };
+    }),
+  );
+}
+
 function heatTraces(figure, rows) {
   const { table } = figure;
   const across = places(figure, picked(table, figure.x, rows));
@@ -91,17 +149,49 @@ function heatTraces(figure, rows) {
     const place = [columnOf(table, figure.y), columnOf(table, figure.x)].map((column) => at(column, row));
     z[down.get(place[0])][across.get(place[1])] = at(columnOf(table, figure.value), row);
   }
-  const named = (map) => [...map.keys()].map((name) => plain(name));
-  return [{
-    type: "heatmap", z, x: named(across), y: named(down), zmin: 0, zmax: 1, xgap: across.size < 60 ? 1 : 0,
-    ygap: down.size < 40 ? 1 : 0, hoverongaps: false, colorbar: { thickness: 12, outlinewidth: 0, title: { text: figure.value_label, side: "right" } },
-    colorscale: [[0, resolved("--head")], [1, resolved("--accent")]],
-  }];
+  const [columns, lines] = [across, down].map((names) => [...names.keys()].map(plain));
+  const cells = { type: "heatmap", xgap: across.size < 60 ? 1 : 0, ygap: down.size < 40 ? 1 : 0 };
+  // Columns that stand in groups are told by those, and their own names by the pointer.
+  if (!figure.group) Object.assign(cells, { x: columns, y: lines });
+  const text = figure.group ? lines.map((line) => columns.map((column) => `${line}, ${column}`)) : undefined;
+  const drawn = {
+    ...cells, z, text, hoverongaps: false, ...(figure.limit ? { zmin: -figure.limit, zmax: figure.limit } : { zmin: 0, zmax: 1 }),
+    hovertemplate: figure.group ? "%{text}: %{z:.3~g}<extra></extra>" : undefined,
+    // Yes and no need no scale.
+    showscale: z.flat().some((value) => value !== null && value !== 0 && value !== 1),
+    colorbar: narrow()
+      ? { orientation: "h", y: -0.12, yanchor: "top", thickness: 10, outlinewidth: 0, title: { text: figure.value_label, side: "bottom" } }
+      : { thickness: 12, outlinewidth: 0, title: { text: figure.value_label, side: "right" } },
+    colorscale: figure.limit
+      ? [[0, SCALE[0]], [0.5, resolved("--card")], [1, SCALE[1]]]
+      : [[0, resolved("--head")], [1, resolved("--accent")]],
+  };
+  // What has no value is not 0: it has a colour that no value has.
+  const missing = z.map((line) => line.map((value) => (value === null ? 1 : null)));
+  if (!missing.flat().includes(1)) return [drawn];
+  const none = resolved("--none");
+  return [drawn, { ...cells, z: missing, showscale: false, hoverongaps: false, hovertemplate: "no value<extra></extra>", colorscale: [[0, none], [1, none]] }];
+}
+
+/** Where groups of a heat map's columns begin and end, by name. */
+function groupSpans(figure, rows) {
+  const { table } = figure;
+  const [names, groups] = [columnOf(table, figure.x), columnOf(table, figure.group)];
+  const seen = new Map(rows.map((row) => [at(names, row), at(groups, row)]));
+  const spans = new Map();
+  [...seen.values()].forEach((group, place) => {
+    if (!spans.has(group)) spans.set(group, [place, place]);
+    spans.get(group)[1] = place;
+  });
+  return spans;
 }
 
 const KINDS = {
   steps: (figure, rows) => lineTraces(figure, rows, "hv"),
   lines: (figure, rows) => lineTraces(figure, rows, "linear"),
+  bands: bandTraces,
+  ranked: rankedTraces,
+  strips: stripTraces,
   points: pointTraces,
   bars: barTraces,
   heat: heatTraces,
@@ -125,6 +215,9 @@ function decades(figure, name, rows) {
   const [low, high] = logs.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
   return high - low > 1.5 ? { dtick: Math.ceil((high - low) / (narrow() ? 4 : 10)) } : {};
 }
+
+/** Ticks at places that have names; plotly's own categories stumble over some. */
+const named = (names) => ({ tickvals: names.map((_, place) => place), ticktext: names, showgrid: false, zeroline: false });
 
 function axis(label, log, extra = {}) {
   const [line, quiet] = [resolved("--line"), resolved("--quiet")];
@@ -161,21 +254,79 @@ function layoutOf(figure, traces, rows) {
     layout.height = 150 + 30 * new Set(traces.flatMap((trace) => trace.y)).size;
     layout.legend.traceorder = "normal";
   }
+  if (figure.kind === "ranked") {
+    const names = picked(figure.table, figure.y, rows).map(plain);
+    layout.yaxis = axis("", false, { ...named(names), range: [names.length - 0.5, -0.5] });
+    layout.barmode = "overlay";
+    layout.height = 130 + 22 * names.length;
+  }
+  if (figure.kind === "bands") {
+    // What was tried is what is told.
+    const tried = [...new Set(picked(figure.table, figure.x, rows))];
+    const some = tried.filter((_, place) => place % (narrow() ? 3 : 1) === 0);
+    layout.xaxis = axis(figure.x_label, figure.log_x, { tickvals: some, ticktext: some.map((own) => own.toLocaleString("en-GB")) });
+    layout.yaxis.rangemode = "tozero";
+  }
+  if (figure.kind === "strips") layoutStrips(figure, rows, layout);
+  if (figure.kind === "points" && !figure.y_label) layout.yaxis.showticklabels = false;
+  if (figure.equal) layout.yaxis.scaleanchor = "x";
   if (figure.kind === "heat") {
     layout.xaxis = axis(figure.x_label, false, { ...category, nticks: narrow() ? 10 : 40, showgrid: false });
     layout.yaxis = axis(figure.y_label, false, { ...category, autorange: "reversed", nticks: 40, showgrid: false });
-    layout.height = 140 + Math.min(560, Math.max(80, 22 * traces[0].y.length));
+    layout.height = 140 + Math.min(figure.group ? 1100 : 560, Math.max(figure.group ? 150 : 80, (figure.group ? 18 : 22) * traces[0].z.length));
+    if (narrow()) layout.height += 50;
+    if (figure.group) layoutGroups(figure, rows, layout);
   }
   return layout;
+}
+
+/** Axes of a grid, with the name of its panel above each. */
+function layoutStrips(figure, rows, layout) {
+  const names = [...grouped(figure.table, rows, figure.panel).keys()];
+  const columns = stripColumns(names.length);
+  const lines = Math.ceil(names.length / columns);
+  const [gapX, gapY] = [columns > 1 ? 0.07 : 0, lines > 1 ? 0.35 / lines : 0];
+  const [wide, high] = [(1 - gapX * (columns - 1)) / columns, (1 - gapY * (lines - 1)) / lines];
+  const letters = Math.floor((narrow() ? 150 : 215) / 7);
+  layout.annotations = [];
+  names.forEach((name, number) => {
+    const [left, top] = [(number % columns) * (wide + gapX), 1 - Math.floor(number / columns) * (high + gapY)];
+    layout[`xaxis${number + 1}`] = axis("", false, { domain: [left, left + wide], anchor: `y${number + 1}`, showticklabels: !figure.series, nticks: 4, automargin: false });
+    layout[`yaxis${number + 1}`] = axis("", false, { domain: [Math.max(0, top - high), top], anchor: `x${number + 1}`, nticks: 5, automargin: false, tickfont: { size: 11, color: resolved("--quiet") } });
+    layout.annotations.push({
+      text: plain(name.length > letters ? `${name.slice(0, letters - 1)}…` : name), hovertext: plain(name), x: left, y: top, xref: "paper", yref: "paper",
+      xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 12.5 },
+    });
+  });
+  delete layout.xaxis;
+  delete layout.yaxis;
+  layout.boxgap = 0.25;
+  layout.margin.l = 44;
+  layout.height = 70 + 190 * lines + 20 * Math.ceil(figure.names.length / 4);
+}
+
+/** The groups of a heat map under it, and lines between them. */
+function layoutGroups(figure, rows, layout) {
+  const spans = [...groupSpans(figure, rows)];
+  layout.xaxis = axis("", false, {
+    tickvals: spans.map(([, [first, last]]) => (first + last) / 2), ticktext: spans.map(([name]) => plain(name)), tickangle: 0, showgrid: false, zeroline: false, ticks: "",
+  });
+  layout.shapes = spans.slice(1).map(([, [first]]) => ({
+    type: "line", x0: first - 0.5, x1: first - 0.5, y0: 0, y1: 1, yref: "paper", line: { color: resolved("--ink"), width: 1.5 },
+  }));
+  const names = [...places(figure, picked(figure.table, figure.y, rows)).keys()].map(plain);
+  layout.yaxis = axis("", false, { ...named(names), range: [names.length - 0.5, -0.5] });
 }
 
 class Figure {
   constructor(host, figure) {
     Object.assign(this, { host, figure });
     const { panels } = figure;
+    // Strips show all panels beside each other.
+    this.together = figure.kind === "strips";
     this.panel = panels[0];
     const controls = element("div", { className: "controls" }, element("span", { className: "count" }, figure.note));
-    if (panels.length > 1) controls.append(this.choice(panels));
+    if (panels.length > 1 && !this.together) controls.append(this.choice(panels));
     controls.append(...exportButtons(figure.name, figure.table, () => allRows(figure.table)));
     this.plot = element("div", { className: "plot", role: "img", "aria-label": figure.title });
     host.append(controls, this.plot);
@@ -190,7 +341,8 @@ class Figure {
 
   draw() {
     const { figure } = this;
-    const rows = grouped(figure.table, allRows(figure.table), figure.panel).get(this.panel);
+    const all = allRows(figure.table);
+    const rows = this.together ? all : grouped(figure.table, all, figure.panel).get(this.panel);
     const traces = KINDS[figure.kind](figure, rows);
     const layout = layoutOf(figure, traces, rows);
     return Plotly.react(this.plot, traces, layout, {

@@ -144,7 +144,7 @@ def test_a_class_of_one_is_warned_of(spiral):
     ("bad", "message"),
     [
         (lambda X, y: (csr_array(X), y), "[Ss]parse"),
-        (lambda X, y: (np.where(np.isclose(X, X[3, 2]), np.nan, X), y), "NaN at data row 4"),
+        (lambda X, y: (np.where(np.isclose(X, X[3, 2]), np.inf, X), y), "infinity at data row 4"),
         (lambda X, y: (X, np.zeros(len(X))), "only one class"),
         (lambda X, y: (X, np.linspace(0, 1, len(X))), "[Uu]nknown label type|continuous"),
     ],

@@ -199,12 +199,12 @@ def spoiled(value):
 @pytest.mark.parametrize(
     ("data", "labels", "settings", "message"),
     [
-        (spoiled(np.nan), Y, {}, "contains NaN at data row 5, column 2"),
+        (spoiled(np.nan), Y, {"missing": "error"}, "contains NaN at data row 5, column 2"),
         (spoiled(np.inf), Y, {}, "contains infinity at data row 5, column 2"),
         (
             pd.DataFrame(spoiled(np.nan), columns=["a", "b", "c"]),
             Y,
-            {},
+            {"missing": "error"},
             "contains NaN at data row 5, column 'b'",
         ),
         (X, np.zeros(12), {}, "only one class, '0.0'"),

@@ -5,6 +5,7 @@ no features, but each has a weight in their metric.
 """
 
 import inspect
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,52 +15,23 @@ import numpy as np
 
 from convexfs.baselines import (
     COMPONENT_NUMBERS,
+    ORDERS,
     PROJECTIONS,
     SELECTORS,
     UNTESTED,
     projection,
     selector,
 )
-from convexfs.cli.judging import ITS_CERTIFICATE, Judge, Judgement, summary_lines
 from convexfs.data.dataset import Dataset
 from convexfs.data.reading import NUMBERS
+from convexfs.data.writers import feature_frame
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
 from convexfs.pictures import weight_bars
-from convexfs.records import NOT_TESTED, NOTHING_SHARE, Certificate, Solution
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What a method of any kind says of the features.
-
-    Attributes
-    ----------
-    support : bool array or None
-        None for a projection, which selects no features.
-    explained, explained_as : array and str
-        One number a component of a projection, and what it is.
-    reduced : callable
-        Samples, scaled like those fitted if this is a projection, in what was selected.
-    picture : callable
-        A matplotlib figure of the weights or the metric, or of what a rule went by.
-    judgement : Judgement or None
-        By what the features were selected, and how sure that is; None for a projection.
-    """
-
-    weights: np.ndarray
-    weights_are: str
-    parameters: Mapping[str, Any]
-    reduced: Callable[[Dataset], Dataset]
-    picture: Callable[[], Any]
-    support: np.ndarray | None = None
-    explained: np.ndarray | None = None
-    explained_as: str = ""
-    solution: Solution | None = None
-    certificate: Certificate | None = None
-    judgement: Judgement | None = None
-
+from convexfs.records import NOT_TESTED, NOTHING_SHARE
+from convexfs.selection.judging import ITS_CERTIFICATE, Judge, Judgement, summary_lines
+from convexfs.selection.result import PLACES, Selection
 
 #: What goes for a method where knockoffs are weighed by the one they have by default.
 KNOCKOFFS = "knockoffs"
@@ -85,7 +57,7 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
     if method == KNOCKOFFS:
         if settings:
             raise InputError("--set and --solver are of a method: name it by --method")
-        return _knockoffs(None)
+        return _knockoffs(method, None)
     if method in SELECTORS:
         return _comparator(method, settings, judge.seed)
     if method in PROJECTIONS:
@@ -103,7 +75,16 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
         return _projection(_Projecting(method, model, *home.component_number), settings, judge)
     settings = _usual(home.select_with, model, judge) | dict(settings)
     model.set_params(**_checked(method, model.get_params(), settings, judge.seed))
-    return _knockoffs(model) if judge.rule == "knockoffs" else _method(model)
+    return _knockoffs(method, model) if judge.rule == "knockoffs" else _method(method, model)
+
+
+def fitted(fit: Fit, data: Dataset, judge: Judge, scale: str | None, line: str = "") -> Selection:
+    """Fit to the training rows of data, scaled, and keep those rows as they are for pictures."""
+    began = time.perf_counter()
+    judge = replace(judge, scale=scale or data.scale)
+    selection = fit(data.scaled(scale).training, judge)
+    seconds = time.perf_counter() - began
+    return replace(selection, data=data.training, scale=judge.scale, seconds=seconds, line=line)
 
 
 def takes_sparse(method: str, judge: Judge) -> bool:
@@ -138,20 +119,26 @@ class _Projecting:
     meaning: str
 
 
-def _method(model: Any) -> Fit:
+def _method(name: str, model: Any) -> Fit:
     def fit(data: Dataset, judge: Judge) -> Selection:
         _check_top(judge.top, data)
-        model.fit(_frame(data), data.labels)
+        began = time.process_time()
+        model.fit(feature_frame(data), data.labels)
+        fit_seconds = time.process_time() - began
         untested = model.get_support() if model._sparse else None
         judgement = judge(model, model.weights_, data, untested)
         if judgement.lines["permuted labels"] == NOT_TESTED:
             judgement = _as_a_whole(judgement, model)
         return Selection(
+            name,
             **_of_features(model.weights_, judgement, data),
             weights_are="weight",
             parameters=model.get_params(),
             solution=model.solution_,
             certificate=model.certificate_,
+            model=model,
+            held_out=partial(judge.curve, model, data),
+            fit_seconds=fit_seconds,
         )
 
     return fit
@@ -164,14 +151,14 @@ def _as_a_whole(judgement: Judgement, model: Any) -> Judgement:
     return replace(judgement, lines=lines, record={**judgement.record, "objective_pvalue": pvalue})
 
 
-def _knockoffs(model: Any) -> Fit:
+def _knockoffs(name: str, model: Any) -> Fit:
     """Select by the knockoffs of the features, weighed by `model`, or as usual if None."""
 
     def fit(data: Dataset, judge: Judge) -> Selection:
         from convexfs.inference import KnockoffSelector
 
         made = KnockoffSelector(model, fdr=judge.bound, random_state=judge.seed)
-        made.fit(_frame(data), data.labels)
+        made.fit(feature_frame(data), data.labels)
         lines = summary_lines(made)
         del lines[ITS_CERTIFICATE]  # which is that of the selection
         judgement = Judgement(
@@ -181,11 +168,13 @@ def _knockoffs(model: Any) -> Fit:
             picture=made.plot,
         )
         return Selection(
+            name,
             **_of_features(made.W_, judgement, data),
             weights_are="weight minus its knockoff's",
             parameters=made.get_params(),
             solution=made.solution_,
             certificate=made.certificate_,
+            model=made,
         )
 
     return fit
@@ -202,11 +191,19 @@ def _comparator(name: str, settings: Mapping[str, Any], seed: int) -> Fit:
 
     def fit(data: Dataset, judge: Judge) -> Selection:
         _check_top(judge.top, data)
+        began = time.process_time()
         scores = rank(data.X, data.y, **parameters)
+        fit_seconds = time.process_time() - began
         untested = scores > NOTHING_SHARE * scores.max(initial=0.0) if name in UNTESTED else None
-        judgement = judge(partial(rank, **parameters), scores, data, untested)
+        ranked = partial(rank, **parameters)
+        judgement = judge(ranked, scores, data, untested)
         return Selection(
-            **_of_features(scores, judgement, data), weights_are="score", parameters=parameters
+            name,
+            **_of_features(scores, judgement, data),
+            weights_are=PLACES if name in ORDERS else "score",
+            parameters=parameters,
+            held_out=partial(judge.curve, ranked, data),
+            fit_seconds=fit_seconds,
         )
 
     return fit
@@ -258,6 +255,8 @@ def _projected(made: _Projecting, data: Dataset) -> Selection:
         return metric_map(components.T @ components, data.feature_names)
 
     return Selection(
+        made.name,
+        data,
         weights=weights,
         weights_are=weights_are,
         parameters=model.get_params(),
@@ -265,6 +264,8 @@ def _projected(made: _Projecting, data: Dataset) -> Selection:
         picture=picture,
         explained=explained,
         explained_as=made.meaning,
+        components=np.asarray(model.transform(data.X)),
+        model=model,
         solution=getattr(model, "solution_", None),
         certificate=getattr(model, "certificate_", None),
     )
@@ -273,6 +274,7 @@ def _projected(made: _Projecting, data: Dataset) -> Selection:
 def _of_features(weights: np.ndarray, judgement: Judgement, data: Dataset) -> dict[str, Any]:
     support = judgement.support
     return {
+        "data": data,
         "weights": weights,
         "support": support,
         "judgement": judgement,
@@ -297,11 +299,3 @@ def _checked(
 def _check_top(top: int | None, data: Dataset) -> None:
     if top is not None:
         check_number(f"--top, of {data.n_features} features,", top, 1, data.n_features)
-
-
-def _frame(data: Dataset) -> Any:
-    import pandas as pd
-
-    if data.is_sparse:
-        return data.X
-    return pd.DataFrame(data.X, columns=list(data.feature_names), copy=False)

@@ -1,6 +1,7 @@
-"""Which of the weighed features ``convexfs select`` keeps, by what rule, and how sure that is."""
+"""Which of the weighed features are kept, by what rule, and how sure that is."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,12 @@ import numpy as np
 
 from convexfs.data.dataset import Dataset
 from convexfs.data.ranges import constant_columns
+from convexfs.data.writers import feature_frame
 from convexfs.errors import InputError, check_number, warn
 from convexfs.records import NOT_TESTED
 
 if TYPE_CHECKING:
+    from convexfs.inference.curve import SelectionCurve
     from convexfs.methods.base.permutation import PermutationResult
 
 #: Rules that permute labels, and what each bounds by default.
@@ -39,6 +42,10 @@ class Judgement:
         A number a feature, for the table.
     picture : callable, optional
         Draws what the rule went by.
+    test, curve : PermutationResult and SelectionCurve, optional
+        What permuted labels and held-out samples said.
+    chosen_share : array, optional
+        How often each feature is selected from halves of the samples.
     """
 
     support: np.ndarray
@@ -46,6 +53,9 @@ class Judgement:
     record: Mapping[str, Any]
     column: tuple[str, np.ndarray] | None = None
     picture: Callable[[], Any] | None = None
+    test: "PermutationResult | None" = None
+    curve: "SelectionCurve | None" = None
+    chosen_share: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,11 @@ class Judge:
             check_number(f"--{self.rule}", self.bound, 0, 1, open_ends=True)
         if self.rule in ("stability", "knockoffs") and comparator:
             raise InputError(f"--{self.rule} takes a method of convexfs, not a comparator")
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether the rule can do with missing values and categories, if the method can."""
+        return self.rule not in ("curve", "stability", "knockoffs")
 
     @property
     def bound(self) -> float:
@@ -129,9 +144,10 @@ class Judge:
 
         control = self.rule or "fdr"
         strictest = self.bound if control == "fwer" else GATE
-        number = max(affordable(source, data.X), math.ceil(1 / strictest) - 1)
+        samples = _samples(source, data)
+        number = max(affordable(source, samples), math.ceil(1 / strictest) - 1)
         result = permutations_judged(
-            source, data.X, data.y, number, self.seed, groups=self.groups, blocks=self.blocks,
+            source, samples, data.y, number, self.seed, groups=self.groups, blocks=self.blocks,
             tell=self.tell, control=control, level=self.bound, gate=GATE,
         )  # fmt: skip
         support = result.selected & ~constant
@@ -145,18 +161,21 @@ class Judge:
         if curve is not None:
             lines, record = lines | curve.lines(), record | {"curve": _curve_record(curve)}
         named = ("max-T p", result.max_t_pvalues) if control == "fwer" else ("q", result.qvalues)
-        return Judgement(support, lines, record, column=named, picture=result.plot)
+        return Judgement(
+            support, lines, record, column=named, picture=result.plot, test=result, curve=curve
+        )
 
     def _curve_beside(self, source: Any, data: Dataset) -> Any:
         """Held-out errors beside a test, where fits are fast and folds have all classes."""
         from convexfs.methods.base.null import REFITTED, affordable
 
-        fast = affordable(source, data.X) > REFITTED
-        if not fast or data.numeric or data.is_sparse or np.bincount(data.y).min() < _FOLDS:
+        if data.is_mixed:
             return None
-        return self._curve(source, data)
+        fast = affordable(source, data.X) > REFITTED
+        return self.curve(source, data) if fast and enough_for_folds(data) else None
 
-    def _curve(self, source: Any, data: Dataset) -> Any:
+    def curve(self, source: Any, data: Dataset) -> "SelectionCurve":
+        """Held-out errors over the number of features, as this rule scales and groups rows."""
         from convexfs.inference import selection_curve
 
         return selection_curve(
@@ -166,12 +185,12 @@ class Judge:
     def _by_curve(
         self, source: Any, weights: np.ndarray, constant: np.ndarray, data: Dataset
     ) -> Judgement:
-        curve = self._curve(source, data)
+        curve = self.curve(source, data)
         support = heaviest(weights, constant, curve.chosen)
         lines = self._untested(support)
         lines["selected"] = f"{support.sum()} of {len(support)} by the curve of held-out errors"
         record = {"rule": "curve", "curve": _curve_record(curve)}
-        return Judgement(support, lines | curve.lines(), record, picture=curve.plot)
+        return Judgement(support, lines | curve.lines(), record, picture=curve.plot, curve=curve)
 
     def _by_stability(self, source: Any, data: Dataset) -> Judgement:
         from convexfs.inference import StabilitySelector
@@ -186,6 +205,7 @@ class Judge:
             {"rule": self.rule, self.rule: record},
             column=("probability", values),
             picture=model.plot,
+            chosen_share=values,
         )
 
     def _few(self, source: Any, data: Dataset) -> Any:
@@ -196,11 +216,27 @@ class Judge:
         return type(source)(**source.get_params() | {"n_features_to_select": number})
 
 
+def _samples(source: Any, data: Dataset) -> Any:
+    """The samples as the method's fit has them, missing values and categories included."""
+    from convexfs.methods.base.null import unfitted
+
+    if not data.is_mixed:
+        return data.X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it was told of them in its fit
+        return unfitted(source)._checked(feature_frame(data), data.labels)[0]
+
+
 def summary_lines(selector: Any) -> dict[str, str]:
     """The lines of a selector's summary by what they are about."""
     lines = dict(line.split(None, 1) for line in selector.summary().splitlines())
     about = lines.pop("certificate")
     return {"permuted labels": NOT_TESTED, **lines, ITS_CERTIFICATE: about}
+
+
+def enough_for_folds(data: Dataset) -> bool:
+    """Whether there are classes of dense samples, and some of each for every fold."""
+    return not data.numeric and not data.is_sparse and bool(np.bincount(data.y).min() >= _FOLDS)
 
 
 def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarray:

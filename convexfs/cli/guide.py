@@ -1,0 +1,131 @@
+"""The command ``convexfs guide``: a page of the guide, or the list of them.
+
+Pages are the Markdown files of ``convexfs/guide``; one that is put there is found. A page
+begins with its title and a paragraph whose first sentence says what it is about.
+"""
+
+import argparse
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import convexfs
+from convexfs.errors import InputError, did_you_mean
+
+FOLDER = Path(convexfs.__file__).parent / "guide"
+#: Pages to read in this order; the others follow by name.
+_FIRST = ("table", "data", "methods", "change", "solvers", "batches")
+#: Characters of a line that is read with ease.
+_WIDTH = 96
+#: TeX that has a character or a word of its own, the longer names first.
+_PLAIN = {
+    r"\left": "", r"\right": "", r"\lambda": "λ", r"\theta": "θ", r"\sigma": "σ", r"\Sigma": "Σ",
+    r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\tau": "τ", r"\tilde ": "", r"\bar ": "",
+    r"\sum": "sum", r"\succeq": "⪰", r"\cdot": "·", r"\qquad": "    ", r"\quad": "  ",
+    r"\max": "max", r"\min": "min", r"\log": "log", r"\det": "det", r"\exp": "exp",
+    r"\ge": "≥", r"\le": "≤", r"\|": "‖", r"\,": " ", r"\;": "  ", r"\{": "{", r"\}": "}",
+    r"\#": "#", "^T": "ᵀ",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the guide.
+
+    Attributes
+    ----------
+    path : Path
+    title : str
+    summary : str
+        The first sentence below the title.
+    text : str
+        All of it.
+    """
+
+    path: Path
+    title: str
+    summary: str
+    text: str
+
+
+def pages(folder: Path = FOLDER) -> dict[str, Page]:
+    """Every page of a folder by its topic, in the order of reading."""
+    found = {path.stem: _read(path) for path in folder.glob("*.md")}
+    rest = sorted(found.keys() - set(_FIRST))
+    return {topic: found[topic] for topic in (*_FIRST, *rest) if topic in found}
+
+
+def _read(path: Path) -> Page:
+    text = path.read_text(encoding="utf-8")
+    title, _, rest = text.partition("\n")
+    first = rest.strip().partition("\n\n")[0].replace("\n", " ")
+    summary = re.split(r"(?<=[.!?]) ", first)[0].replace("`", "")
+    return Page(path, title.removeprefix("# "), summary, text)
+
+
+def guide(arguments: argparse.Namespace) -> int:
+    """Show a page of the guide, or what pages there are."""
+    known = pages()
+    if arguments.topic is None:
+        _list(known)
+    elif arguments.topic in known:
+        _show(known[arguments.topic])
+    else:
+        near = did_you_mean(arguments.topic, known)
+        topics = "" if near.startswith("choose") else f" Topics are {', '.join(known)}"
+        raise InputError(f"the guide has no page '{arguments.topic}'; {near}{topics}")
+    return 0
+
+
+def _list(known: dict[str, Page]) -> None:
+    from rich.table import Table
+
+    from convexfs.cli.console import Console
+
+    table = Table("topic", "page", "about", caption="convexfs guide TOPIC shows a page")
+    for topic, page in known.items():
+        table.add_row(topic, page.title, page.summary)
+    Console(width=120).print(table)
+
+
+def _show(page: Page) -> None:
+    from rich.markdown import Markdown
+
+    from convexfs.cli.console import Console
+
+    console = Console(width=_WIDTH)
+    console.print(Markdown(_for_terminal(page)), width=min(console.width, _WIDTH))
+
+
+def _for_terminal(page: Page) -> str:
+    """The page with formulas as text, and pictures as the files they are."""
+    text = re.sub(r"\$\$(.*?)\$\$", lambda tex: f"    {_plain(tex[1])}", page.text, flags=re.S)
+    home = page.path.parent
+    return re.sub(r"!\[(.*?)\]\((.*?)\)", lambda image: f"*{image[1]}: {home / image[2]}*", text)
+
+
+def _plain(tex: str) -> str:
+    r"""A formula as one line of text.
+
+    >>> _plain(r"\max_w w^T z \quad\text{subject to}\quad \|w\|_2 \le 1")
+    'max_w wᵀ z   subject to   ‖w‖_2 ≤ 1'
+    """
+    line = " ".join(tex.split())
+    line = re.sub(r"\\frac\{(.*?)\}\{(.*?)\}", r"(\1)/(\2)", line)
+    line = re.sub(r"\\(?:text|mathrm|operatorname)\{(.*?)\}", r"\1", line)
+    line = re.sub(r"([_^])\{(\w)\}", r"\1\2", line)
+    for command, character in _PLAIN.items():
+        line = line.replace(command, character)
+    line = re.sub(r"([_^])\{([^{}]*)\}", r"\1(\2)", line)
+    return re.sub(r"(?<=\S) {3,}(?=\S)", "   ", re.sub(r" (?=[_^,])", "", line)).strip()
+
+
+def add_guide_options(parser: argparse.ArgumentParser) -> None:
+    """Options of ``convexfs guide``."""
+    parser.add_argument("topic", nargs="?", metavar="TOPIC", help="of the page [all are listed]")
+
+
+COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
+    "guide": (guide, add_guide_options),
+}

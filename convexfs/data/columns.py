@@ -1,0 +1,246 @@
+"""Columns from anywhere: matrices that are read a few columns at a time, where they lie.
+
+Anything with a ``shape`` and slices ``[:, start:stop]`` will do: memory maps, arrays of h5py
+and zarr, the X of a backed AnnData, bed-reader's genotypes, dask arrays, a class of your
+own. Values are read, never written, and never all at once: a pass holds at most
+:data:`PIECE_BYTES` of them for each thread, or 128 columns or one chunk of the file if
+these are more.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError
+
+#: Read at a time.
+PIECE_BYTES = 2**25
+#: Sums are taken over so many columns at a time, counted from the first of all: however a
+#: matrix is cut, they are then rounded alike.
+ALIGNED = 128
+#: Columns of a block at least, and blocks of a pass at most: each has a result of its own.
+_LEAST, _MOST_BLOCKS = 1024, 64
+#: Missing genotypes as bed-reader gives them.
+_BED_MISSING = -127
+
+
+class ColumnSource(ABC):
+    """A matrix of samples whose columns are elsewhere.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Samples and features.
+    dtype : numpy dtype
+    missing : int or None
+        What stands for a missing value where the dtype has no NaN.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    missing: int | None = None
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: tuple[slice, np.ndarray]) -> np.ndarray:
+        rows, columns = key
+        if not isinstance(rows, slice) or rows != slice(None):
+            raise InputError("of columns that lie elsewhere all samples are read, not some")
+        return self.take(np.arange(self.shape[1])[columns])
+
+    def copy(self) -> "ColumnSource":
+        """Return itself: what lies elsewhere is not copied."""
+        return self
+
+    def spreads(self) -> np.ndarray:
+        """Return the largest difference of each column."""
+        return np.concatenate(self.gather(_spreads))
+
+    @abstractmethod
+    def take(self, index: np.ndarray) -> np.ndarray:
+        """Return some columns, in the order asked for."""
+
+    @abstractmethod
+    def gather(self, function: Callable[..., Any], map: Callable[..., Any] = map) -> list[Any]:
+        """Return ``function(block)`` of every block, in the order of the columns."""
+
+    @abstractmethod
+    def reduce(self, function: Callable[..., Any], map: Callable[..., Any] = map) -> Any:
+        """Return the sum of ``function(block)`` over all blocks."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A range of columns of something that can be sliced: a block of a pass."""
+
+    matrix: Any
+    start: int
+    stop: int
+    #: Columns read at a time.
+    piece: int
+    n_samples: int
+    #: Number of the matrix's first column among all columns.
+    origin: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_samples, self.stop - self.start
+
+    def open(self) -> "Window":
+        return self
+
+    def parts(self, width: int) -> Iterator[np.ndarray]:
+        """Yield the columns, at most `width` at a time."""
+        start = self.start
+        while start < self.stop:
+            beyond = (self.origin + start) % ALIGNED
+            stop = min(start + (ALIGNED - beyond if beyond else self.piece), self.stop)
+            yield from parts(read(self.matrix, start, stop, self.n_samples), width)
+            start = stop
+
+
+def ranges(n_features: int) -> list[tuple[int, int]]:
+    """Return the ranges of columns that a pass visits, as many for any number of workers."""
+    size = rounded_up(max(_LEAST, -(-n_features // _MOST_BLOCKS)), ALIGNED)
+    return [(start, min(start + size, n_features)) for start in range(0, n_features, size)]
+
+
+def rounded_up(number: int, step: int) -> int:
+    """Return the next multiple of `step`."""
+    return -(-number // step) * step
+
+
+def parts(columns: Any, width: int) -> Iterator[np.ndarray]:
+    """Yield the columns of an array or a window, at most `width` at a time."""
+    if isinstance(columns, Window):
+        yield from columns.parts(width)
+        return
+    for start in range(0, columns.shape[1], width):
+        yield columns[:, start : start + width]
+
+
+def _spreads(block: Any) -> np.ndarray:
+    ends = [(part.min(axis=0), part.max(axis=0)) for part in parts(block.open(), _LEAST)]
+    return np.concatenate([high.astype(float) - low.astype(float) for low, high in ends])
+
+
+def read(matrix: Any, start: int, stop: int, n_samples: int) -> np.ndarray:
+    """Read a range of columns as an array of numbers."""
+    found = matrix[:, start:stop]
+    if hasattr(found, "toarray"):  # of a sparse matrix
+        found = found.toarray()
+    found = np.asarray(found)
+    if found.shape != (n_samples, stop - start):
+        raise InputError(
+            f"Input X: [:, {start}:{stop}] of a {type(matrix).__name__} has shape {found.shape}, "
+            f"not {(n_samples, stop - start)}"
+        )
+    return found
+
+
+class SlicedColumns(ColumnSource):
+    """Columns of an object with ``shape``, ``dtype`` and slices ``[:, start:stop]``."""
+
+    def __init__(self, matrix: Any, missing: int | None = None):
+        self.matrix, self.missing = matrix, missing
+        n_samples, n_features = (int(length) for length in matrix.shape)
+        self.shape = n_samples, n_features
+        self.dtype = read(matrix, 0, min(1, n_features), n_samples).dtype
+        if self.dtype.kind not in "biuf":
+            raise InputError(f"Input X: a {type(matrix).__name__} of {self.dtype}, not of numbers")
+        #: Columns that a file keeps together: they are read together.
+        self._chunk = _chunk_width(matrix, n_features)
+        wanted = PIECE_BYTES // max(1, n_samples * self.dtype.itemsize)
+        self._piece = rounded_up(max(self._chunk, wanted - ALIGNED + 1), ALIGNED)
+
+    @property
+    def in_memory(self) -> np.ndarray | None:
+        """The array itself, where that is what is sliced."""
+        held = isinstance(self.matrix, np.ndarray) and not isinstance(self.matrix, np.memmap)
+        return self.matrix if held else None
+
+    def blocks(self) -> list[Window]:
+        """Return ranges of columns, as many for any number of workers."""
+        n_samples, n_features = self.shape
+        return [
+            Window(self.matrix, start, stop, self._piece, n_samples)
+            for start, stop in ranges(n_features)
+        ]
+
+    def take(self, index: np.ndarray) -> np.ndarray:
+        index = np.asarray(index)
+        if self.in_memory is not None:
+            return self.in_memory[:, index]
+        taken = np.empty((self.shape[0], len(index)), self.dtype)
+        order = np.argsort(index, kind="stable")
+        home = index[order] // self._chunk
+        # Of what is kept together the span that is asked for is read once.
+        for places in np.split(order, np.flatnonzero(np.diff(home)) + 1):
+            if len(places):
+                first, last = int(index[places[0]]), int(index[places[-1]])
+                span = read(self.matrix, first, last + 1, self.shape[0])
+                taken[:, places] = span[:, index[places] - first]
+        return taken
+
+    def gather(self, function: Callable[..., Any], map: Callable[..., Any] = map) -> list[Any]:
+        return list(map(function, self.blocks()))
+
+    def reduce(self, function: Callable[..., Any], map: Callable[..., Any] = map) -> Any:
+        results = iter(map(function, self.blocks()))
+        total = next(results)
+        for part in results:
+            total += part
+        return total
+
+
+class Genotypes:
+    """PLINK's genotypes as 0, 1, 2 and -127 for missing, read a range of columns at a time."""
+
+    def __init__(self, file: Any):
+        self.file, self.shape = file, (int(file.iid_count), int(file.sid_count))
+
+    def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
+        return self.file.read(index=(slice(None), key[1]), dtype="int8", num_threads=1)
+
+
+def column_source(X: Any) -> ColumnSource | None:
+    """Return samples as columns that lie elsewhere; None if they are an ordinary table."""
+    if isinstance(X, ColumnSource):
+        return X
+    if hasattr(X, "iid_count") and hasattr(X, "sid_count"):
+        return SlicedColumns(Genotypes(X), missing=_BED_MISSING)
+    if not _sliceable(X):
+        return None
+    if type(X).__module__.partition(".")[0] == "dask":
+        from convexfs.data.dask_columns import on_workers
+
+        return on_workers(X) or SlicedColumns(X)
+    return SlicedColumns(X)
+
+
+def _sliceable(X: Any) -> bool:
+    """Whether this is a matrix but neither an array, a table nor a sparse matrix in memory."""
+    known = ("iloc", "__dataframe__", "tocsr", "__array_interface__")
+    shape = getattr(X, "shape", None)
+    return (
+        isinstance(shape, tuple)
+        and len(shape) == 2
+        and all(isinstance(length, int | np.integer) for length in shape)
+        and min(shape) > 0
+        and hasattr(X, "__getitem__")
+        and not isinstance(X, np.ndarray)
+        and not any(hasattr(X, name) for name in known)
+    )
+
+
+def _chunk_width(matrix: Any, n_features: int) -> int:
+    """Columns that a file keeps together, as h5py, zarr and dask tell; 1 if nothing is told."""
+    chunks = getattr(matrix, "chunks", None)
+    if not isinstance(chunks, tuple) or len(chunks) != 2:
+        return 1
+    width = max(chunks[1]) if isinstance(chunks[1], tuple) else chunks[1]
+    return min(max(1, int(width)), n_features)

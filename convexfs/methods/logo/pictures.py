@@ -1,0 +1,39 @@
+"""The picture of a fit of Logo: what it weighs, and how it got there."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from convexfs.pictures import bars_height, draw_bars, draw_convergence
+
+
+def fit_picture(
+    weights: np.ndarray,
+    names: Sequence[str],
+    support: np.ndarray,
+    history: Sequence[Mapping[str, Any]],
+) -> Any:
+    """Weights with their names on the left, the change per iteration on the right.
+
+    Parameters
+    ----------
+    weights : array (n_features,)
+    names : sequence of str
+    support : bool array (n_features,)
+    history : ``Logo.history_``
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, max(4.0, bars_height(len(weights)))), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    draw_bars(left, weights, names, support)
+    draw_convergence(right, history)
+    right.set_title("convergence", loc="left")
+    return figure

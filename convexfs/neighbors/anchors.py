@@ -1,0 +1,255 @@
+r"""RELIEF's margins from some of the samples, each with an interval that is proven.
+
+The margin vector is a sum over the samples, :math:`z = \sum_n m_n`. Of a few *anchors*, drawn
+without replacement, the neighbours among all samples are found and :math:`m_n` is computed
+exactly; ``N`` times their mean estimates z. That takes distances of the anchors to all
+samples instead of those of all pairs. What the mean of n drawn of N numbers between 0 and 1
+says of the mean of all is :func:`mean_interval`: no distribution is assumed, only that the
+draw is random.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from convexfs.compiling import compiled
+from convexfs.data.columns import ColumnSource, SlicedColumns, parts
+from convexfs.errors import InputError, check_number
+from convexfs.neighbors import bits, kernels
+from convexfs.neighbors.feature_passes import Block, centred
+from convexfs.neighbors.hits_misses import SignedNeighbors, _Groups, check_neighbors, is_share
+
+#: Columns looked at together, and features of a tile.
+_READ, _TILE = 1024, 128
+#: Lambda at most: the nearer to 1, the dearer is a large deviation.
+_MOST_BET = 0.75
+# Sums may be reordered; NaN stays NaN.
+_FAST = {"reassoc", "contract", "nsz"}
+
+
+@dataclass(frozen=True)
+class AnchoredMargin:
+    """An estimate of RELIEF's margin vector z, and where z is.
+
+    Attributes
+    ----------
+    margin, low, high : arrays (J,)
+        Each interval holds its z with the probability asked for, by itself.
+    n_anchors : int
+    """
+
+    margin: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    n_anchors: int
+
+
+def anchored_margin(
+    X: np.ndarray | ColumnSource,
+    codes: np.ndarray,
+    n_anchors: int,
+    *,
+    n_neighbors: float = 1,
+    miss: str = "nearest",
+    level: float = 0.95,
+    seed: Any = None,
+    map: Callable[..., Any] = map,
+) -> AnchoredMargin:
+    """Estimate z of :func:`convexfs.neighbors.hits_misses.margin_vector` from some samples.
+
+    Parameters
+    ----------
+    X : array (N, J) or ColumnSource
+        Distances are Manhattan; ``8 n_anchors N`` bytes hold them.
+    codes : int array (N,)
+    n_anchors : int
+        Samples drawn; all of them give z itself.
+    n_neighbors, miss
+        As for RELIEF: neighbours are sought among all samples.
+    level : float
+        Probability that an interval holds its z.
+    seed
+        For the draw; as :func:`numpy.random.default_rng` takes it.
+    """
+    source = X if isinstance(X, ColumnSource) else SlicedColumns(X)
+    check_number(f"n_anchors, of {len(source)} samples,", n_anchors, 2, len(source), whole=True)
+    check_number("level", level, 0, 1, open_ends=True)
+    check_neighbors(len(source), n_neighbors, "manhattan", miss)
+    # In the order of the draw, which the intervals go by.
+    anchors = np.random.default_rng(seed).choice(len(source), n_anchors, replace=False)
+    near = _neighbors(source, codes, anchors, n_neighbors, miss, map)
+    found = source.gather(partial(_intervals, anchors=anchors, near=near, error=1.0 - level), map)
+    means, low, high = (np.concatenate(own) for own in zip(*found, strict=True))
+    size = len(source)
+    return AnchoredMargin(means * size, low * size, high * size, n_anchors)
+
+
+def _neighbors(
+    source: ColumnSource,
+    codes: np.ndarray,
+    anchors: np.ndarray,
+    n_neighbors: float,
+    miss: str,
+    map: Callable[..., Any],
+) -> SignedNeighbors:
+    """Return hits and misses of the anchors among all samples."""
+    dist = source.reduce(partial(_distances, anchors=anchors), map)
+    if not np.isfinite(dist.max()):
+        raise InputError("distances overflow: scale the features to ordinary sizes first")
+    rows = np.arange(len(anchors))
+    dist[rows, anchors] = np.inf  # nobody is a neighbour of oneself
+    groups = _Groups.of(codes, n_neighbors, miss)
+    # The anchors' classes stand behind those of all samples, where no sample has its row.
+    everyone, first = np.concatenate([codes, codes[anchors]]), len(codes)
+    if is_share(n_neighbors):
+        order = np.argsort(dist, axis=1, kind="stable")
+        index = kernels.first_in_groups(order, first, everyone, groups.number, groups.limits)
+    else:
+        index = kernels.nearest_in_groups(dist, first, everyone, groups.number, n_neighbors)
+    return groups.signed(index, codes[anchors])
+
+
+def _distances(block: Block, anchors: np.ndarray) -> np.ndarray:
+    columns = block.open()
+    total = np.zeros((len(anchors), columns.shape[0]))
+    for part in parts(columns, _READ):
+        words = bits.packed(part)
+        if words is not None:
+            bits.add_between(words[anchors], words, total)
+        else:
+            values = centred(part, np.float64)
+            add_between(values[anchors], values, total)
+    return total
+
+
+def _intervals(
+    block: Block, anchors: np.ndarray, near: SignedNeighbors, error: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the anchors' mean margins, and the ends of intervals of the mean of all samples."""
+    index = near.index.reshape(len(anchors), -1)
+    coefficient = near.coefficient.reshape(len(anchors), -1)
+    found = []
+    for part in parts(block.open(), _TILE):
+        values = centred(part, np.float64)
+        margins = margin_rows(values, anchors, index, coefficient)
+        spread = np.ptp(values, axis=0)
+        found.append((margins.mean(axis=0), *mean_interval(margins, spread, len(values), error)))
+    means, low, high = (np.concatenate(own) for own in zip(*found, strict=True))
+    return means, low, high
+
+
+def mean_interval(
+    drawn: np.ndarray, bound: np.ndarray, population: int, error: float
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Where the means of a finite population are, by numbers drawn without replacement.
+
+    Scaled to [0, 1], and with any :math:`\lambda_t` in [0, 1) and :math:`\hat\mu_{t-1}` in [0, 1]
+    that the draws before the t-th determine,
+
+    .. math::
+        \exp \sum_{t \le n} \lambda_t (x_t - c_t) - (x_t - \hat\mu_{t-1})^2
+        (-\log(1 - \lambda_t) - \lambda_t),
+        \qquad c_t = \frac{N \mu - \sum_{s<t} x_s}{N - t + 1}
+
+    has an expectation of at most 1, since :math:`c_t` is the mean of what is left, and
+    :math:`\exp(\lambda \xi - \xi^2 (-\log(1 - \lambda) - \lambda)) \le 1 + \lambda \xi` for
+    :math:`\xi \ge -1`. By Markov's inequality it is beyond 2 / `error` with probability at most
+    `error` / 2, which bounds :math:`\mu` from below, as the same of 1 - x does from above
+    (Waudby-Smith and Ramdas, "Confidence sequences for sampling without replacement", 2020).
+    What was not drawn lies between the ends, which bounds the mean too.
+
+    Parameters
+    ----------
+    drawn : array (n, K)
+        Columns of numbers, in the order of the draw.
+    bound : array (K,)
+        All numbers of the population lie between ``-bound`` and ``bound``.
+    population : int
+        N.
+    error : float
+        Probability that an interval does not hold its mean.
+    """
+    n, total = len(drawn), drawn.sum(axis=0)
+    unseen = (population - n) * bound
+    low, high = (total - unseen) / population, (total + unseen) / population
+    if n == population:
+        return low, high
+    width = np.where(bound > 0.0, 2.0 * bound, 1.0)
+    centre, radius = np.empty_like(total), np.empty_like(total)
+    betting_interval((drawn + bound) / width, population, np.log(2.0 / error), centre, radius)
+    return (
+        np.maximum(low, (centre - radius) * width - bound),
+        np.minimum(high, (centre + radius) * width - bound),
+    )
+
+
+@compiled()
+def betting_interval(drawn, population, rarity, centre, radius):
+    """Write the intervals of :func:`mean_interval`, of numbers in [0, 1]; see there."""
+    n, n_columns = drawn.shape
+    for j in range(n_columns):
+        total = numerator = denominator = spent = 0.0
+        mean, squares = 0.5, 0.25
+        for t in range(n):
+            x, left = drawn[t, j], population - t
+            variance = squares / (t + 1)
+            bet = min(_MOST_BET, np.sqrt(2.0 * rarity / (n * variance)))
+            numerator += bet * (x + total / left)
+            denominator += bet * population / left
+            spent += (x - mean) ** 2 * (-np.log1p(-bet) - bet)
+            total += x
+            mean = (0.5 + total) / (t + 2)
+            squares += (x - mean) ** 2
+        centre[j] = numerator / denominator
+        radius[j] = (rarity + spent) / denominator
+
+
+@compiled(fastmath=_FAST)
+def add_between(some, rows, out):
+    """Add the Manhattan distances of some rows from all rows to `out`."""
+    n, n_features = rows.shape
+    even = n - n % 4
+    for first in range(0, n_features, _TILE):
+        tile = rows[:, first : first + _TILE].copy()
+        width = tile.shape[1]
+        for a in range(some.shape[0]):
+            x = some[a, first : first + _TILE].copy()
+            # Four rows a sweep: each value of the one row serves four differences.
+            for b in range(0, even, 4):
+                y0, y1, y2, y3 = tile[b], tile[b + 1], tile[b + 2], tile[b + 3]
+                s0 = s1 = s2 = s3 = 0.0
+                for j in range(width):
+                    v = x[j]
+                    s0 += abs(v - y0[j])
+                    s1 += abs(v - y1[j])
+                    s2 += abs(v - y2[j])
+                    s3 += abs(v - y3[j])
+                out[a, b] += s0
+                out[a, b + 1] += s1
+                out[a, b + 2] += s2
+                out[a, b + 3] += s3
+            for b in range(even, n):
+                y0 = tile[b]
+                s0 = 0.0
+                for j in range(width):
+                    s0 += abs(x[j] - y0[j])
+                out[a, b] += s0
+
+
+@compiled(fastmath=_FAST)
+def margin_rows(tile, anchors, index, coefficient):
+    """Return ``sum_i c_ai |x_a - x_i|`` of every anchor, for few features."""
+    width = tile.shape[1]
+    out = np.zeros((len(anchors), width))
+    for a in range(len(anchors)):
+        x, margin = tile[anchors[a]], out[a]
+        for k in range(index.shape[1]):
+            c = coefficient[a, k]
+            if c != 0.0:
+                y = tile[index[a, k]]
+                for j in range(width):
+                    margin[j] += c * abs(x[j] - y[j])
+    return out

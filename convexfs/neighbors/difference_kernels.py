@@ -1,0 +1,95 @@
+"""Compiled loops over pairs of samples of which some values are missing.
+
+A difference is ``seen_n seen_i min(|x_n - x_i|, cap)``: `seen` is 1 where a value is there and
+0 where it is not, and the cap of a category, whose codes are one scale apart or more, makes
+any two of them differ alike; that of a number is infinite.
+"""
+
+import numpy as np
+
+from convexfs.compiling import compiled
+
+#: Features visited together: their sums then stay in the L1 cache.
+_TILE = 256
+
+# Sums may be reordered, so that they use vector instructions; NaN stays NaN.
+_FAST = {"reassoc", "contract", "nsz"}
+
+
+@compiled(fastmath=_FAST)
+def add_seen_distances(x, cap, start, stop, out):
+    """Add the summed differences of rows [start, stop) to later rows to `out`.
+
+    Here x is NaN where a value is missing: nothing else need be looked up.
+    """
+    n, n_features = x.shape
+    for first in range(0, n_features, _TILE):
+        tile, most = x[:, first : first + _TILE].copy(), cap[first : first + _TILE].copy()
+        width = len(most)
+        for a in range(start, stop):
+            xa = tile[a]
+            for b in range(a + 1, n):
+                xb = tile[b]
+                total = 0.0
+                for t in range(width):
+                    apart = abs(xa[t] - xb[t])
+                    # No comparison with NaN is true.
+                    apart = most[t] if apart > most[t] else apart
+                    total += apart if apart >= 0.0 else 0.0
+                out[a, b] += total
+
+
+@compiled(fastmath=_FAST)
+def seen_sums(x, seen, cap, starts, others, weight, first_row, out):
+    """``out[r, j] = sum_i weight_ni difference_j(n, i)`` with n = first_row + r."""
+    n_features = x.shape[1]
+    for first in range(0, n_features, _TILE):
+        tile, there = x[:, first : first + _TILE].copy(), seen[:, first : first + _TILE].copy()
+        most = cap[first : first + _TILE].copy()
+        width = len(most)
+        total = np.empty(width)
+        for row in range(len(out)):
+            n = first_row + row
+            xn, own = tile[n], there[n]
+            total[:] = 0.0
+            for k in range(starts[n], starts[n + 1]):
+                xi, other, a = tile[others[k]], there[others[k]], weight[k]
+                for t in range(width):
+                    total[t] += a * own[t] * other[t] * min(abs(xn[t] - xi[t]), most[t])
+            for t in range(width):
+                out[row, first + t] = total[t]
+
+
+@compiled(fastmath=_FAST)
+def seen_means(x, seen, cap, starts, others, weight, first_row, least, out):
+    """Mean difference from the misses minus that from the hits, over pairs both seen.
+
+    A side counts as much as its weights add up to, seen or not. With ``least >= 0`` a margin
+    is 0 unless more than this share of the weight of either side is seen; otherwise a side
+    without any is 0 by itself.
+    """
+    n_features = x.shape[1]
+    for first in range(0, n_features, _TILE):
+        tile, there = x[:, first : first + _TILE].copy(), seen[:, first : first + _TILE].copy()
+        most = cap[first : first + _TILE].copy()
+        width = len(most)
+        sums, masses, whole = np.empty((2, width)), np.empty((2, width)), np.empty(2)
+        for row in range(len(out)):
+            n = first_row + row
+            xn, own = tile[n], there[n]
+            sums[:], masses[:], whole[:] = 0.0, 0.0, 0.0
+            for k in range(starts[n], starts[n + 1]):
+                xi, other, a = tile[others[k]], there[others[k]], abs(weight[k])
+                side = 0 if weight[k] < 0 else 1
+                total, mass = sums[side], masses[side]
+                whole[side] += a
+                for t in range(width):
+                    both = a * own[t] * other[t]
+                    total[t] += both * min(abs(xn[t] - xi[t]), most[t])
+                    mass[t] += both
+            for t in range(width):
+                hits, misses = masses[0, t], masses[1, t]
+                near = whole[0] * sums[0, t] / hits if hits > 0 else 0.0
+                far = whole[1] * sums[1, t] / misses if misses > 0 else 0.0
+                few = hits <= least * whole[0] or misses <= least * whole[1]
+                out[row, first + t] = 0.0 if least >= 0 and few else far - near

@@ -1,0 +1,101 @@
+"""Ours beside the paper's, number by number."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from convexfs.reproduction.experiment import Column, Experiment, Table, Variant, printed
+from convexfs.study.judging import Frame
+
+WITHIN, BETTER, OFF = "within", "better", "off"
+NO_DATA, NOT_RUN, NOT_PRINTED = "no data", "not run", ""
+
+
+def judged(experiment: Experiment, table: Table, variant: Variant, numbers: Frame) -> Frame:
+    """Return a row for each data set and column of a table, and one for a set without numbers.
+
+    Returns
+    -------
+    DataFrame
+        ``data``, ``method`` (its heading), ``reading``, ``default``, ``paper``, ``paper_sd``,
+        ``ours``, ``sd`` (of the runs), ``runs``, ``difference`` (in the paper's deviations),
+        ``verdict``, ``honest`` (the same method with everything chosen on training rows),
+        ``contends`` (no yardstick) and ``note``.
+    """
+    paper = printed(table.printed) if table.printed else pd.DataFrame()
+    rows = []
+    for data in variant.sources:
+        if table.rows and data not in table.rows:
+            continue
+        own = numbers[numbers["data"] == data]
+        for column in table.columns if len(own) else [Column("", "")]:
+            row = _row(column, own, paper, data)
+            row["note"] = experiment.why_left_out(data, column.method)
+            row["verdict"] = verdict(row, table.higher_is_better)
+            if not row["runs"]:
+                row["verdict"] = NOT_RUN if len(own) else NO_DATA
+            rows.append({"data": data, **row})
+    return pd.DataFrame(rows)
+
+
+def _row(column: Column, numbers: Frame, paper: Frame, data: str) -> dict[str, Any]:
+    ours, sd, runs = spread(numbers, column.method, column.measure)
+    expected = _cell(paper, data, column.printed)
+    expected_sd = _cell(paper, data, f"{column.printed}_sd")
+    honest = spread(numbers, column.method, column.honest or column.measure)[0]
+    return {
+        "method": column.heading,
+        "reading": column.reading,
+        "default": column.default,
+        "paper": expected,
+        "paper_sd": expected_sd,
+        "ours": ours,
+        "sd": sd,
+        "runs": runs,
+        "difference": (ours - expected) / expected_sd if expected_sd > 0 else np.nan,
+        "honest": honest,
+        "contends": column.contends,
+    }
+
+
+def spread(numbers: Frame, method: str, measure: str) -> tuple[float, float, int]:
+    """Return mean, sample deviation and number of runs of a measure."""
+    chosen = (numbers["method"] == method) & (numbers["measure"] == measure)
+    values: Any = numbers.loc[chosen, "value"]
+    deviation = float(values.std(ddof=1)) if len(values) > 1 else np.nan
+    return float(values.mean()) if len(values) else np.nan, deviation, len(values)
+
+
+def _cell(paper: Frame, data: str, name: str) -> float:
+    return float(paper.loc[data, name]) if data in paper.index and name in paper else np.nan
+
+
+def verdict(row: dict[str, Any], higher_is_better: bool = False) -> str:
+    """Return whether a number is within one deviation of the paper's, better, or off."""
+    difference = -row["difference"] if higher_is_better else row["difference"]
+    if np.isnan(difference):
+        return NOT_PRINTED
+    if abs(difference) <= 1:
+        return WITHIN
+    return BETTER if difference < 0 else OFF
+
+
+def best(rows: Frame, higher_is_better: bool = False) -> str:
+    """Return which method of the default readings does best on each data set, on average."""
+    told = rows[rows["default"] & rows["contends"] & rows["ours"].notna()]
+    lines = []
+    for data, own in told.groupby("data", sort=False):
+        chosen = own["ours"].idxmax() if higher_is_better else own["ours"].idxmin()
+        lines.append(f"{data} {own.loc[chosen, 'method']} {own.loc[chosen, 'ours']:.1f}")
+    return ", ".join(lines)
+
+
+def tally(rows: Frame) -> str:
+    """Return how many numbers of the default readings are within one deviation or better."""
+    told = rows[rows["default"] & rows["verdict"].isin([WITHIN, BETTER, OFF])]
+    lines = [
+        f"{heading}: {int((own['verdict'] != OFF).sum())} of {len(own)}"
+        for heading, own in told.groupby("method", sort=False)
+    ]
+    return "; ".join(lines)

@@ -1,0 +1,24 @@
+"""From samples to a selection of features, and a page to look at it.
+
+:func:`select` is what ``convexfs select`` does, from Python. The names are loaded when first
+used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+_HOMES = {
+    "Selection": "convexfs.selection.result",
+    "select": "convexfs.selection.asking",
+}
+
+if TYPE_CHECKING:  # what editors and type checkers see
+    from convexfs.selection.asking import select as select
+    from convexfs.selection.result import Selection as Selection
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'convexfs.selection' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return value

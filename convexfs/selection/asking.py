@@ -1,0 +1,65 @@
+"""A selection asked for from Python."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from convexfs.data.dataset import Dataset
+from convexfs.data.specs import load
+from convexfs.selection.fitting import fitted, prepared
+from convexfs.selection.judging import Judge
+from convexfs.selection.result import Selection
+
+
+def select(
+    data: Dataset | str | Path,
+    method: str,
+    *,
+    rule: str = "",
+    level: float | None = None,
+    top: int | None = None,
+    scale: str | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+) -> Selection:
+    """Weigh the features of a data set by any method, as ``convexfs select`` does.
+
+    Parameters
+    ----------
+    data : Dataset, str or path
+        From :func:`convexfs.load`, or what that takes.
+    method : str
+        A method, comparator or projection that ``convexfs list`` prints.
+    rule : {"", "fdr", "fwer", "curve", "stability", "knockoffs"}
+        By what features are kept; "" is what the method does by default.
+    level : float, optional
+        What "fdr", "fwer" and "knockoffs" bound.
+    top : int, optional
+        Keep so many, or so many components; with "stability", of each half of the samples.
+    scale : {"zscore", "minmax", "none"}, optional
+        By default what the data declare.
+    seed : int, default=0
+    settings : mapping, optional
+        Parameters of the method.
+
+    Returns
+    -------
+    Selection
+
+    Examples
+    --------
+    >>> import convexfs
+    >>> found = convexfs.select("iris", "relief", top=2)
+    >>> found.ranking()["name"][:2].tolist()
+    ['petal width (cm)', 'petal length (cm)']
+    >>> found.to_html().startswith("<!DOCTYPE html>")
+    True
+    """
+    judge = Judge("top" if top is not None and not rule else rule, level, top, seed)
+    fit = prepared(method, settings or {}, judge)
+    samples, called = (data, "data") if isinstance(data, Dataset) else (load(data), repr(str(data)))
+    asked = {"rule": rule, "level": level, "top": top, "scale": scale, "seed": seed}
+    given = {key: value for key, value in asked.items() if value not in ("", None, 0)}
+    given |= {"settings": dict(settings)} if settings else {}
+    words = [called, repr(method), *(f"{key}={value!r}" for key, value in given.items())]
+    return fitted(fit, samples, judge, scale, f"convexfs.select({', '.join(words)})")

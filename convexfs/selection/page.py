@@ -1,0 +1,245 @@
+"""A selection as one page of HTML about features, which needs nothing else."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import convexfs
+from convexfs.batch.run import describe_environment
+from convexfs.selection import figures
+from convexfs.selection.result import Selection
+from convexfs.study.columns import Column, On
+from convexfs.study.page.assemble import (
+    Section,
+    Table,
+    escape,
+    facts,
+    page_html,
+    table_place,
+    tiles,
+)
+from convexfs.study.page.clean import unplaced
+from convexfs.study.page.sections import drawn, environment
+
+#: Names that a sentence has.
+NAMED = 12
+#: What each rule does, in words.
+RULES = {
+    "": "as the method does by default",
+    "top": "the heaviest, as many as were asked for",
+    "non-zero weights": "all that the method gives any weight",
+    "fdr": "those that stand out from permuted labels, false at a bounded rate",
+    "fwer": "those that stand out from permuted labels, hardly any of them false",
+    "curve": "as many as predict held-out samples best",
+    "stability": "those that halves of the samples select again and again",
+    "knockoffs": "those that outweigh their knockoffs",
+}
+NOTHING = "Nothing is selected."
+
+
+def selection_html(selection: Selection) -> str:
+    """Return the whole page."""
+    selection = _with_curve(selection)
+    found = [section for section in _sections(selection) if section is not None]
+    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    title = f"{_count(selection)} of {_data_name(selection)}, by {selection.method}"
+    return page_html(title, found, [], convexfs.__version__, now)
+
+
+def _with_curve(selection: Selection) -> Selection:
+    """Add held-out errors to what is told, if they are had in seconds."""
+    judged, curve = selection.judgement, selection.curve()
+    if judged is None or curve is None:
+        return selection
+    lines = dict(judged.lines) | curve.lines()
+    return replace(selection, judgement=replace(judged, curve=curve, lines=lines))
+
+
+def _sections(selection: Selection) -> Iterator[Section | None]:
+    yield _overview(selection)
+    yield _ranking(selection)
+    yield drawn(figures.weight_figure(selection))
+    yield drawn(figures.component_figure(selection))
+    yield drawn(figures.curve_figure(selection)) or _no_curve(selection)
+    yield drawn(figures.strip_figure(selection))
+    yield drawn(figures.heat_figure(selection))
+    yield drawn(figures.block_figure(selection))
+    yield drawn(figures.convergence_figure(selection))
+    yield _repeating(selection)
+    yield environment([describe_environment()])
+
+
+def _overview(selection: Selection) -> Section:
+    data = selection.data
+    numbers: list[tuple[str, Any, bool]] = [
+        ("samples", f"{data.n_samples:,}", False),
+        ("features", f"{data.n_features:,}", False),
+    ]
+    if not data.numeric:
+        numbers.append(("classes", data.n_classes, False))
+    if selection.support is not None:
+        numbers.append(("selected", f"{selection.support.sum():,}", False))
+    if selection.explained is not None:
+        numbers.append(("components", len(selection.explained), False))
+    body = tiles(numbers) + _verdict(selection) + facts(_asked(selection))
+    lead = (
+        f"Which features {'go with the target' if data.numeric else 'tell the classes apart'}, by "
+        "this method on these samples. Permuted labels say whether there is a signal, held-out "
+        "samples how well it predicts; the certificate only says that the mathematical problem is "
+        "solved."
+    )
+    return Section("overview", "What was asked and found", lead, body)
+
+
+def _asked(selection: Selection) -> Iterator[tuple[str, Any]]:
+    data = selection.data
+    yield "data", _data_name(selection)
+    if data.numeric:
+        yield f"target {data.target}", f"numbers from {data.y.min():.4g} to {data.y.max():.4g}"
+    else:
+        sizes = [int((data.y == c).sum()) for c in range(data.n_classes)]
+        named = zip(data.class_names[:NAMED], sizes, strict=False)
+        listed = [f"{name} ({size})" for name, size in named]
+        yield f"classes of {data.target}", _and_more(listed, len(sizes))
+    yield "method", selection.method
+    if selection.judgement is not None:
+        rule = str(selection.judgement.record["rule"])
+        yield "kept", RULES.get(rule, rule)
+    yield "features scaled by", selection.scale
+    yield from selection.told().items()
+    if selection.solution is not None:
+        objective = selection.solution.objective
+        value = "" if objective is None else f", objective {objective:.6g}"
+        yield "solved by", f"{selection.solution.solver}{value}"
+    yield "took", f"{selection.seconds:.2g} s"
+
+
+def _verdict(selection: Selection) -> str:
+    """Say plainly what was found, by name."""
+    support = selection.support
+    if support is None:
+        has = f"it has {_components(selection)}, to which all features may belong"
+        return _sentence(f"A projection selects no features: {has}.")
+    if not support.any():
+        test = None if selection.judgement is None else selection.judgement.test
+        why = "" if test is None else f" The test says why: {test.why_empty()}."
+        return _sentence(f"{NOTHING}{why} What is drawn below may be chance.", none=True)
+    order = np.argsort(-selection.weights, kind="stable")
+    names = [selection.data.feature_names[j] for j in order[support[order]][:NAMED].tolist()]
+    # Set apart, as a name may turn the direction of what is written after it.
+    apart = [f"<bdi>{escape(figures.short(name))}</bdi>" for name in names]
+    listed = _and_more(apart, int(support.sum()))
+    return f'<p class="verdict">Selected, the heaviest first: {listed}.</p>'
+
+
+def _sentence(text: str, *, none: bool = False) -> str:
+    return f'<p class="verdict{" none" if none else ""}">{escape(text)}</p>'
+
+
+def _and_more(names: list[str], total: int) -> str:
+    more = total - len(names)
+    return ", ".join(names) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _ranking(selection: Selection) -> Section:
+    frame = selection.ranking()
+    table = Table("Features", frame, _columns(selection, frame))
+    lead = (
+        "Every feature. Click a heading to sort; the fields under the headings search: a part of a "
+        "name, or for numbers conditions such as <0.05 or 1..10. CSV and JSON hold all digits of "
+        "the rows that are shown."
+    )
+    place = table_place("features", "Features")
+    body, tables = place, {"features": table}
+    if selection.explained is not None:
+        count = len(selection.explained)
+        values = pd.DataFrame({"component": range(1, count + 1), "value": selection.explained})
+        columns = (
+            Column("component", "count"), Column("value", "number", "", selection.explained_as)
+        )  # fmt: skip
+        tables["components"] = Table("Components", values, columns)
+        body += f"<h3>Components</h3>{table_place('components', 'Components')}"
+    return Section("features", "Features", lead, body, tables)
+
+
+def _columns(selection: Selection, frame: pd.DataFrame) -> list[Column]:
+    test = None if selection.judgement is None else selection.judgement.test
+    strict = test is not None and test.control == "fwer"
+    known = (
+        Column("rank", "count", "by weight; equals share a rank"),
+        Column("name", "code", "", "feature"),
+        Column("weight", "number", selection.weights_are),
+        Column("selected", "flag"),
+        Column("p", "number", "share of permuted labels at which it does as well"),
+        Column("max_t_p", "number", "the same, for all features together (max-T)", "max-T p",
+               On.PAGE if strict else On.DEMAND),
+        Column("q", "number", "false discovery rate at which it would be selected"),
+        Column("chosen_share", "share", "share of the halves of the samples that select it",
+               "chosen by"),
+        Column("higher_in", "text", "class with the highest mean", "highest in"),
+        Column("difference", "number", _difference(selection)),
+        Column("correlation", "number", f"Pearson's, with {selection.data.target}"),
+    )  # fmt: skip
+    return [own for own in known if own.name in frame]
+
+
+def _difference(selection: Selection) -> str:
+    """Say what the column of differences holds."""
+    classes = [figures.short(name) for name in selection.data.class_names]
+    means = "highest mean of a class less that of all others"
+    if len(classes) == 2:
+        means = f"mean of {classes[1]} less that of {classes[0]}"
+    return f"{means}, in standard deviations within classes"
+
+
+def _no_curve(selection: Selection) -> Section | None:
+    """Say what would show how well the features predict, where it was not computed."""
+    if selection.support is None:
+        return None
+    lead = (
+        "Held-out errors were not computed: fits take too long for what nobody asked for, a class "
+        "has fewer than five samples, samples are sparse, or the target is a number. --curve, from "
+        'Python rule="curve", computes them where that can be done.'
+    )
+    return Section("held-out-error", "Error and number of features", lead, "")
+
+
+def _repeating(selection: Selection) -> Section:
+    told = [(name, _brief(value)) for name, value in selection.parameters.items()]
+    line = unplaced(selection.line, [])
+    body = f"<h3>Parameters</h3>{facts(told)}" if told else ""
+    body += f"<h3>Samples</h3>{facts([('sha256', selection.data.digest)])}"
+    if line:
+        body = f"<pre>{escape(line)}</pre>{body}"
+    lead = "The line that does the same again, where the data lie, with these versions."
+    return Section("repeat", "To do it again", lead if line else "", body)
+
+
+def _brief(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 200 else f"{text[:199]}…"
+
+
+def _count(selection: Selection) -> str:
+    support = selection.support
+    if support is None:
+        return _components(selection)
+    if not support.any():
+        return f"None of {len(support):,} features"
+    return f"{support.sum():,} of {len(support):,} features"
+
+
+def _components(selection: Selection) -> str:
+    count = 0 if selection.explained is None else len(selection.explained)
+    return f"{count} component{'' if count == 1 else 's'}"
+
+
+def _data_name(selection: Selection) -> str:
+    """Return what the data are called, without the folder they lie in: it is private."""
+    name = selection.data.name
+    return Path(name).name if Path(name).is_absolute() else name

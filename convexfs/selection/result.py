@@ -1,0 +1,154 @@
+"""What a method of any kind says of the features, to be read, written and looked at."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from convexfs.data.dataset import Dataset
+from convexfs.methods.base.ranked import ranking_frame
+from convexfs.records import Certificate, Solution
+from convexfs.selection.differences import class_differences, target_correlations
+from convexfs.selection.judging import Judgement, enough_for_folds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from convexfs.inference.curve import SelectionCurve
+
+#: Folds, and seconds that fitting them may take unless they are asked for.
+FOLDS, MOST_SECONDS = 5, 20.0
+#: What the weights of methods are called that only order the features.
+PLACES = "place in the order, the last being 0"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a method of any kind says of the features; :func:`convexfs.select` makes one.
+
+    Attributes
+    ----------
+    method : str
+    data : Dataset
+        The samples that were weighed, in their own units.
+    weights : array (n_features,)
+    weights_are : str
+        What the weights are called.
+    parameters : mapping
+        Of the method.
+    reduced : callable
+        Samples, scaled like those fitted if this is a projection, in what was selected.
+    picture : callable
+        A matplotlib figure of the weights or the metric, or of what a rule went by.
+    support : bool array or None
+        None for a projection, which selects no features.
+    explained, explained_as : array and str
+        One number a component of a projection, and what it is.
+    components : array (n_samples, n_components) or None
+        The samples along the components of a projection.
+    judgement : Judgement or None
+        By what the features were selected, and how sure that is; None for a projection.
+    model : estimator or None
+        As fitted.
+    held_out : callable or None
+        Computes held-out errors over the number of features.
+    fit_seconds, seconds : float
+        What the fit took, and everything.
+    scale : str
+        What the features were scaled by.
+    line : str
+        What does the same again.
+    """
+
+    method: str
+    data: Dataset
+    weights: np.ndarray
+    weights_are: str
+    parameters: Mapping[str, Any]
+    reduced: Callable[[Dataset], Dataset]
+    picture: Callable[[], Any]
+    support: np.ndarray | None = None
+    explained: np.ndarray | None = None
+    explained_as: str = ""
+    components: np.ndarray | None = None
+    solution: Solution | None = None
+    certificate: Certificate | None = None
+    judgement: Judgement | None = None
+    model: Any = None
+    held_out: Callable[[], "SelectionCurve"] | None = None
+    fit_seconds: float = 0.0
+    seconds: float = 0.0
+    scale: str = "none"
+    line: str = ""
+
+    @property
+    def orders_only(self) -> bool:
+        """Whether the weights are places in an order, which say nothing of sizes."""
+        return self.weights_are == PLACES
+
+    def ranking(self) -> "pd.DataFrame":
+        """Every feature, the heaviest first.
+
+        Returns
+        -------
+        DataFrame
+            name; weight, unless it is only a place; rank; selected; p, max_t_p and q if labels
+            were permuted; chosen_share if halves of the samples selected; the class with the
+            highest mean, and the difference of means in standard deviations within classes:
+            that of the second class less the first or, of several, the highest less the rest.
+            Of a target of numbers instead the correlation with it.
+        """
+        frame = ranking_frame(self.data.feature_names, self.weights, self.support)
+        order = np.argsort(-self.weights, kind="stable")
+        for name, values in self._evidence().items():
+            frame[name] = values[order]
+        return frame.drop(columns="weight") if self.orders_only else frame
+
+    def _evidence(self) -> dict[str, np.ndarray]:
+        """What is known of every feature beside its weight, as the data have them."""
+        found: dict[str, np.ndarray] = {}
+        judged = self.judgement
+        if judged is not None and judged.test is not None:
+            test = judged.test
+            found |= {"p": test.pvalues, "max_t_p": test.max_t_pvalues, "q": test.qvalues}
+        if judged is not None and judged.chosen_share is not None:
+            found["chosen_share"] = judged.chosen_share
+        if self.data.numeric:
+            return found | {"correlation": target_correlations(self.data)}
+        higher, difference = class_differences(self.data)
+        return found | {"higher_in": higher, "difference": difference}
+
+    def told(self) -> dict[str, str]:
+        """What was tested, and what the certificate does and does not say."""
+        lines = {} if self.judgement is None else dict(self.judgement.lines)
+        covers = "no certificate (comparator)"
+        return lines | {
+            "certificate": covers if self.certificate is None else self.certificate.covers
+        }
+
+    def curve(self) -> "SelectionCurve | None":
+        """Held-out errors: those of the rule, or new ones if that is done in seconds."""
+        if self.judgement is None or self.held_out is None:
+            return None
+        if self.judgement.curve is not None:
+            return self.judgement.curve
+        quick = FOLDS * self.fit_seconds <= MOST_SECONDS
+        return self.held_out() if quick and enough_for_folds(self.data) else None
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return one page about the features that needs nothing else, and write it to `path`."""
+        from convexfs.selection.page import selection_html
+        from convexfs.study.page.files import write_page
+
+        page = selection_html(self)
+        if path is not None:
+            write_page(page, path)
+        return page
+
+    def _repr_html_(self) -> str:
+        from convexfs.methods.base.ranked import fit_html
+
+        frame = ranking_frame(self.data.feature_names, self.weights, self.support)
+        return fit_html(frame, self.certificate)

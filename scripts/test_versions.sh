@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Tests in other surroundings than the usual one: the oldest allowed versions and the newest,
+# without each extra, without ECOS, with spawned workers, on other Pythons where there are any.
+#
+#   bash scripts/test_versions.sh                          # every setting, the tests named below
+#   bash scripts/test_versions.sh oldest spawn -- tests    # two settings; after -- words of pytest
+#
+# Each setting has an environment of its own, which is kept: see $cache.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+cache="${XDG_CACHE_HOME:-$HOME/.cache}/convexfs/versions"
+all=(
+  oldest newest core no-ecos no-solvers no-dask no-mpi no-nlp no-tables spawn
+  python3.12 python3.13 python3.14
+)
+extras=(solvers dask mpi nlp tables)
+default_tests=(
+  tests/methods/relief tests/methods/logo tests/methods/lfe tests/solving/test_solve.py
+  tests/solving/test_certify.py tests/data tests/batch tests/cli tests/test_release.py
+)
+
+find_uv() {
+  # It alone resolves to the oldest versions; one of its own leaves yours as it is.
+  if [ ! -x "$cache/tools/bin/uv" ]; then
+    "$(find_python)" -m venv "$cache/tools"
+    "$cache/tools/bin/python" -m pip install --quiet --disable-pip-version-check uv
+  fi
+  uv="$cache/tools/bin/uv"
+}
+
+python_of() {
+  case $1 in
+    python*) if is_new_enough "$1"; then echo "$1"; fi ;;
+    *) find_python ;;
+  esac
+}
+
+extras_of() {
+  local kept=(dev) extra
+  for extra in "${extras[@]}"; do
+    if [ "$1" != core ] && [ "$1" != "no-$extra" ]; then kept+=("$extra"); fi
+  done
+  (IFS=, && echo "${kept[*]}")
+}
+
+make_environment() {
+  local setting=$1 python=$2 home="$cache/$1" resolution=highest
+  if [ "$setting" = oldest ]; then resolution=lowest-direct; fi
+  "$uv" venv --quiet --clear --python "$python" "$home"
+  "$uv" pip install --quiet --python "$home" --only-binary :all: --no-binary convexfs \
+    --resolution "$resolution" --editable "$root[$(extras_of "$setting")]"
+  if [ "$setting" = no-ecos ]; then "$uv" pip uninstall --quiet --python "$home" ecos; fi
+}
+
+test_in() {
+  local setting=$1 start=""
+  if [ "$setting" = spawn ]; then start=spawn; fi
+  CONVEXFS_START=$start NUMBA_CACHE_DIR="$cache/$setting/numba" OMP_NUM_THREADS=1 \
+    OPENBLAS_NUM_THREADS=1 "$cache/$setting/bin/python" -m pytest -q "${tests[@]}"
+}
+
+settings=()
+while [ $# -gt 0 ] && [ "$1" != -- ]; do settings+=("$1") && shift; done
+tests=("${@:2}")
+if [ ${#tests[@]} = 0 ]; then tests=("${default_tests[@]}"); fi
+if [ ${#settings[@]} = 0 ]; then settings=("${all[@]}"); fi
+for setting in "${settings[@]}"; do
+  case " ${all[*]} " in *" $setting "*) ;; *)
+    echo "There is no setting $setting; there are ${all[*]}." >&2
+    exit 2
+    ;;
+  esac
+done
+
+find_uv
+cd "$root"
+failed=() absent=()
+for setting in "${settings[@]}"; do
+  python=$(python_of "$setting")
+  if [ -z "$python" ]; then absent+=("$setting") && continue; fi
+  echo "== $setting"
+  if ! { make_environment "$setting" "$python" && test_in "$setting"; }; then failed+=("$setting"); fi
+done
+if [ ${#absent[@]} -gt 0 ]; then echo "Not on this machine, so not tested: ${absent[*]}"; fi
+if [ ${#failed[@]} -gt 0 ]; then echo "Failed: ${failed[*]}" && exit 1; fi
+echo "Passed."

@@ -1,0 +1,123 @@
+"""What the protocols measure, at sizes that take no time."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from convexfs.data import load
+from convexfs.reproduction import EXPERIMENTS, experiment_named, logo_because, logo_table2
+from convexfs.reproduction.experiment import Case
+from convexfs.reproduction.splits import noisy_split, unit_scaled
+
+TINY = load("twonorm:n=80,noise=4,seed=2")
+#: Settings of one case of each experiment, by the name of its row.
+CASES = {
+    "logo-table2": ("row", {
+        "sizes": {"row": [30, 30]}, "noise": 10, "nested": ["ks", "l1-logistic"], "grids": {},
+        "grid": {"sigmas": [2.0], "lams": [0.4, 1.0]}, "cv_iterations": 20, "irelief_sigma": 2.0,
+    }),
+    "logo-rfe-gamma": ("row", {"sizes": {"row": [30, 30]}, "noise": 10}),
+    "logo-noise": ("5 noise features", {"noise": {"5 noise features": 5}}),
+    "logo-parameters": ("row", {"noise": 5, "pairs": {"row": [1.0, 1.0]}}),
+    "logo-starts": ("row", {"train": 40, "noise": 5}),
+    "logo-classifier": ("row", {"noise": {"row": 5}, "sizes": [30, 30]}),
+    "logo-table4": ("row", {}),
+    "logo-genes": ("row", {"genes": {"row": 10}}),
+    "lfe-table2": ("row", {
+        "sizes": {"row": [40, 20]}, "noise": 2, "neighbors": [1, 3], "nca_ranks": [2],
+        "nca_iterations": 5,
+    }),
+    "lfe-usps": ("row", {"sizes": {"row": [60, 20]}, "features": 3, "neighbors": [1, 3]}),
+    "lfe-microarrays": ("row", {}),
+}  # fmt: skip
+#: Forests and folds that take seconds at any size.
+SLOW = {("logo-table2", "random-forest"), ("logo-table4", "random-forest")}
+MEASURED = [
+    (name, method)
+    for name in CASES
+    for method in experiment_named(name).methods
+    if (name, method) not in SLOW
+]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(logo_table2, "PRICES", (1.0,))
+    monkeypatch.setattr(logo_table2, "GAMMAS", (0.5, 1.0))
+    monkeypatch.setattr(logo_table2, "MOST_FEATURES", 6)
+    monkeypatch.setattr(logo_table2, "FOLDS", 3)
+
+
+@pytest.mark.parametrize(("name", "method"), MEASURED)
+def test_every_number_a_table_shows_is_measured(name, method):
+    row, settings = CASES[name]
+    own = experiment_named(name)
+    data = TINY.select(range(20)) if name != "logo-table4" else load("twonorm:n=14,noise=4")
+    numbers: Any = own.measure(Case(data, row, method, 0, settings))
+    columns = [column for table in own.tables for column in table.columns]
+    shown = {
+        measure
+        for column in columns
+        if column.method == method
+        for measure in (column.measure, column.honest)
+        if measure
+    }
+    assert shown <= numbers.keys()
+    assert np.isfinite([numbers[measure] for measure in shown]).all()
+
+
+def test_logos_readings_are_ordered():
+    """More features to choose from cannot make the least error larger."""
+    row, settings = CASES["logo-table2"]
+    numbers: Any = logo_table2.measure(Case(TINY, row, "logo", 0, settings))
+    assert max(numbers["permuted"], numbers["index"]) <= numbers["error"] <= numbers["nested"]
+
+
+def case(**settings):
+    return Case(TINY, "row", "any", 3, settings)
+
+
+def test_columns_are_scaled_by_the_training_rows():
+    split = noisy_split(case(), 40, 20, 3)
+    assert split.X.shape == (40, 27)
+    assert split.X.min(axis=0) == pytest.approx(0)
+    assert split.X.max(axis=0) == pytest.approx(1)
+    assert split.X_test.max() > 1
+    constant = np.ones((3, 1))
+    assert unit_scaled(constant, constant).tolist() == [[0], [0], [0]]
+
+
+def test_a_shuffled_split_is_the_same_in_another_order():
+    plain, shuffled = (noisy_split(case(), 40, 20, 3, shuffle_columns=own) for own in (False, True))
+    assert not np.array_equal(plain.original, shuffled.original)
+    assert sorted(plain.X.sum(axis=0)) == pytest.approx(sorted(shuffled.X.sum(axis=0)))
+    clean = set(np.round(plain.clean().X.sum(axis=0), 9))
+    assert clean == set(np.round(shuffled.clean().X.sum(axis=0), 9))
+
+
+def test_rows_of_a_split_never_meet():
+    marked = replace(TINY, X=np.arange(80.0)[:, None] * np.ones((1, 24)))
+    split = noisy_split(Case(marked, "row", "any", 0, {}), 40, 20, 0)
+    assert not set(split.X[:, 0]) & set(split.X_test[:, 0])
+
+
+def test_letters_coded_as_they_are_change_nothing():
+    letters = replace(TINY, X=np.digitize(TINY.X, [-0.7, 0.0, 0.7]) + 1.0)
+    settings = {"sizes": {"row": [30, 30]}, "noise": 0, "nested": []}
+
+    def error(codes):
+        told = settings | {"codings": {"row": codes}}
+        return logo_because.measure_coding(Case(letters, "row", "svm-original", 0, told))["error"]
+
+    plain = Case(letters, "row", "svm-original", 0, settings)
+    assert error((1, 2, 3, 4)) == logo_table2.measure(plain)["error"] != error((1, 3, 2, 4))
+
+
+def test_all_experiments_are_tried_here():
+    from convexfs.reproduction import logo_figures
+
+    own = {name for name, home in EXPERIMENTS.items() if "logo" in home or "lfe_" in home}
+    assert own == {*CASES, "logo-splice-coding"}
+    assert logo_figures.NOISE.name in own

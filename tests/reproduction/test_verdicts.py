@@ -1,0 +1,59 @@
+"""Ours beside the paper's."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from convexfs.reproduction.verdicts import best, judged, tally, verdict
+from tests.reproduction import tiny
+
+
+@pytest.mark.parametrize(
+    ("difference", "expected"),
+    [(1.0, "within"), (-1.0, "within"), (1.01, "off"), (-1.01, "better"), (np.nan, "")],
+)
+def test_verdicts(difference, expected):
+    assert verdict({"difference": difference}) == expected
+
+
+def test_more_may_be_better():
+    assert verdict({"difference": 2.0}, higher_is_better=True) == "better"
+
+
+def rows_of(values):
+    own = tiny.EXPERIMENT
+    numbers = pd.DataFrame(values, columns=["data", "method", "run", "measure", "value"])
+    return judged(own, own.tables[0], own.full, numbers)
+
+
+def test_a_table_has_paper_ours_difference_and_verdict():
+    rows = rows_of(
+        [("waveform", "ours", run, "error", 9.0 + run) for run in range(3)]
+        + [("waveform", "ours", 0, "nested", 11.0)]
+    ).set_index(["data", "method", "reading"])
+    ours = rows.loc[("waveform", "Ours", "strict")]
+    assert (ours["paper"], ours["paper_sd"], ours["ours"], ours["sd"]) == (9.8, 0.6, 10.0, 1.0)
+    assert ours["difference"] == pytest.approx(1 / 3)
+    assert (ours["verdict"], ours["runs"], ours["honest"]) == ("within", 3, 11.0)
+    assert rows.loc[("waveform", "Worse", ""), "verdict"] == "not run"
+    assert rows.loc[("waveform", "Lame", ""), "note"] == "it cannot"
+
+
+def test_a_set_without_numbers_has_one_row_that_says_so():
+    rows = rows_of([("waveform", "ours", 0, "error", 20.0)])
+    banana = rows[rows["data"] == "banana"]
+    assert banana["verdict"].tolist() == ["no data"]
+    assert tally(rows) == "Ours: 0 of 1"
+
+
+def test_the_best_method_of_each_set_is_named():
+    rows = rows_of(
+        [
+            ("waveform", "ours", 0, "error", 9.0),
+            ("waveform", "worse", 0, "error", 8.0),
+            ("waveform", "ours", 0, "nested", 1.0),
+        ]
+    )
+    assert best(rows) == "waveform Worse 8.0"
+    assert best(rows, higher_is_better=True) == "waveform Ours 9.0"
+    assert best(rows.assign(contends=rows["method"] != "Worse")) == "waveform Ours 9.0"

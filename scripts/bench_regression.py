@@ -106,7 +106,7 @@ def mean(values: list[float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--noise", type=int, default=1000)
     parser.add_argument("--targets", nargs="+", default=TARGETS, choices=TARGETS)

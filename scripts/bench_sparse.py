@@ -76,7 +76,7 @@ def fit(name: str, kind: str, shape: list[int], density: float, folder: Path) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--relief", type=int, nargs=2, default=[2000, 30_000], metavar=("N", "J"))
     parser.add_argument("--logo", type=int, nargs=2, default=[400, 6000], metavar=("N", "J"))
     parser.add_argument("--only", choices=["relief", "logo"])

@@ -17,8 +17,8 @@ STAIRS = (
 )  # fmt: skip
 #: Files of a method, or of the base of all, that are scikit-learn's side of it.
 ESTIMATOR_FILES = {
-    "estimator", "estimator_cv", "selector", "mixed", "projection", "changed", "tasks", "stored",
-    "null",
+    "estimator", "estimator_cv", "selector", "mixed", "weighted", "projection", "changed", "tasks",
+    "stored", "null",
 }  # fmt: skip
 #: Drawing may stand in a method's own folder, above its numbers.
 PICTURES = "pictures"

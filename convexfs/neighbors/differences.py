@@ -26,6 +26,18 @@ many in one class, make no margin.
 Scale: with "observed" a number is divided by its range. Otherwise numbers are taken as they
 are, unless there are categories: then every feature is divided by its mean difference E|V - V'|,
 so that two random samples differ by 1 in each, number or category.
+
+With "observed" RELIEF's margins, divided by the number of samples, are the scores of
+scikit-rebate (0.8.4) for two classes of numbers or of categories, with or without missing
+values, and those of categories beside numbers where values are missing. It departs from itself
+elsewhere, and is not followed there:
+
+- Numbers and categories without a missing value: its distance counts a category as often as
+  features go into categories; one missing cell, and it counts once.
+- A number that is constant has a score of NaN; here 0.
+- Beside a category a number's difference above its deviation counts as 1; alone it does not.
+- SURF's mean distance takes in a triangle of zeros as soon as a value is missing, which halves
+  the radius.
 """
 
 from collections.abc import Callable

@@ -157,6 +157,14 @@ class _Groups:
         return SignedNeighbors(index, _coefficients(index, codes, self.counts, self.miss))
 
 
+def sample_distances(
+    X: np.ndarray | MixedSamples, metric: str = "manhattan", map: Callable[..., Any] = map
+) -> np.ndarray:
+    """Distances between all samples."""
+    rows = _distance_rows(X, metric, map)
+    return np.concatenate(list(map(rows, row_blocks(len(X)))))
+
+
 def _distance_rows(
     X: np.ndarray | MixedSamples, metric: str, map: Callable[..., Any]
 ) -> Callable[[tuple[int, int]], np.ndarray]:
@@ -220,9 +228,7 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
     check_choice("miss rule", miss, MISS_RULES)
     if is_radius(n_neighbors):
         return
-    near = did_you_mean(n_neighbors, RADII) if isinstance(n_neighbors, str) else ""
-    if near.endswith("?"):
-        raise InputError(f"unknown n_neighbors '{n_neighbors}': {near}")
+    _refuse_near_words(n_neighbors)
     if is_share(n_neighbors):
         return
     check_number("n_neighbors", n_neighbors, 1, whole=True)
@@ -231,6 +237,13 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
             f"n_neighbors={shortened(n_neighbors)} asks for more neighbours than the {n_samples} "
             f"rows have: use at most {n_samples - 1}, or more rows"
         )
+
+
+def _refuse_near_words(n_neighbors: Any) -> None:
+    """Raise for what was meant to be one of `RADII`; a number is checked elsewhere."""
+    near = did_you_mean(n_neighbors, RADII) if isinstance(n_neighbors, str) else ""
+    if near.endswith("?"):
+        raise InputError(f"unknown n_neighbors '{n_neighbors}': {near}")
 
 
 def is_radius(n_neighbors: Any) -> bool:

@@ -1,6 +1,7 @@
 """RELIEF and RELIEF-F as a scikit-learn selector."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,13 +9,14 @@ import numpy as np
 from convexfs.methods.base.mixed import TakesMissing
 from convexfs.methods.base.parameters import learned, parameters, taken_by
 from convexfs.methods.base.selector import WeightSelector
+from convexfs.methods.base.weighted import TakesWeights
 from convexfs.methods.relief import numbers
 from convexfs.methods.relief.fit import Settings, relief
 from convexfs.neighbors.hits_misses import is_share
 
 
 @parameters
-class Relief(Settings, TakesMissing, WeightSelector):
+class Relief(Settings, TakesMissing, TakesWeights, WeightSelector):
     r"""Weight features by how much better they tell misses from hits.
 
     Solves :math:`\max_w w^T z - \lambda 1^T w` over :math:`\|w\|_2 \le 1, w \ge 0`,
@@ -51,6 +53,9 @@ class Relief(Settings, TakesMissing, WeightSelector):
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
         Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
+    class_weight : "balanced", optional
+        As :class:`convexfs.methods.base.weighted.TakesWeights` says, and what `fit` does with
+        its `sample_weight`.
     formulation : callable or path, optional
         A changed problem: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file.
@@ -106,11 +111,14 @@ class Relief(Settings, TakesMissing, WeightSelector):
         whole = self.formulation is None and self.keep is None
         return self.margin_ if whole else self.weights_
 
-    def _statistic_at_labels(self, X: np.ndarray, seed: int) -> Callable[..., Any] | None:
+    def _statistic_at_labels(
+        self, X: Any, seed: int, sample_weight: Any = None
+    ) -> Callable[..., Any] | None:
         if self.formulation is not None or self.keep is not None:
             return None
         chosen = taken_by(numbers.margin_at_labels, self)
-        return numbers.margin_at_labels(X, **chosen, seed=seed)
+        weights = partial(self._weights_of, sample_weight=sample_weight)
+        return numbers.margin_at_labels(X, **chosen, seed=seed, weights=weights)
 
     def _operations(self, X: np.ndarray) -> float | None:
         if self.formulation is not None or self.keep is not None:

@@ -34,8 +34,9 @@ FOLLOWING = slice(5, 10)
 HOLES = {"20 % at random": 0.2, "50 % at random": 0.5, "holes follow the class": 0.2}
 #: "observed" is the deletion of scikit-rebate: pairs of which a value is missing do not count.
 RULES = ("mean imputed", "observed", "class", "hybrid")
-#: It divides features by their ranges, here some five deviations: so must be what Logo is told.
-OF_RANGES = {"sigma": 0.4, "lam": 0.2}
+#: It divides features by their ranges, here some five deviations: weights are so much larger,
+#: distances the same, and the price of weight is a fifth.
+OF_RANGES = {"lam": 0.2}
 METHODS: dict[str, Callable[..., Any]] = {
     "RELIEF-F": lambda **rule: Relief(n_neighbors=10, n_features_to_select=TRUE, **rule),
     "Logo": lambda **rule: Logo(**rule),

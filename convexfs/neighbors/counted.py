@@ -24,12 +24,19 @@ class SampleWeights:
     ----------
     rows : array (N,)
         How many equal rows each stands for.
-    terms : array (N,)
-        How much its term counts in a sum over samples: its rows times what its class weighs.
+    balanced : bool
+        Whether the terms of every class count the same in all.
     """
 
     rows: np.ndarray
-    terms: np.ndarray
+    balanced: bool = False
+
+    def terms(self, codes: np.ndarray) -> np.ndarray:
+        """How much the term of each sample counts, given its class."""
+        if not self.balanced:
+            return self.rows
+        totals = np.bincount(codes, self.rows)
+        return self.rows * (self.rows.sum() / (len(totals) * totals))[codes]
 
 
 def counted_neighbors(

@@ -20,8 +20,11 @@ observed   mean over the features both have, times     means over the neighbours
            their number                                and misses each for themselves
 ========== =========================================== ====================================
 
-Under "hybrid" a missing value neither attracts nor repels, and holes by themselves, be they
-many in one class, make no margin.
+Under "hybrid" a missing value neither attracts nor repels. Holes that follow the class may
+still look like values: of 100 sets of noise (120 samples, 40 features, in five of which one
+class lacked 70 % and the other 10 %) permuted labels found something at 5 % in 11 ± 3 by
+"hybrid", 13 ± 3 by "class", 6 ± 2 by "observed", and in 99 where means were imputed
+(``scripts/bench_missing.py``).
 
 Scale: with "observed" a number is divided by its range. Otherwise numbers are taken as they
 are, unless there are categories: then every feature is divided by its mean difference E|V - V'|,

@@ -61,7 +61,9 @@ def signed_probabilities(
     return (miss - hit) * has_hit(codes)[:, None]
 
 
-def expected_distances(distances: np.ndarray, codes: np.ndarray, sigma: float) -> np.ndarray:
+def expected_distances(
+    distances: np.ndarray, codes: np.ndarray, sigma: float, rows: np.ndarray | None = None
+) -> np.ndarray:
     """Expected distance of each row's sample to its soft nearest neighbour in each class.
 
     Parameters
@@ -70,13 +72,17 @@ def expected_distances(distances: np.ndarray, codes: np.ndarray, sigma: float) -
         Of M new samples to N known ones.
     codes : int array (N,)
         Classes of the known samples, 0 to K - 1.
+    rows : array (N,), optional
+        How many equal rows each known sample stands for.
 
     Returns
     -------
     array (M, K)
     """
     members = [codes == code for code in range(int(codes.max()) + 1)]
-    shares = (_softmin(distances, np.broadcast_to(own, distances.shape), sigma) for own in members)
+    shares = (
+        _softmin(distances, np.broadcast_to(own, distances.shape), sigma, rows) for own in members
+    )
     return np.column_stack([(share * distances).sum(axis=1) for share in shares])
 
 

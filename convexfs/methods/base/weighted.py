@@ -61,22 +61,14 @@ class TakesWeights(MethodEstimator):
         return X, y
 
     def _weights_at(self, codes: np.ndarray) -> SampleWeights | None:
-        return self._weights_of(codes, self._sample_weight)
+        return self._weights_of(len(codes), self._sample_weight)
 
-    def _weights_of(
-        self, codes: np.ndarray, sample_weight: np.ndarray | None
-    ) -> SampleWeights | None:
-        """What samples of these classes count; None if all count 1."""
-        rows = np.ones(len(codes)) if sample_weight is None else sample_weight
+    def _weights_of(self, number: int, sample_weight: np.ndarray | None) -> SampleWeights | None:
+        """What so many samples count; None if all count 1."""
+        rows = np.ones(number) if sample_weight is None else sample_weight
         if self.class_weight is None and (rows == 1).all():
             return None
-        return SampleWeights(rows, rows * self._class_factors(codes, rows)[codes])
-
-    def _class_factors(self, codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        totals = np.bincount(codes, rows)
-        if self.class_weight is None:
-            return np.ones(len(totals))
-        return rows.sum() / (len(totals) * totals)
+        return SampleWeights(rows, self.class_weight == BALANCED)
 
     def _check_parameters(self, n_features: int) -> None:
         super()._check_parameters(n_features)

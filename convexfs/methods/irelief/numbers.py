@@ -62,7 +62,8 @@ def _trusted(
     if counted is None:
         trust = inlier_probability(d, codes, sigma) / len(codes)
         return trust[:, None] * signed_probabilities(d, codes, sigma)
-    share = counted.terms / counted.terms.sum()
+    terms = counted.terms(codes)
+    share = terms / terms.sum()
     trust = inlier_probability(d, codes, sigma, counted.rows) * share
     return trust[:, None] * signed_probabilities(d, codes, sigma, counted.rows)
 

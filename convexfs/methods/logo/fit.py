@@ -28,6 +28,7 @@ from convexfs.methods.logo.null_price import NullPrice, null_price
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised
 from convexfs.methods.logo.paper import paper_fixed_point
 from convexfs.methods.logo.solvers import changed_fixed_point, restricted_solver
+from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.differences import MixedSamples
 from convexfs.neighbors.soft import check_sigma
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
@@ -177,6 +178,7 @@ def logo(
     seed: Any = None,
     map: Callable[..., Any] = map,
     watch: Callable[[str], Any] | None = None,
+    weights: SampleWeights | None = None,
 ) -> LogoResult:
     r"""Feature weights of Logo (Sun, Todorovic and Goodison 2010).
 
@@ -211,12 +213,19 @@ def logo(
         Applied over blocks of features; a thread pool's ``map`` gives the same answer.
     watch : callable, optional
         Told of every iteration in a line of text.
+    weights : SampleWeights, optional
+        How much samples count.
     """
     request = LogoRequest(settings or Settings(), solving)
     request.check()
+    if weights is not None and not request.native:
+        raise InputError(
+            "samples that count differently are the native solver's: leave solver and formulation "
+            "out, or the weights"
+        )
     settings = request.settings
     start = checked_start(settings.start, settings.n_starts, X.shape[1])
-    locality = locality_of(X, codes, float(settings.sigma), map)
+    locality = locality_of(X, codes, float(settings.sigma), map, weights=weights)
     price = None
     if request.searches:
         price = _null_price(locality, request, start, seed, watch)
@@ -227,7 +236,7 @@ def logo(
     )
     result = best_of_starts(
         points,
-        lambda weights: _fit(locality, request, until, start=weights, watch=watch),
+        lambda given: _fit(locality, request, until, start=given, watch=watch),
         _objective,
         settings.tol,
         until,
@@ -252,7 +261,7 @@ def _null_price(
     sigma = locality.sigma
 
     def at(codes: np.ndarray) -> Locality:
-        return locality_of(locality.X, codes, sigma, map, distances)
+        return locality_of(locality.X, codes, sigma, map, distances, locality.weights)
 
     def fit(lam: float, codes: np.ndarray) -> LogoResult:
         priced = request.priced(lam)
@@ -332,19 +341,18 @@ def _find(
     start: np.ndarray | None,
 ) -> FixedPoint:
     settings, solving = request.settings, request.solving
+    objective = replace(request.objective, counts=locality.counts)
     limits = {"tol": settings.tol, "max_iter": settings.max_iter, "start": start}
     if request.printed:
-        return paper_fixed_point(
-            locality, request.objective, history, prune=settings.prune, **limits
-        )
+        return paper_fixed_point(locality, objective, history, prune=settings.prune, **limits)
     if solving.build is not None:
         return changed_fixed_point(
-            locality, request.objective, request.formulation, solving, history,
+            locality, objective, request.formulation, solving, history,
             damping=settings.damping, **limits,
         )  # fmt: skip
     restricted = restricted_solver(request.formulation, request.native, solving, history.until)
     return certified_fixed_point(
-        locality, request.objective, restricted, history, damping=settings.damping,
+        locality, objective, restricted, history, damping=settings.damping,
         gap_tol=_NATIVE_GAP if request.native else solving.tol,
         **limits,
     )  # fmt: skip

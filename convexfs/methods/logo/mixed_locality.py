@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.methods.logo.locality import Locality, few_rows
+from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.difference_slopes import pairs_of
 from convexfs.neighbors.differences import MixedSamples, of_classes
 
@@ -61,7 +62,8 @@ def locality_of(
     sigma: float,
     map: Callable[..., Any] = map,
     known: np.ndarray | None = None,
+    weights: SampleWeights | None = None,
 ) -> Locality:
     """Samples of any kind as what Logo sees of them."""
     kind = MixedLocality if isinstance(X, MixedSamples) else Locality
-    return kind(of_classes(X, codes), codes, sigma, map, known)
+    return kind(of_classes(X, codes), codes, sigma, map, known, weights)

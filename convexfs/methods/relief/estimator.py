@@ -1,7 +1,6 @@
 """RELIEF and RELIEF-F as a scikit-learn selector."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -117,7 +116,7 @@ class Relief(Settings, TakesMissing, TakesWeights, WeightSelector):
         if self.formulation is not None or self.keep is not None:
             return None
         chosen = taken_by(numbers.margin_at_labels, self)
-        weights = partial(self._weights_of, sample_weight=sample_weight)
+        weights = self._weights_of(len(X), sample_weight)
         return numbers.margin_at_labels(X, **chosen, seed=seed, weights=weights)
 
     def _operations(self, X: np.ndarray) -> float | None:

@@ -66,21 +66,20 @@ def margin_at_labels(
     n_epochs: int,
     seed: Any = None,
     map: Callable[..., Any] = map,
-    weights: Callable[[np.ndarray], SampleWeights | None] = lambda codes: None,
+    weights: SampleWeights | None = None,
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function from classes to z, of samples whose distances are sorted once.
 
-    It is the z of :func:`relief`, bit by bit; `weights` of samples may depend on their classes.
+    It is the z of :func:`relief`, bit by bit.
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
     radius = str(n_neighbors) if is_radius(n_neighbors) else None
     order, cancelled = NeighborOrder(X, metric, map, radius), _cancelled(X, metric)
 
     def neighbors_at(samples: np.ndarray | MixedSamples, codes: np.ndarray) -> SignedNeighbors:
-        own = weights(codes)
-        if own is not None:
+        if weights is not None:
             distances = sample_distances(samples, metric)
-            return _weighted(distances, codes, own, n_neighbors, miss)
+            return _weighted(distances, codes, weights, n_neighbors, miss)
         near = order if samples is X else NeighborOrder(samples, metric, radius=radius)
         return near.signed(codes, n_neighbors, miss)
 
@@ -105,7 +104,7 @@ def _weighted(
 ) -> SignedNeighbors:
     """Neighbours of weighted samples, each row times what its term counts."""
     signed = counted_neighbors(distances, codes, weights.rows, n_neighbors, miss)
-    coefficient = (weights.terms[:, None] * signed)[:, None, :]
+    coefficient = (weights.terms(codes)[:, None] * signed)[:, None, :]
     index = np.broadcast_to(np.arange(len(codes)), coefficient.shape)
     return SignedNeighbors(np.ascontiguousarray(index), coefficient)
 

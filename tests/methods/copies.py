@@ -6,4 +6,7 @@ from typing import Any
 def copies_are_neighbors(_: Any) -> dict[str, str]:
     """Rows written twice are each other's nearest hits; a sample of weight 2 is not its own."""
     why = "copies of a row are its neighbours, those that a weight stands for are not"
-    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
+    kinds = ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in kinds} | {
+        "check_class_weight_classifiers": "class_weight is 'balanced': others go into sample_weight"
+    }

@@ -20,12 +20,27 @@ observed   mean over the features both have, times     means over the neighbours
            their number                                and misses each for themselves
 ========== =========================================== ====================================
 
-Under "hybrid" a missing value neither attracts nor repels, and holes by themselves, be they
-many in one class, make no margin.
+Under "hybrid" a missing value neither attracts nor repels. Holes that follow the class may
+still look like values: of 100 sets of noise (120 samples, 40 features, in five of which one
+class lacked 70 % and the other 10 %) permuted labels found something at 5 % in 11 ± 3 by
+"hybrid", 13 ± 3 by "class", 6 ± 2 by "observed", and in 99 where means were imputed
+(``scripts/bench_missing.py``).
 
 Scale: with "observed" a number is divided by its range. Otherwise numbers are taken as they
 are, unless there are categories: then every feature is divided by its mean difference E|V - V'|,
 so that two random samples differ by 1 in each, number or category.
+
+With "observed" RELIEF's margins, divided by the number of samples, are the scores of
+scikit-rebate (0.8.4) for two classes of numbers or of categories, with or without missing
+values, and those of categories beside numbers where values are missing. It departs from itself
+elsewhere, and is not followed there:
+
+- Numbers and categories without a missing value: its distance counts a category as often as
+  features go into categories; one missing cell, and it counts once.
+- A number that is constant has a score of NaN; here 0.
+- Beside a category a number's difference above its deviation counts as 1; alone it does not.
+- SURF's mean distance takes in a triangle of zeros as soon as a value is missing, which halves
+  the radius.
 """
 
 from collections.abc import Callable

@@ -92,9 +92,11 @@ def signed_neighbors(
     return groups.signed(index, codes)
 
 
-def all_manhattan(X: Any, map: Callable[..., Any] = map) -> np.ndarray:
-    """Manhattan distances between all rows, in float64."""
-    return np.concatenate(list(map(distance_rows(X, map=map), row_blocks(len(X)))))
+def sample_distances(
+    X: Any, metric: str = "manhattan", map: Callable[..., Any] = map
+) -> np.ndarray:
+    """Distances between all samples, in float64."""
+    return np.concatenate(list(map(distance_rows(X, metric, map), row_blocks(len(X)))))
 
 
 def nearest(X: Any, number: int, map: Callable[..., Any] = map) -> np.ndarray:
@@ -253,9 +255,7 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
     check_choice("miss rule", miss, MISS_RULES)
     if is_radius(n_neighbors):
         return
-    near = did_you_mean(n_neighbors, RADII) if isinstance(n_neighbors, str) else ""
-    if near.endswith("?"):
-        raise InputError(f"unknown n_neighbors '{n_neighbors}': {near}")
+    _refuse_near_words(n_neighbors)
     if is_share(n_neighbors):
         return
     check_number("n_neighbors", n_neighbors, 1, whole=True)
@@ -264,6 +264,13 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
             f"n_neighbors={shortened(n_neighbors)} asks for more neighbours than the {n_samples} "
             f"rows have: use at most {n_samples - 1}, or more rows"
         )
+
+
+def _refuse_near_words(n_neighbors: Any) -> None:
+    """Raise for what was meant to be one of `RADII`; a number is checked elsewhere."""
+    near = did_you_mean(n_neighbors, RADII) if isinstance(n_neighbors, str) else ""
+    if near.endswith("?"):
+        raise InputError(f"unknown n_neighbors '{n_neighbors}': {near}")
 
 
 def is_radius(n_neighbors: Any) -> bool:

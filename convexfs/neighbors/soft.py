@@ -14,7 +14,10 @@ def check_sigma(sigma: Any) -> None:
 
 
 def neighbor_probabilities(
-    distances: np.ndarray, codes: np.ndarray, sigma: float
+    distances: np.ndarray,
+    codes: np.ndarray,
+    sigma: float,
+    rows: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Probability of sample i to be the nearest hit, and the nearest miss, of sample n.
 
@@ -33,6 +36,8 @@ def neighbor_probabilities(
         Classes.
     sigma : float
         Kernel width; infinity makes all hits, and all misses, equally probable.
+    rows : array (N,), optional
+        How many equal rows each sample stands for: so much more probable is it.
 
     Returns
     -------
@@ -42,19 +47,23 @@ def neighbor_probabilities(
     same = np.equal.outer(codes, codes)
     hits = same.copy()
     np.fill_diagonal(hits, False)
-    return softmin(distances, hits, sigma), softmin(distances, ~same, sigma)
+    return softmin(distances, hits, sigma, rows), softmin(distances, ~same, sigma, rows)
 
 
-def signed_probabilities(distances: np.ndarray, codes: np.ndarray, sigma: float) -> np.ndarray:
+def signed_probabilities(
+    distances: np.ndarray, codes: np.ndarray, sigma: float, rows: np.ndarray | None = None
+) -> np.ndarray:
     """``A = P_miss - P_hit``, so that ``zbar_n = sum_i A_ni |x_n - x_i|`` (eq. 3).
 
     The row of a sample without a hit is 0: it has no margin.
     """
-    hit, miss = neighbor_probabilities(distances, codes, sigma)
+    hit, miss = neighbor_probabilities(distances, codes, sigma, rows)
     return (miss - hit) * has_hit(codes)[:, None]
 
 
-def expected_distances(distances: np.ndarray, codes: np.ndarray, sigma: float) -> np.ndarray:
+def expected_distances(
+    distances: np.ndarray, codes: np.ndarray, sigma: float, rows: np.ndarray | None = None
+) -> np.ndarray:
     """Expected distance of each row's sample to its soft nearest neighbour in each class.
 
     Parameters
@@ -63,13 +72,17 @@ def expected_distances(distances: np.ndarray, codes: np.ndarray, sigma: float) -
         Of M new samples to N known ones.
     codes : int array (N,)
         Classes of the known samples, 0 to K - 1.
+    rows : array (N,), optional
+        How many equal rows each known sample stands for.
 
     Returns
     -------
     array (M, K)
     """
     members = [codes == code for code in range(int(codes.max()) + 1)]
-    shares = (softmin(distances, np.broadcast_to(own, distances.shape), sigma) for own in members)
+    shares = (
+        softmin(distances, np.broadcast_to(own, distances.shape), sigma, rows) for own in members
+    )
     return np.column_stack([(share * distances).sum(axis=1) for share in shares])
 
 
@@ -78,8 +91,12 @@ def has_hit(codes: np.ndarray) -> np.ndarray:
     return np.bincount(codes)[codes] > 1
 
 
-def softmin(distances: np.ndarray, allowed: np.ndarray, sigma: float) -> np.ndarray:
+def softmin(
+    distances: np.ndarray, allowed: np.ndarray, sigma: float, rows: np.ndarray | None = None
+) -> np.ndarray:
     """``exp(-d / sigma)`` over the allowed entries of each row, normalised."""
+    if rows is not None:
+        allowed = allowed & (rows > 0)
     share = np.where(allowed, distances, np.inf)
     nearest = share.min(axis=1, keepdims=True)
     np.subtract(share, nearest, out=share, where=np.isfinite(nearest))
@@ -89,5 +106,7 @@ def softmin(distances: np.ndarray, allowed: np.ndarray, sigma: float) -> np.ndar
     # Infinity over an infinite sigma is undefined: those entries are not allowed ones.
     np.exp(share, out=share)
     share[~allowed] = 0.0
+    if rows is not None:
+        share *= rows
     total = share.sum(axis=1, keepdims=True)
     return np.divide(share, total, out=share, where=total > 0)

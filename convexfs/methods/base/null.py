@@ -1,7 +1,7 @@
 """Statistics at permuted labels, and the test of a fitted selector that is run when needed."""
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -37,7 +37,14 @@ def selector_test(selector: Any, held: Held) -> PermutationResult:
     number = affordable(selector, held.X)
     tell = narrator(f"{selector._title}, permuted labels", selector.verbose)
     result = permutations_judged(
-        selector, held.X, held.codes, number, held.seed, n_jobs=selector.n_jobs, tell=tell
+        selector,
+        held.X,
+        held.codes,
+        number,
+        held.seed,
+        n_jobs=selector.n_jobs,
+        tell=tell,
+        sample_weight=held.sample_weight,
     )
     if not result.selected.any():
         warn(f"nothing is selected: {result.why_empty()}; n_features_to_select=k keeps the k best")
@@ -61,6 +68,7 @@ def permutations_judged(
     blocks: Any = None,
     n_jobs: int | None = None,
     tell: Tell = None,
+    sample_weight: Any = None,
     **rule: Any,
 ) -> PermutationResult:
     """Hold an estimator's statistic at the true labels against those at permuted ones."""
@@ -69,25 +77,32 @@ def permutations_judged(
     if groups is None and (copies := copied_rows(samples)):
         warn(copies)
     fast = getattr(estimator, "_statistic_at_labels", None)
-    statistic = fast(samples, seed) if fast is not None else None
+    told = {} if sample_weight is None else {"sample_weight": sample_weight}
+    statistic = fast(samples, seed, **told) if fast is not None else None
     if statistic is not None:
         with thread_map(n_jobs) as map:
             found = np.array(list(map(statistic, labels)), dtype=np.float32)
         return judged(found[0], found[1:], **rule)
     if isinstance(samples, SparseSamples):
         X = samples.by_rows
-    rows = list(_refitted(estimator, X, labels, seed, n_jobs, tell))
+    rows = list(_refitted(estimator, X, labels, seed, n_jobs, tell, told))
     found, whole = np.array([row[0] for row in rows]), [row[1] for row in rows]
     return judged(found[0], found[1:], whole=None if whole[0] is None else np.array(whole), **rule)
 
 
 def _refitted(
-    estimator: Any, X: Any, labels: np.ndarray, seed: int, n_jobs: int | None, tell: Tell
+    estimator: Any,
+    X: Any,
+    labels: np.ndarray,
+    seed: int,
+    n_jobs: int | None,
+    tell: Tell,
+    told: Mapping[str, Any],
 ) -> Iterable[tuple[np.ndarray, float | None]]:
     """Evidence at each row of labels, each from a fit of its own."""
     jobs = 1 if n_jobs is None else effective_n_jobs(n_jobs)
     rows: list[Any] = [None] * len(labels)
-    work = partial(_refit, estimator=seeded(estimator, seed), X=X, labels=labels)
+    work = partial(_refit, estimator=seeded(estimator, seed), X=X, labels=labels, told=told)
     done = pool.run(range(len(labels)), work, jobs=jobs)
     for count, outcome in enumerate(done):
         if outcome.status != pool.DONE:
@@ -98,26 +113,30 @@ def _refitted(
     return rows
 
 
-def _refit(row: int, estimator: Any, X: Any, labels: np.ndarray) -> tuple[np.ndarray, float | None]:
+def _refit(
+    row: int, estimator: Any, X: Any, labels: np.ndarray, told: Mapping[str, Any]
+) -> tuple[np.ndarray, float | None]:
     with warnings.catch_warnings():
         # What is strange about permuted labels need not be told of each of them.
         warnings.simplefilter("ignore")
-        return evidence_of(estimator, X, labels[row])
+        return evidence_of(estimator, X, labels[row], **told)
 
 
-def evidence_of(estimator: Any, X: Any, labels: np.ndarray) -> tuple[np.ndarray, float | None]:
+def evidence_of(
+    estimator: Any, X: Any, labels: np.ndarray, **told: Any
+) -> tuple[np.ndarray, float | None]:
     """Fit to these labels; return a number a feature, more being better, and one for all.
 
     The second is None where the features themselves have to speak.
     """
-    fitted = fitted_to(estimator, X, labels)
+    fitted = fitted_to(estimator, X, labels, **told)
     return feature_evidence(fitted), getattr(last_step(fitted), "_whole_evidence", lambda: None)()
 
 
-def fitted_to(estimator: Any, X: Any, labels: np.ndarray) -> Any:
+def fitted_to(estimator: Any, X: Any, labels: np.ndarray, **told: Any) -> Any:
     """Fit a copy; of a function that only scores features, keep the scores."""
     if hasattr(estimator, "fit"):
-        return unfitted(estimator).fit(X, labels)
+        return unfitted(estimator).fit(X, labels, **told)
     return SimpleNamespace(scores_=estimator(X, labels))
 
 

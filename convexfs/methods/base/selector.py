@@ -119,11 +119,20 @@ class MethodEstimator(Ranked):
 
     def _result(self, X: np.ndarray, codes: np.ndarray, map: Callable[..., Any]) -> Any:
         method = type(self)._method
-        offered = {"seed": self._seed(), "map": map, "watch": narrator(self._title, self.verbose)}
+        offered = {
+            "seed": self._seed(),
+            "map": map,
+            "watch": narrator(self._title, self.verbose),
+            "weights": self._weights_at(codes),
+        }
         taken = inspect.signature(method).parameters
         more = {name: value for name, value in offered.items() if name in taken}
         with heard(self._title, method.__module__.rpartition(".")[0], self.verbose):
             return method(X, codes, self, self._solving(), **more)
+
+    def _weights_at(self, codes: np.ndarray) -> Any:
+        """What samples of these classes count; None if all count the same."""
+        return None
 
     @property
     def _title(self) -> str:
@@ -259,9 +268,10 @@ class Held:
     that asking changes nothing in the estimator.
     """
 
-    def __init__(self, X: np.ndarray, codes: np.ndarray, seed: int):
+    def __init__(self, X: Any, codes: np.ndarray, seed: int, sample_weight: Any = None):
         # A copy: the caller may change the array between the fit and the question.
         self.X, self.codes, self.seed = X.copy(), codes, seed
+        self.sample_weight = sample_weight
         self._answers: dict[str, Any] = {}
 
     @property
@@ -361,7 +371,9 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         """The number a feature that is held against permuted labels."""
         return self.weights_
 
-    def _statistic_at_labels(self, X: np.ndarray, seed: int) -> Callable[..., Any] | None:
+    def _statistic_at_labels(
+        self, X: Any, seed: int, sample_weight: Any = None
+    ) -> Callable[..., Any] | None:
         """Return a function from class codes to `_evidence`, if that is faster than to fit."""
         return None
 
@@ -379,7 +391,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         self._held = None
         if wanted == "auto" or (wanted is None and not self._sparse):
             seed = 0 if self.random_state is None else self._seed()
-            self._held = Held(X, codes, seed)
+            self._held = Held(X, codes, seed, getattr(self, "_sample_weight", None))
 
     def _samples(self) -> Held:
         if self._held is None:

@@ -7,11 +7,12 @@ import numpy as np
 from convexfs.methods.base.mixed import TakesMissing
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
+from convexfs.methods.base.weighted import TakesWeights
 from convexfs.methods.irelief.fit import Settings, irelief
 
 
 @parameters
-class IRelief(Settings, TakesMissing, WeightSelector):
+class IRelief(Settings, TakesMissing, TakesWeights, WeightSelector):
     r"""RELIEF whose neighbours are soft and taken in the space it weighs.
 
     The weights are a fixed point: soft nearest hits and misses at w give a
@@ -43,6 +44,9 @@ class IRelief(Settings, TakesMissing, WeightSelector):
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
         Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
+    class_weight : "balanced", optional
+        As :class:`convexfs.methods.base.weighted.TakesWeights` says, and what `fit` does with
+        its `sample_weight`.
     formulation : callable or path, optional
         A changed step: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a problem
         file.

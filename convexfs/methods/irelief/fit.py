@@ -21,6 +21,7 @@ from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
 from convexfs.methods.relief.fit import margin_of
+from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.differences import of_classes
 from convexfs.neighbors.samples import some_features
 from convexfs.records import Certificate, Solution
@@ -75,6 +76,7 @@ def irelief(
     seed: Any = None,
     map: Callable[..., Any] = map,
     watch: Callable[[str], Any] | None = None,
+    weights: SampleWeights | None = None,
 ) -> IReliefResult:
     r"""Feature weights of I-RELIEF (Sun 2007).
 
@@ -110,6 +112,8 @@ def irelief(
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
     watch : callable, optional
         Told of every iteration in a line of text.
+    weights : SampleWeights, optional
+        How much samples count.
     """
     settings = settings or Settings()
     formulation = METHOD.formulation("irelief")
@@ -123,13 +127,13 @@ def irelief(
         return require_answer(solution, formulation.symbol), solution, certificate
 
     def iterated(columns: Any, begin: np.ndarray) -> IReliefResult:
-        return _fixed_point(columns, codes, begin, settings, step, map, watch)
+        return _fixed_point(columns, codes, begin, settings, step, map, watch, weights)
 
     def relief() -> np.ndarray:
         return relief_weights(margin_of(X, codes))
 
-    def fit(weights: np.ndarray | None) -> IReliefResult:
-        begin = np.ones(X.shape[1]) if weights is None else weights
+    def fit(given: np.ndarray | None) -> IReliefResult:
+        begin = np.ones(X.shape[1]) if given is None else given
         return _back_selected(X, begin, settings.keep, iterated)
 
     points = starting_points(start, settings.n_starts, relief, X.shape[1], seed)
@@ -173,12 +177,13 @@ def _fixed_point(
     step: Callable[[np.ndarray], tuple[np.ndarray, Solution, Certificate]],
     map: Callable[..., Any],
     watch: Callable[[str], Any] | None,
+    counted: SampleWeights | None,
 ) -> IReliefResult:
     """Take damped steps until one leads back to its start, the loop cycles, or time is up."""
     w, past, n_iter, before = begin / np.linalg.norm(begin), [], 0, None
     while True:
         n_iter += 1
-        margin = numbers.soft_margin(X, codes, w, settings.sigma, map)
+        margin = numbers.soft_margin(X, codes, w, settings.sigma, map, counted)
         target, solution, certificate = step(margin)
         before = solution = solution.after(before)
         residual = float(np.linalg.norm(target - w))

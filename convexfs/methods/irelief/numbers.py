@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from convexfs.errors import check_number
+from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.differences import MixedSamples, NeighborLists, of_classes
 from convexfs.neighbors.hits_misses import (
     SignedNeighbors,
@@ -39,17 +40,18 @@ def soft_margin(
     weights: np.ndarray,
     sigma: float,
     map: Callable[..., Any] = map,
+    counted: SampleWeights | None = None,
 ) -> np.ndarray:
     """The margin vector of :func:`irelief` at the given weights; no array beyond N x N is made."""
     if isinstance(X, MixedSamples):
         used = np.flatnonzero(weights)
         d = X[:, used].distances(weights[used], map)
-        return X.margin_sum(NeighborLists.of(_trusted(d, codes, sigma)), map)
+        return X.margin_sum(NeighborLists.of(_trusted(d, codes, sigma, counted)), map)
     X = as_samples(X)
     sparse = isinstance(X, SparseSamples)
     rows = distance_rows(X.times(weights) if sparse else X * weights)
     d = np.concatenate(list(map(rows, row_blocks(len(X)))))
-    signed = _trusted(d, codes, sigma)
+    signed = _trusted(d, codes, sigma, counted)
     # |x_n - x_i| is that of i and n too: each pair is visited once.
     upper = np.triu(signed + signed.T, 1)
     if sparse:
@@ -59,18 +61,29 @@ def soft_margin(
     return margin_vector(X, SignedNeighbors(np.ascontiguousarray(index), coefficient), map=map)
 
 
-def _trusted(d: np.ndarray, codes: np.ndarray, sigma: float) -> np.ndarray:
+def _trusted(
+    d: np.ndarray, codes: np.ndarray, sigma: float, counted: SampleWeights | None
+) -> np.ndarray:
     """Signed neighbour probabilities, each row times what its sample counts."""
-    trust = inlier_probability(d, codes, sigma) / len(codes)
-    return trust[:, None] * signed_probabilities(d, codes, sigma)
+    if counted is None:
+        trust = inlier_probability(d, codes, sigma) / len(codes)
+        return trust[:, None] * signed_probabilities(d, codes, sigma)
+    terms = counted.terms(codes)
+    share = terms / terms.sum()
+    trust = inlier_probability(d, codes, sigma, counted.rows) * share
+    return trust[:, None] * signed_probabilities(d, codes, sigma, counted.rows)
 
 
-def inlier_probability(d: np.ndarray, codes: np.ndarray, sigma: float) -> np.ndarray:
+def inlier_probability(
+    d: np.ndarray, codes: np.ndarray, sigma: float, rows: np.ndarray | None = None
+) -> np.ndarray:
     """gamma: the share of a sample's kernel mass that its hits have; 0 without hits."""
     same = np.equal.outer(codes, codes)
-    hits = same & ~np.eye(len(codes), dtype=bool)
+    hits, misses = same & ~np.eye(len(codes), dtype=bool), ~same
+    if rows is not None:
+        hits, misses = hits * rows, misses * rows
     # From logarithms: with a small sigma every kernel value of a row may underflow.
     with np.errstate(divide="ignore"):
         near = np.asarray(logsumexp(-d / sigma, axis=1, b=hits))
-        far = np.asarray(logsumexp(-d / sigma, axis=1, b=~same))
+        far = np.asarray(logsumexp(-d / sigma, axis=1, b=misses))
     return np.where(has_hit(codes), expit(near - far), 0.0)

@@ -18,7 +18,7 @@ import numpy as np
 from convexfs.methods.logo.equilibrium import newton_fixed_point
 from convexfs.methods.logo.fixed_point import History, LoopEnd, iterate
 from convexfs.methods.logo.locality import Locality
-from convexfs.methods.logo.objective import Objective, pull, relative
+from convexfs.methods.logo.objective import Objective, relative
 from convexfs.methods.logo.working_set import (
     DenseColumns,
     Restricted,
@@ -226,17 +226,17 @@ def _first_candidates(
         )
         history.record(answer, np.inf)
         start = answer.w
-    index = _highest_scores(locality, start)
+    index = _highest_scores(locality, step.objective, start)
     return index, start[index]
 
 
-def _highest_scores(locality: Locality, w: np.ndarray) -> np.ndarray:
+def _highest_scores(locality: Locality, objective: Objective, w: np.ndarray) -> np.ndarray:
     """Return the features that have weight, and those that score highest near w."""
     used = np.flatnonzero(w)
     columns = locality.take(used)
     signed = locality.signed(columns, w[used])
     margins = locality.margins(columns, signed) @ w[used]
-    scores = StreamedColumns(locality, signed, _FINDING_SHARE).scores(pull(margins))
+    scores = StreamedColumns(locality, signed, _FINDING_SHARE).scores(objective.pull(margins))
     highest = np.argpartition(-scores, MOST_CANDIDATES)[:MOST_CANDIDATES]
     return np.union1d(used, highest)
 
@@ -252,7 +252,7 @@ def audit_all(
     level = objective.level(answer.scores)
     if len(index) == locality.X.shape[1]:
         return Audit(np.empty(0, np.int64), answer.gap)
-    p = locality.on_all_samples(pull(answer.margins))
+    p = locality.on_all_samples(objective.pull(answer.margins))
     scores, errors = locality.scores(answer.signed, p, _PROVING_SHARE * level)
     scores[index] = -np.inf
     doubtful = np.flatnonzero(scores + errors > level)

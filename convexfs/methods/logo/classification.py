@@ -19,6 +19,7 @@ def class_distances(
     codes: np.ndarray,
     weights: np.ndarray,
     sigma: float,
+    rows: np.ndarray | None = None,
 ) -> np.ndarray:
     r"""Expected distance of each new sample to its soft nearest neighbour in each class.
 
@@ -39,6 +40,8 @@ def class_distances(
         Their classes, 0 to K - 1.
     weights : array (J,)
     sigma : float
+    rows : array (N,), optional
+        How many equal rows each training sample stands for.
 
     Returns
     -------
@@ -47,7 +50,8 @@ def class_distances(
     distances = _distances_to(known, weights)
     step = max(1, _BLOCK_CELLS // len(known))
     cuts = (slice(start, start + step) for start in range(0, len(new), step))
-    return np.concatenate([expected_distances(distances(new[cut]), codes, sigma) for cut in cuts])
+    blocks = (expected_distances(distances(new[cut]), codes, sigma, rows) for cut in cuts)
+    return np.concatenate(list(blocks))
 
 
 def _distances_to(

@@ -28,7 +28,7 @@ import numpy as np
 
 from convexfs.methods.logo.fixed_point import History, relative_change
 from convexfs.methods.logo.locality import Locality
-from convexfs.methods.logo.objective import Constrained, Objective, pull, relative
+from convexfs.methods.logo.objective import Constrained, Objective, relative
 
 #: Residual of the complementarity problem that ends the search.
 _SETTLED = 1e-9
@@ -72,7 +72,7 @@ class State:
 
     @cached_property
     def scores(self) -> np.ndarray:
-        return pull(self.margins) @ self.Z
+        return self.objective.pull(self.margins) @ self.Z
 
     @cached_property
     def level(self) -> float:
@@ -109,12 +109,12 @@ class State:
     @cached_property
     def slope(self) -> np.ndarray:
         """The matrix of c' over the free features, neighbours moving with the weights."""
-        X, w, p = self.columns[:, self.free], self.w[self.free], pull(self.margins)
+        X, w, p = self.columns[:, self.free], self.w[self.free], self.objective.pull(self.margins)
         Z, sigma = self.Z[:, self.free], self.locality.sigma
         pulls = self.locality.on_all_samples(p)
         curved, moved = self.locality.turning(X, w, self.signed, pulls)
         total = Z - moved[self.locality.rows] / sigma
-        return -(Z * (p * (1.0 - p))[:, None]).T @ total - curved / sigma
+        return -(Z * self.objective.curvature(self.margins)[:, None]).T @ total - curved / sigma
 
     @property
     def usable(self) -> bool:

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from convexfs.methods.base.columns import TakesColumns
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
+from convexfs.methods.base.weighted import TakesWeights
 from convexfs.methods.logo.classification import class_distances
 from convexfs.methods.logo.fit import Settings, logo
 from convexfs.neighbors.differences import MixedSamples, mixed_samples
@@ -56,7 +57,8 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
         weights, X, known = self.weights_[self._used], X[:, self._used], self._known
         if not isinstance(known, MixedSamples) and np.isnan(X).any():
             known = mixed_samples(known, np.zeros(len(weights), dtype=bool), "hybrid")
-        return class_distances(X, known, self._codes, weights, self.sigma_)
+        rows = getattr(self, "_sample_weight", None)
+        return class_distances(X, known, self._codes, weights, self.sigma_, rows)
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         """Keep what predictions need: the samples in the features that have weight."""
@@ -94,7 +96,7 @@ class LogoFitted(WeightSelector):
 
 
 @parameters
-class Logo(Settings, TakesColumns, LocalMarginClassifier, LogoFitted):
+class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitted):
     r"""Weight features so that samples are nearer to their own class, locally.
 
     The weights are a fixed point: the soft nearest neighbours of all samples,
@@ -147,6 +149,9 @@ class Logo(Settings, TakesColumns, LocalMarginClassifier, LogoFitted):
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
         Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
+    class_weight : "balanced", optional
+        As :class:`convexfs.methods.base.weighted.TakesWeights` says, and what `fit` does with
+        its `sample_weight`; of the native solver.
     formulation : callable or path, optional
         A changed problem: ``build(Z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file. It is solved over all features.

@@ -28,6 +28,7 @@ from convexfs.methods.logo.null_price import NullPrice, null_price
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised
 from convexfs.methods.logo.paper import paper_fixed_point
 from convexfs.methods.logo.solvers import changed_fixed_point, restricted_solver
+from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.differences import MixedSamples
 from convexfs.neighbors.soft import check_sigma
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
@@ -177,6 +178,7 @@ def logo(
     seed: Any = None,
     map: Callable[..., Any] = map,
     watch: Callable[[str], Any] | None = None,
+    weights: SampleWeights | None = None,
 ) -> LogoResult:
     r"""Feature weights of Logo (Sun, Todorovic and Goodison 2010).
 
@@ -211,10 +213,17 @@ def logo(
         Applied over blocks of features; a thread pool's ``map`` gives the same answer.
     watch : callable, optional
         Told of every iteration in a line of text.
+    weights : SampleWeights, optional
+        How much samples count.
     """
     request = LogoRequest(settings or Settings(), solving)
     request.check()
-    locality = locality_of(X, codes, float(request.settings.sigma), map)
+    if weights is not None and not request.native:
+        raise InputError(
+            "samples that count differently are the native solver's: leave solver and formulation "
+            "out, or the weights"
+        )
+    locality = locality_of(X, codes, float(request.settings.sigma), map, weights=weights)
     return fit_locality(locality, request, seed, watch)
 
 
@@ -237,7 +246,7 @@ def fit_locality(
     )
     result = best_of_starts(
         points,
-        lambda weights: _fit(locality, request, until, start=weights, watch=watch),
+        lambda given: _fit(locality, request, until, start=given, watch=watch),
         _objective,
         settings.tol,
         until,
@@ -338,19 +347,18 @@ def _find(
     start: np.ndarray | None,
 ) -> FixedPoint:
     settings, solving = request.settings, request.solving
+    objective = replace(request.objective, counts=locality.counts)
     limits = {"tol": settings.tol, "max_iter": settings.max_iter, "start": start}
     if request.printed:
-        return paper_fixed_point(
-            locality, request.objective, history, prune=settings.prune, **limits
-        )
+        return paper_fixed_point(locality, objective, history, prune=settings.prune, **limits)
     if solving.build is not None:
         return changed_fixed_point(
-            locality, request.objective, request.formulation, solving, history,
+            locality, objective, request.formulation, solving, history,
             damping=settings.damping, **limits,
         )  # fmt: skip
     restricted = restricted_solver(request.formulation, request.native, solving, history.until)
     return certified_fixed_point(
-        locality, request.objective, restricted, history, damping=settings.damping,
+        locality, objective, restricted, history, damping=settings.damping,
         gap_tol=_NATIVE_GAP if request.native else solving.tol,
         **limits,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.feature_passes import (
     all_distances,
     exact_scores,
@@ -42,6 +43,8 @@ class Locality:
         Carries passes over blocks of features.
     known : array (N, N), optional
         Distances with all weights 1, if they are known already.
+    weights : SampleWeights, optional
+        How much samples count.
     """
 
     X: Any
@@ -49,6 +52,7 @@ class Locality:
     sigma: float
     map: Callable[..., Any] = map
     known: np.ndarray | None = None
+    weights: SampleWeights | None = None
 
     @cached_property
     def plain_distances(self) -> np.ndarray:
@@ -83,7 +87,13 @@ class Locality:
         return weighted_distances(columns, w)
 
     def signed_at(self, distances: np.ndarray) -> np.ndarray:
-        return signed_probabilities(distances, self.codes, self.sigma)
+        rows = None if self.weights is None else self.weights.rows
+        return signed_probabilities(distances, self.codes, self.sigma, rows)
+
+    @cached_property
+    def counts(self) -> np.ndarray | None:
+        """How much the terms of the samples with a margin count; None if 1."""
+        return None if self.weights is None else self.weights.terms(self.codes)[self.rows]
 
     def shares(
         self, columns: Any, w: np.ndarray, signed: np.ndarray
@@ -152,7 +162,8 @@ def few_rows(width: int, n_rows: int) -> Iterator[slice]:
 def lam_max(locality: Locality) -> float:
     """Return the least lam at which w = 0 is a fixed point: ``max_j sum_n zbar_n(j) / 2``."""
     signed = locality.signed_at(np.zeros((len(locality.codes), len(locality.codes))))
-    half = locality.on_all_samples(np.full(len(locality.rows), 0.5))
+    half = np.full(len(locality.rows), 0.5) if locality.counts is None else 0.5 * locality.counts
+    half = locality.on_all_samples(half)
     scores, _ = locality.scores(signed, half)
     return float(np.max(scores, initial=0.0))
 
@@ -163,4 +174,6 @@ def relief_margin(locality: Locality) -> np.ndarray:
     width = _NEAREST * max(float(distances.max()), np.finfo(float).tiny)
     signed = replace(locality, sigma=width).signed_at(distances)
     once = np.ones(len(locality.codes))
+    if locality.weights is not None:
+        once = locality.weights.terms(locality.codes)
     return locality.scores(signed, once)[0]

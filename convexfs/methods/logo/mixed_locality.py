@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.methods.logo.locality import Locality, few_rows
+from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.difference_slopes import pairs_of
 from convexfs.neighbors.differences import MixedSamples, of_classes
 
@@ -24,7 +25,7 @@ class MixedLocality(Locality):
     def at_labels(self, codes: np.ndarray) -> Locality:
         if self.X.rule != "class":
             return super().at_labels(codes)
-        return locality_of(self.X, codes, self.sigma, map)
+        return locality_of(self.X, codes, self.sigma, map, weights=self.weights)
 
     def take(self, index: np.ndarray) -> MixedSamples:
         return self.X[:, index]
@@ -62,7 +63,8 @@ def locality_of(
     sigma: float,
     map: Callable[..., Any] = map,
     known: np.ndarray | None = None,
+    weights: SampleWeights | None = None,
 ) -> Locality:
     """Samples of any kind as what Logo sees of them."""
     kind = MixedLocality if isinstance(X, MixedSamples) else Locality
-    return kind(of_classes(X, codes), codes, sigma, map, known)
+    return kind(of_classes(X, codes), codes, sigma, map, known, weights)

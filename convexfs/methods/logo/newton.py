@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from convexfs.compiling import compiled
-from convexfs.methods.logo.objective import Constrained, Objective, Penalised, pull, relative
+from convexfs.methods.logo.objective import Constrained, Objective, Penalised, relative
 
 #: Steps of the outer and sweeps of the inner loop; both end much earlier.
 _MOST_STEPS, _MOST_SWEEPS = 100, 200
@@ -78,13 +78,14 @@ def _penalised(
 ) -> Point:
     margins, best = w @ columns, np.inf
     for step in range(_MOST_STEPS):
-        p = pull(margins)
-        scores = columns @ p
+        scores = columns @ objective.pull(margins)
         value = objective.value(margins, w)
         gap = relative(objective.gap(margins, w, np.max(scores, initial=0.0)), value)
         if gap <= tol or time.perf_counter() > until:
             return Point(w, margins, scores, step)
-        direction, change = _newton_direction(columns, p, objective.lam - scores, w)
+        direction, change = _newton_direction(
+            columns, objective.curvature(margins), objective.lam - scores, w
+        )
         slope = float((objective.lam - scores) @ direction)
         size = _step_size(objective, (margins, change), (w, direction), (value, slope))
         # Where the objective no longer shows a decrease, only the gap tells of progress.
@@ -95,17 +96,17 @@ def _penalised(
         w = np.maximum(w + size * direction, 0.0)
         # Afresh: updated margins would gather rounding errors.
         margins = w @ columns
-    return Point(w, margins, columns @ pull(margins), _MOST_STEPS)
+    return Point(w, margins, columns @ objective.pull(margins), _MOST_STEPS)
 
 
 def _newton_direction(
-    columns: np.ndarray, p: np.ndarray, gradient: np.ndarray, w: np.ndarray
+    columns: np.ndarray, curvature: np.ndarray, gradient: np.ndarray, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Step to the minimiser of the quadratic model over w >= 0, and its change of margins."""
     direction = np.zeros(len(w))
     movable = np.flatnonzero((w > 0) | (gradient < 0))
     own, slope, left = columns[movable], gradient[movable], w[movable]
-    curvature = np.maximum(p * (1.0 - p), _LEAST_CURVATURE)
+    curvature = np.maximum(curvature, _LEAST_CURVATURE)
     diagonal = (own * own) @ curvature
     # A weight about to vanish violates optimality by no more than it has left.
     violated = np.minimum(np.abs(slope), np.where(slope > 0, left * diagonal, np.inf))
@@ -166,15 +167,17 @@ def _constrained(
     lam tried here it is negligible even if the budget is not used up.
     """
     lowest = 0.1 * tol / objective.beta
-    high = max(float(np.max(columns.sum(axis=1), initial=0.0)) / 2.0, lowest)
+    counts = objective.counts
+    sums = columns.sum(axis=1) if counts is None else columns @ counts
+    high = max(float(np.max(sums, initial=0.0)) / 2.0, lowest)
     at_high, lam = -objective.beta, max(high / _LAM_FACTOR, lowest)
-    point = _penalised(columns, Penalised(lam), w, tol, until)
+    point = _penalised(columns, Penalised(lam, counts=counts), w, tol, until)
     factor = _LAM_FACTOR
     while point.w.sum() < objective.beta and lam > lowest:
         # Ever faster: a budget of 1e30 would else take hundreds of steps.
         high, at_high, factor = lam, point.w.sum() - objective.beta, factor**1.5
         lam = max(lam / factor, lowest)
-        point = _penalised(columns, Penalised(lam), point.w, tol, until)
+        point = _penalised(columns, Penalised(lam, counts=counts), point.w, tol, until)
     if point.w.sum() <= objective.beta:
         return point
     point = _root(columns, objective, point, (lam, high, at_high), until)
@@ -194,7 +197,8 @@ def _root(
     for _ in range(_MOST_ROOT_STEPS):
         share = np.clip(at_low / (at_low - at_high), 0.05, 0.95)
         lam = float(low ** (1 - share) * high**share)
-        point = _penalised(columns, Penalised(lam), point.w, _ROOT_ACCURACY, until)
+        priced = Penalised(lam, counts=objective.counts)
+        point = _penalised(columns, priced, point.w, _ROOT_ACCURACY, until)
         excess = point.w.sum() - objective.beta
         if abs(excess) <= _ROOT_ACCURACY * objective.beta:
             break
@@ -213,14 +217,13 @@ def _polished(columns: np.ndarray, objective: Constrained, point: Point, tol: fl
     best, least = point, np.inf
     for _ in range(_MOST_POLISHES):
         margins = w @ columns
-        p = pull(margins)
-        scores = columns @ p
+        scores = columns @ objective.pull(margins)
         gap = objective.gap(margins, w, np.max(scores, initial=0.0))
         if gap < least:
             best, least = Point(w, margins, scores, point.steps), gap
         if relative(least, objective.value(margins, w)) <= tol or gap > 2 * least:
             break
-        w = _equality_step(columns, p * (1.0 - p), scores, w)
+        w = _equality_step(columns, objective.curvature(margins), scores, w)
         w *= objective.beta / w.sum()
     return best
 

@@ -12,27 +12,58 @@ eq. 8    - beta max(0, max Z'p)         P(w) - sum H(p) + beta max(0, max c)
 ======== ============================== ======================================
 
 c is needed only through its largest entry, so the gap over all features can be
-had without holding Z.
+had without holding Z. Where samples count, each term of loss and entropy counts so often, and
+so does its part in c.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import entr, expit
 
 
 @dataclass(frozen=True)
-class Penalised:
+class Loss:
+    """The sum over samples that both problems have.
+
+    Attributes
+    ----------
+    counts : array (N,), optional
+        How much the term of each sample counts; 1 by default.
+    """
+
+    counts: np.ndarray | None = field(default=None, compare=False, kw_only=True)
+
+    def loss(self, margins: np.ndarray) -> float:
+        return logistic_loss(margins, self.counts)
+
+    def entropy(self, shrink: float, margins: np.ndarray) -> float:
+        """The dual objective of the pulls, made smaller by a factor."""
+        return entropy(shrink * pull(margins), self.counts)
+
+    def pull(self, margins: np.ndarray) -> np.ndarray:
+        """How strongly each sample asks for a larger margin."""
+        return pull(margins) if self.counts is None else self.counts * pull(margins)
+
+    def curvature(self, margins: np.ndarray) -> np.ndarray:
+        """Second derivative of the loss by each margin."""
+        p = pull(margins)
+        curved = p * (1.0 - p)
+        return curved if self.counts is None else self.counts * curved
+
+
+@dataclass(frozen=True)
+class Penalised(Loss):
     """``sum_n log(1 + exp(-z_n'w)) + lam 1'w, w >= 0`` (eq. 7; eq. 6 with lam = 0)."""
 
     lam: float
 
     def value(self, margins: np.ndarray, w: np.ndarray) -> float:
-        return logistic_loss(margins) + self.lam * float(w.sum())
+        return self.loss(margins) + self.lam * float(w.sum())
 
     def gap(self, margins: np.ndarray, w: np.ndarray, largest_score: float) -> float:
         shrink = 1.0 if largest_score <= self.lam else self.lam / largest_score
-        return self.value(margins, w) - entropy(shrink * pull(margins))
+        return self.value(margins, w) - self.entropy(shrink, margins)
 
     def level(self, scores: np.ndarray) -> float:
         """Return the score no feature may exceed at the optimum."""
@@ -43,16 +74,16 @@ class Penalised:
 
 
 @dataclass(frozen=True)
-class Constrained:
+class Constrained(Loss):
     """``sum_n log(1 + exp(-z_n'w)), 1'w <= beta, w >= 0`` (eq. 8)."""
 
     beta: float
 
     def value(self, margins: np.ndarray, w: np.ndarray) -> float:
-        return logistic_loss(margins)
+        return self.loss(margins)
 
     def gap(self, margins: np.ndarray, w: np.ndarray, largest_score: float) -> float:
-        bound = entropy(pull(margins)) - self.beta * max(largest_score, 0.0)
+        bound = self.entropy(1.0, margins) - self.beta * max(largest_score, 0.0)
         return self.value(margins, w) - bound
 
     def level(self, scores: np.ndarray) -> float:
@@ -66,9 +97,10 @@ class Constrained:
 Objective = Penalised | Constrained
 
 
-def logistic_loss(margins: np.ndarray) -> float:
-    """``sum_n log(1 + exp(-m_n))``, without overflow."""
-    return float(np.logaddexp(0.0, -margins).sum())
+def logistic_loss(margins: np.ndarray, counts: np.ndarray | None = None) -> float:
+    """``sum_n log(1 + exp(-m_n))``, without overflow; each term as often as it counts."""
+    terms = np.logaddexp(0.0, -margins)
+    return float(terms.sum() if counts is None else counts @ terms)
 
 
 def pull(margins: np.ndarray) -> np.ndarray:
@@ -76,9 +108,10 @@ def pull(margins: np.ndarray) -> np.ndarray:
     return expit(-margins)
 
 
-def entropy(p: np.ndarray) -> float:
-    """``sum_n H(p_n)``."""
-    return float((entr(p) + entr(1.0 - p)).sum())
+def entropy(p: np.ndarray, counts: np.ndarray | None = None) -> float:
+    """``sum_n H(p_n)``, each term as often as it counts."""
+    terms = entr(p) + entr(1.0 - p)
+    return float(terms.sum() if counts is None else counts @ terms)
 
 
 def relative(gap: float, value: float) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from convexfs.methods.logo.certified import CandidateStep, FixedPoint, audit_all
 from convexfs.methods.logo.fixed_point import History, iterate
 from convexfs.methods.logo.locality import Locality
-from convexfs.methods.logo.objective import Objective, pull, relative
+from convexfs.methods.logo.objective import Objective, relative
 
 #: Sec. 3.2: entries of v below 1e-4 are eliminated.
 _PRUNED = 1e-8
@@ -69,7 +69,7 @@ class _Algorithm:
         if self._prune:
             own[own < _PRUNED] = 0.0
         margins = Z @ own
-        scores = pull(margins) @ Z
+        scores = self._objective.pull(margins) @ Z
         value = self._objective.value(margins, own)
         gap = self._objective.gap(margins, own, np.max(scores, initial=0.0))
         weights = np.zeros(len(w))
@@ -92,7 +92,7 @@ class _Descent:
         return self.objective.value(self.Z @ w, w)
 
     def gradient(self, v: np.ndarray) -> np.ndarray:
-        p = pull(self.Z @ (v * v))
+        p = self.objective.pull(self.Z @ (v * v))
         return 2.0 * (self.objective.level(p) - p @ self.Z) * v
 
 

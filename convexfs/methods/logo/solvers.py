@@ -49,7 +49,7 @@ def left_until(until: float) -> float | None:
 
 def hyper_of(objective: Objective) -> dict[str, float]:
     """Return the objective's numbers by the names the formulation takes."""
-    return vars(objective).copy()
+    return {name: value for name, value in vars(objective).items() if name != "counts"}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from convexfs.methods.logo.objective import Objective, pull, relative
+from convexfs.methods.logo.objective import Objective, relative
 
 #: Columns of the first working set; later ones at most double.
 _FIRST_COLUMNS = 200
@@ -105,7 +105,7 @@ def solve_by_working_set(
     sizes: list[int] = []
     while True:
         margins = Z @ w[index]
-        scores = columns.scores(pull(margins))
+        scores = columns.scores(objective.pull(margins))
         value = objective.value(margins, w[index])
         gap = relative(objective.gap(margins, w[index], np.max(scores, initial=0.0)), value)
         entering = _entering(scores, w, index, objective)

@@ -8,13 +8,14 @@ import numpy as np
 from convexfs.methods.base.columns import TakesColumns
 from convexfs.methods.base.parameters import learned, parameters, taken_by
 from convexfs.methods.base.selector import WeightSelector
+from convexfs.methods.base.weighted import TakesWeights
 from convexfs.methods.relief import numbers
 from convexfs.methods.relief.fit import Settings, relief
 from convexfs.neighbors.hits_misses import is_share
 
 
 @parameters
-class Relief(Settings, TakesColumns, WeightSelector):
+class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
     r"""Weight features by how much better they tell misses from hits.
 
     Solves :math:`\max_w w^T z - \lambda 1^T w` over :math:`\|w\|_2 \le 1, w \ge 0`,
@@ -57,6 +58,9 @@ class Relief(Settings, TakesColumns, WeightSelector):
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
         Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
+    class_weight : "balanced", optional
+        As :class:`convexfs.methods.base.weighted.TakesWeights` says, and what `fit` does with
+        its `sample_weight`.
     formulation : callable or path, optional
         A changed problem: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file.
@@ -123,11 +127,14 @@ class Relief(Settings, TakesColumns, WeightSelector):
         """Whether weights follow from one margin vector over all pairs."""
         return self.formulation is None and self.keep is None and self.n_anchors is None
 
-    def _statistic_at_labels(self, X: np.ndarray, seed: int) -> Callable[..., Any] | None:
+    def _statistic_at_labels(
+        self, X: Any, seed: int, sample_weight: Any = None
+    ) -> Callable[..., Any] | None:
         if not self._one_sum:
             return None
         chosen = taken_by(numbers.margin_at_labels, self)
-        return numbers.margin_at_labels(X, **chosen, seed=seed)
+        weights = self._weights_of(len(X), sample_weight)
+        return numbers.margin_at_labels(X, **chosen, seed=seed, weights=weights)
 
     def _operations(self, X: np.ndarray) -> float | None:
         if not self._one_sum:

@@ -12,6 +12,7 @@ from convexfs.errors import InputError, check_number, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters, taken_by
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.relief import METHOD, numbers
+from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.samples import some_features
 from convexfs.records import Certificate, Solution
 
@@ -56,6 +57,7 @@ def relief(
     *,
     seed: Any = None,
     map: Callable[..., Any] = map,
+    weights: SampleWeights | None = None,
 ) -> ReliefResult:
     r"""Feature weights of RELIEF (Sun & Wu 2009, eq. 3-7).
 
@@ -85,6 +87,8 @@ def relief(
         For the draws; as :func:`numpy.random.default_rng` takes it.
     map : callable
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
+    weights : SampleWeights, optional
+        How much samples count.
     """
     settings = settings or Settings()
     formulation = METHOD.formulation("relief")
@@ -99,25 +103,27 @@ def relief(
     while True:
         rounds.append(len(features))
         if settings.n_anchors is not None:
+            if weights is not None:
+                raise InputError("n_anchors takes samples that count alike: leave weights out")
             found = numbers.anchored(X, codes, n_anchors=settings.n_anchors, **chosen)
             values, hyper, interval = found
             break
         few = X if len(rounds) == 1 else some_features(X, features)
-        values, hyper = numbers.relief(few, codes, **chosen)
+        values, hyper = numbers.relief(few, codes, **chosen, weights=weights)
         if settings.keep is None or len(features) <= settings.keep:
             break
         number = max(settings.keep, math.ceil(len(features) * (1.0 - settings.dropped)))
         better = np.argsort(-values["z"], kind="stable")[:number]
         features = features[np.sort(better)]
     solution, certificate = solve_step(formulation, values, hyper, solving)
-    weights = np.zeros(X.shape[1])
-    weights[features] = require_answer(solution, formulation.symbol)
+    whole = np.zeros(X.shape[1])
+    whole[features] = require_answer(solution, formulation.symbol)
     if not np.any(values["z"] > hyper["lam"]):
         warn(
             "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
             "check the labels, scale the features, or use more neighbours",
         )
-    return ReliefResult(weights, values["z"], solution, certificate, tuple(rounds), interval)
+    return ReliefResult(whole, values["z"], solution, certificate, tuple(rounds), interval)
 
 
 def _check_back_selection(settings: Settings, n_features: int) -> None:

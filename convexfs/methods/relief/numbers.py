@@ -8,6 +8,7 @@ import numpy as np
 from convexfs.data.columns import ColumnSource
 from convexfs.errors import InputError, check_flag, check_number, warn
 from convexfs.neighbors.anchors import anchored_margin
+from convexfs.neighbors.counted import SampleWeights, counted_neighbors
 from convexfs.neighbors.differences import MixedSamples, of_classes
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
@@ -17,6 +18,7 @@ from convexfs.neighbors.hits_misses import (
     is_radius,
     is_share,
     margin_vector,
+    sample_distances,
     signed_neighbors,
 )
 
@@ -33,13 +35,19 @@ def relief(
     l1: float,
     seed: Any = None,
     map: Callable[..., Any] = map,
+    weights: SampleWeights | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """The numeric half: what the formulation's ``build`` takes, as arrays and numbers."""
     check_number("l1, a share of the largest margin,", l1, 0, 1)
     check_number("n_epochs", n_epochs, 1, 1_000_000, whole=True)
     check_flag("online", online)
     X = of_classes(X, codes)
-    neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
+    if weights is None:
+        neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
+    else:
+        check_neighbors(len(X), n_neighbors, metric, miss)
+        distances = sample_distances(X, metric, map)
+        neighbors = _weighted(distances, codes, weights, n_neighbors, miss)
     _warn_of_small_classes(codes, n_neighbors)
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
@@ -90,6 +98,7 @@ def margin_at_labels(
     n_epochs: int,
     seed: Any = None,
     map: Callable[..., Any] = map,
+    weights: SampleWeights | None = None,
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function from classes to z, of samples whose distances are sorted once.
 
@@ -99,10 +108,16 @@ def margin_at_labels(
     radius = str(n_neighbors) if is_radius(n_neighbors) else None
     order, cancelled = NeighborOrder(X, metric, map, radius), cancelled_sums(X, metric)
 
+    def neighbors_at(samples: np.ndarray | MixedSamples, codes: np.ndarray) -> SignedNeighbors:
+        if weights is not None:
+            distances = sample_distances(samples, metric)
+            return _weighted(distances, codes, weights, n_neighbors, miss)
+        near = order if samples is X else NeighborOrder(samples, metric, radius=radius)
+        return near.signed(codes, n_neighbors, miss)
+
     def margin(codes: np.ndarray) -> np.ndarray:
         samples = of_classes(X, codes)
-        near = order if samples is X else NeighborOrder(samples, metric, radius=radius)
-        neighbors = near.signed(codes, n_neighbors, miss)
+        neighbors = neighbors_at(samples, codes)
         if online:
             neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
         z = margin_vector(samples, neighbors, metric)
@@ -110,6 +125,20 @@ def margin_at_labels(
         return z
 
     return margin
+
+
+def _weighted(
+    distances: np.ndarray,
+    codes: np.ndarray,
+    weights: SampleWeights,
+    n_neighbors: float | str,
+    miss: str,
+) -> SignedNeighbors:
+    """Neighbours of weighted samples, each row times what its term counts."""
+    signed = counted_neighbors(distances, codes, weights.rows, n_neighbors, miss)
+    coefficient = (weights.terms(codes)[:, None] * signed)[:, None, :]
+    index = np.broadcast_to(np.arange(len(codes)), coefficient.shape)
+    return SignedNeighbors(np.ascontiguousarray(index), coefficient)
 
 
 def _warn_of_small_classes(codes: np.ndarray, n_neighbors: float | str) -> None:

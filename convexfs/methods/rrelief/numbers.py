@@ -7,7 +7,7 @@ import numpy as np
 
 from convexfs.errors import check_number
 from convexfs.neighbors.feature_passes import exact_scores, score_pairs
-from convexfs.neighbors.hits_misses import all_manhattan, cancelled_sums, margin_vector
+from convexfs.neighbors.hits_misses import cancelled_sums, margin_vector, sample_distances
 from convexfs.neighbors.soft import check_sigma
 from convexfs.neighbors.soft_targets import (
     check_difference,
@@ -70,7 +70,7 @@ def soft_margin(
     """Return the function from targets to z of soft misses and hits, of distances known once."""
     check_sigma(sigma)
     check_difference(difference)
-    distances, once, cancelled = all_manhattan(X, map), np.ones(len(X)), cancelled_sums(X)
+    distances, once, cancelled = sample_distances(X, map=map), np.ones(len(X)), cancelled_sums(X)
     every = np.arange(X.shape[1])
 
     def margin(y: np.ndarray) -> np.ndarray:

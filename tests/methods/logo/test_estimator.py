@@ -12,10 +12,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from convexfs import Logo, load
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.methods.base.fixed_point import FixedPointCertificate
+from tests.methods.copies import copies_are_neighbors
 from tests.typed import known
 
 
-@parametrize_with_checks([Logo(), Logo(beta=2.0, n_jobs=2)])
+@parametrize_with_checks(
+    [Logo(), Logo(beta=2.0, n_jobs=2)], expected_failed_checks=copies_are_neighbors
+)
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)

@@ -15,6 +15,7 @@ from convexfs.methods.logo.native import (
     logo_penalised_violation,
 )
 from convexfs.methods.logo.objective import Constrained, Penalised, pull
+from convexfs.methods.logo.solvers import hyper_of
 from convexfs.methods.logo.working_set import DenseColumns, solve_by_working_set
 from tests.typed import known
 
@@ -185,13 +186,13 @@ def test_any_solver_can_be_driven_by_the_working_set(objective, solver):
 
     def restricted(columns, objective, start, tol):
         seen.append(columns.shape[1])
-        w = solve(row.build(columns, **vars(objective)), solver, 1e-8).primal["w"]
+        w = solve(row.build(columns, **hyper_of(objective)), solver, 1e-8).primal["w"]
         return np.where(w < 1e-7, 0.0, w)
 
     answer = solve_by_working_set(DenseColumns(Z), objective, restricted, tol=1e-5)
     assert max(seen) < 1000
     assert answer.gap <= 1e-4
-    native = known(row.native)(Z, **vars(objective))
+    native = known(row.native)(Z, **hyper_of(objective))
     assert answer.value == pytest.approx(native.objective, rel=1e-4)
     assert objective.gap(Z @ answer.w, answer.w, (Z.T @ pull(Z @ answer.w)).max()) <= 1e-2
 

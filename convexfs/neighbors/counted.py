@@ -1,0 +1,121 @@
+r"""Neighbours of samples that count for more or less than one.
+
+A sample of weight s stands for s equal rows: its term counts s times, and so does it as a
+neighbour of others. Its copies are no neighbours of its own: at a distance of 0 they would be
+its nearest hits and tell nothing. Hence weights of 2 equal rows written twice whose copies are
+not neighbours of each other; without weights a row and its copy are two samples that happen to
+be equal, and are.
+
+The k nearest are those whose weights add up to k, the last of them counting with what is left.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from convexfs.neighbors.hits_misses import is_radius, is_share
+
+
+@dataclass(frozen=True)
+class SampleWeights:
+    """How much samples count.
+
+    Attributes
+    ----------
+    rows : array (N,)
+        How many equal rows each stands for.
+    balanced : bool
+        Whether the terms of every class count the same in all.
+    """
+
+    rows: np.ndarray
+    balanced: bool = False
+
+    def terms(self, codes: np.ndarray) -> np.ndarray:
+        """How much the term of each sample counts, given its class."""
+        if not self.balanced:
+            return self.rows
+        totals = np.bincount(codes, self.rows)
+        return self.rows * (self.rows.sum() / (len(totals) * totals))[codes]
+
+
+def counted_neighbors(
+    distances: np.ndarray,
+    codes: np.ndarray,
+    rows: np.ndarray,
+    n_neighbors: float | str,
+    miss: str,
+) -> np.ndarray:
+    """Signed weights of all pairs, as :func:`~convexfs.neighbors.hits_misses.signed_neighbors`.
+
+    Parameters
+    ----------
+    distances : array (N, N)
+    codes : int array (N,)
+    rows : array (N,)
+        How many equal rows each sample stands for.
+    n_neighbors, miss
+        As there.
+
+    Returns
+    -------
+    array (N, N)
+        In each row hits sum to -1 and misses to 1; all 0 for a sample without another hit.
+    """
+    n, classes = len(codes), np.arange(codes.max() + 1)
+    totals = np.bincount(codes, rows)
+    pooled = miss == "nearest" and not _shares(n_neighbors)
+    share = _miss_shares(totals, miss)
+    order = np.argsort(distances, axis=1, kind="stable")
+    near = distances < _radii(distances, rows, n_neighbors) if is_radius(n_neighbors) else None
+    signed = np.zeros((n, n))
+    same, itself = np.equal.outer(codes, codes), np.eye(n, dtype=bool)
+    groups = [~same] if pooled else [np.broadcast_to(codes == c, (n, n)) & ~same for c in classes]
+    hits = same & ~itself
+    for number, members in enumerate([hits, *groups]):
+        there = np.where(members, rows, 0.0)
+        if near is None:
+            there = _nearest(there, order, _limits(n_neighbors, there))
+        else:
+            there = np.where(near, there, 0.0)
+        total = there.sum(axis=1, keepdims=True)
+        sign = -1.0 if number == 0 else 1.0 if pooled else share[codes, number - 1][:, None]
+        signed += sign * np.divide(there, total, out=np.zeros((n, n)), where=total > 0)
+    return signed * (np.where(hits, rows, 0.0).sum(axis=1) > 0)[:, None]
+
+
+def _nearest(there: np.ndarray, order: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """What the nearest count whose weights add up to the limit of each row."""
+    sorted_rows = np.take_along_axis(there, order, axis=1)
+    before = np.cumsum(sorted_rows, axis=1) - sorted_rows
+    taken = np.clip(limits[:, None] - before, 0.0, sorted_rows)
+    out = np.empty(there.shape)
+    np.put_along_axis(out, order, taken, axis=1)
+    return out
+
+
+def _limits(n_neighbors: float | str, there: np.ndarray) -> np.ndarray:
+    if not _shares(n_neighbors):
+        return np.full(len(there), float(n_neighbors))
+    return np.maximum(np.floor(float(n_neighbors) * there.sum(axis=1) + 0.5), 1.0)
+
+
+def _shares(n_neighbors: float | str) -> bool:
+    return not isinstance(n_neighbors, str) and is_share(n_neighbors)
+
+
+def _miss_shares(totals: np.ndarray, miss: str) -> np.ndarray:
+    """What the misses of each class weigh, by the class of the sample."""
+    weight = np.broadcast_to(totals > 0 if miss == "uniform" else totals, (len(totals),) * 2)
+    weight = np.where(np.eye(len(totals), dtype=bool), 0.0, weight)
+    return weight / np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+
+def _radii(distances: np.ndarray, rows: np.ndarray, radius: float | str) -> np.ndarray:
+    if radius == "surf":
+        return np.full((len(rows), 1), rows @ distances @ rows / rows.sum() ** 2)
+    others = np.where(np.eye(len(rows), dtype=bool), 0.0, rows)
+    total = others.sum(axis=1)
+    mean = (others * distances).sum(axis=1) / total
+    spread = np.sqrt((others * (distances - mean[:, None]) ** 2).sum(axis=1) / total)
+    return (mean - spread / 2.0)[:, None]

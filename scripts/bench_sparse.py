@@ -34,13 +34,12 @@ def sample(n: int, j: int, density: float, dense: bool) -> tuple[Any, np.ndarray
     """Counts by rows; the first features have more of them in one of two classes."""
     rng = np.random.default_rng(0)
     y = np.arange(n) % 2
-    X = sparse.random_array(
-        (n, j),
-        density=density,
-        format="csr",
-        rng=rng,
-        data_sampler=lambda size: rng.poisson(2.0, size) + 1.0,
-    )
+    # Row by row, for scipy's own draw holds a number for every cell.
+    filled = rng.binomial(j, density, n)
+    columns = np.concatenate([np.sort(rng.choice(j, k, replace=False)) for k in filled])
+    counts = rng.poisson(2.0, len(columns)) + 1.0
+    starts = np.concatenate([[0], np.cumsum(filled)])
+    X = sparse.csr_array((counts, columns, starts), shape=(n, j))
     more = np.where(y[:, None] == 1, rng.poisson(1.0, (n, RELEVANT)), 0.0)
     X = sparse.hstack([X[:, :RELEVANT] + sparse.csr_array(more), X[:, RELEVANT:]], format="csr")
     return (X.toarray(order="C") if dense else X), y

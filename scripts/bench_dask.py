@@ -93,7 +93,7 @@ def rounded(sizes: list[float]) -> str:
 
 def kill_midway(source: DaskColumns, client: Any, kill_at: int) -> None:
     """Have a worker killed before one of the passes; 0: none."""
-    passes, count = source._everywhere, iter(range(1, 10_000))
+    passes, count = source._submitted, iter(range(1, 10_000))
 
     def deadly(*arguments: Any) -> list[Any]:
         if next(count) == kill_at:
@@ -102,7 +102,7 @@ def kill_midway(source: DaskColumns, client: Any, kill_at: int) -> None:
             print(f"  a worker killed before pass {kill_at}")
         return passes(*arguments)
 
-    vars(source)["_everywhere"] = deadly
+    vars(source)["_submitted"] = deadly
 
 
 def main() -> None:

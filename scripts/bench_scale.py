@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 import convexfs
+from convexfs.data.columns import SlicedColumns
+from convexfs.neighbors.anchors import _distances, mean_interval
 from convexfs.neighbors.feature_passes import all_distances, feature_scores, score_pairs
 
 
@@ -44,6 +46,13 @@ def rates(n: int, j: int) -> None:
     few = score_pairs(signed, np.ones(n))
     taken = cpu(partial(feature_scores, numbers, few))
     print(f"score pass of 20 pairs a sample: {len(few.others) * j / taken / 1e9:.1f} G/s")
+    some, width = np.arange(0, n, 5), 5000
+    for X in (genotypes[:, :width], numbers[:, :width]):
+        taken = cpu(lambda X=X: SlicedColumns(X).reduce(partial(_distances, anchors=some)))
+        print(f"anchors' distances, {X.dtype}: {len(some) * n * width / taken / 1e9:.1f} G/s")
+    drawn = rng.uniform(-1.0, 1.0, (1000, 200))
+    taken = cpu(partial(mean_interval, drawn, np.ones(200), 10**5, 0.05))
+    print(f"intervals: {taken / drawn.size * 1e9:.0f} ns an anchor and feature")
 
 
 def anchors(X: np.ndarray, y: np.ndarray, number: int) -> None:

@@ -53,7 +53,7 @@ def killed_midway(folder: Path, enough: int, *words: object) -> int:
     """Kill a run once it has some results; return how many."""
     process = started(*words)
     while process.poll() is None and count(folder) < enough:
-        time.sleep(0.05)
+        time.sleep(0.5)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     return count(folder)

@@ -8,9 +8,9 @@ buffer, which is lost with it. So the handler is given another queue, a pair of 
 sockets: the kernel takes a record whole or not at all, no lock is shared and nothing is
 kept back, and once a worker has logged a record it may die.
 
-Where processes cannot be forked, workers log to a plain queue by the standard library's
-``QueueHandler``; there a worker killed in mid-sentence may silence the others, whose
-results are not affected.
+A worker that was not forked is sent the socket, and writes to it by the standard library's
+``QueueHandler``. Windows has no such sockets: there workers write to a plain queue, and one
+killed in mid-sentence may silence the others, whose results are not affected.
 """
 
 import logging
@@ -33,6 +33,8 @@ FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 #: Longest text of a record in characters, so that it fits into one datagram.
 LONGEST = 40_000
 DATAGRAM_BYTES = 5 * LONGEST
+#: Whether this system has sockets without an address.
+SOCKETS = hasattr(socket, "AF_UNIX")
 
 
 @contextmanager
@@ -59,20 +61,22 @@ def run_log(path: str | Path, level: int = logging.INFO) -> Iterator[Callable[[]
         raise RunError(f"{path}: the log cannot be written ({error.strerror})") from error
     file.setFormatter(logging.Formatter(FORMAT))
     with ExitStack() as ends:
-        handler, setup = (_forked if pool.FORKS else _spawned)(file, level, ends)
+        handler, setup = (_sockets if SOCKETS else _queue)(file, level, ends)
         _attach(handler, level, ends)
         logging.captureWarnings(True)
         ends.callback(logging.captureWarnings, False)
         yield setup
 
 
-def _forked(file: logging.Handler, level: int, ends: ExitStack) -> tuple[logging.Handler, None]:
+def _sockets(
+    file: logging.Handler, level: int, ends: ExitStack
+) -> tuple[logging.Handler, Callable[[], None] | None]:
     handler = _RunHandler(file)
     ends.callback(handler.close)
-    return handler, None
+    return handler, None if pool.FORKS else partial(_send_to, handler.queue, level)
 
 
-def _spawned(
+def _queue(
     file: logging.Handler, level: int, ends: ExitStack
 ) -> tuple[logging.Handler, Callable[[], None]]:
     records: Any = pool.CONTEXT.Queue()
@@ -80,13 +84,22 @@ def _spawned(
     listener.start()
     ends.callback(file.close)
     ends.callback(listener.stop)
-    return QueueHandler(records), partial(_send_to, records, level)
+    return _Sender(records), partial(_send_to, records, level)
 
 
 def _send_to(records: Any, level: int) -> None:
     """Send the log records of a worker that was not forked to the run's file."""
-    _attach(QueueHandler(records), level, ExitStack())
+    _attach(_Sender(records), level, ExitStack())
     logging.captureWarnings(True)
+
+
+def _plain(record: logging.LogRecord) -> logging.LogRecord:
+    """Keep what the file shows, as text: the rest may be large or not picklable."""
+    fields = ("name", "levelno", "levelname", "process", "created", "msecs")
+    text = logging.Formatter().format(record)
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]} [cut]"
+    return logging.makeLogRecord({name: vars(record)[name] for name in fields} | {"msg": text})
 
 
 def _attach(handler: logging.Handler, level: int, ends: ExitStack) -> None:
@@ -130,12 +143,14 @@ class _RunHandler(MultiProcessingHandler):
         """Leave aside the queue that the base class makes."""
 
     def _format_record(self, record: logging.LogRecord) -> logging.LogRecord:
-        """Keep what the file shows, as text: the rest may be large or not picklable."""
-        fields = ("name", "levelno", "levelname", "process", "created", "msecs")
-        text = logging.Formatter().format(record)
-        if len(text) > LONGEST:
-            text = f"{text[:LONGEST]} [cut]"
-        return logging.makeLogRecord({name: vars(record)[name] for name in fields} | {"msg": text})
+        return _plain(record)
+
+
+class _Sender(QueueHandler):
+    """Puts records into a queue, whose reader only has to write them."""
+
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        return _plain(record)
 
 
 class _Datagrams:

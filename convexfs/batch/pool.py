@@ -4,9 +4,9 @@ A worker has one task at a time and gets the next when it is done: the tasks may
 endless, and when a worker dies only the task it was on is in doubt. Workers are forked:
 they see, without a copy, all this process holds when they start. On macOS, whose own
 libraries do not survive a fork, and on Windows they are spawned: each is a new Python that
-is sent what it needs. ``CONVEXFS_START=spawn`` in the environment asks for that elsewhere.
-They are killed when this process ends, however that happens; on Linux by the kernel, and
-already when the *thread* ends that takes the outcomes.
+is sent the work, and loads the rest itself. ``CONVEXFS_START=spawn`` in the environment
+asks for that elsewhere. Workers are killed when this process ends, however that happens; on
+Linux by the kernel, and already when the *thread* ends that takes the outcomes.
 """
 
 import ctypes
@@ -27,27 +27,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
 from convexfs.batch import memory
+from convexfs.batch.starting import GUARD, Work, start_context
 from convexfs.batch.threads import one_thread
 from convexfs.errors import InputError, RunError
 
 T = TypeVar("T")
-
-
-def start_context(asked: str | None) -> Any:
-    """Return the multiprocessing context that starts workers as asked, or as is safe here."""
-    safe = "spawn" if sys.platform in ("darwin", "win32") else "fork"
-    method = asked or safe
-    known = sorted({"fork", "spawn"} & set(get_all_start_methods()))
-    if method not in known:
-        raise InputError(f"CONVEXFS_START is {method!r}; here it may be {' or '.join(known)}")
-    return get_context(method)
-
-
 DONE, ERROR, TIMEOUT, DIED = "done", "error", "timeout", "died"
 HOST = socket.gethostname()
 CONTEXT = start_context(os.environ.get("CONVEXFS_START"))
@@ -113,7 +101,7 @@ def run(
         What it raises, or returns and cannot be pickled, is the outcome ``error``; but a
         RunError says that the rest is in vain too, and is raised here.
     jobs : int
-        Worker processes; one job without limits is done in this process.
+        _Worker processes; one job without limits is done in this process.
     executor : concurrent.futures.Executor, optional
         Where to run instead; there only time limits that ``work`` itself keeps hold.
     time_limit : float or callable, optional
@@ -133,7 +121,8 @@ def run(
     if memory_limit is not None:
         work = partial(memory.call_within, memory_limit, work)
     limit_of = time_limit if callable(time_limit) else lambda _: time_limit
-    return _Crew((_Job(task, limit_of(task)) for task in tasks), jobs, (work, setup)).outcomes()
+    jobs_to_do = (_Job(task, limit_of(task)) for task in tasks)
+    return _Crew(jobs_to_do, jobs, (Work(work), setup)).outcomes()
 
 
 def _one_by_one(tasks: Iterable, work: Callable) -> Generator[Outcome, None, None]:
@@ -173,7 +162,7 @@ def _utc(when: float) -> str:
     return datetime.fromtimestamp(when, UTC).isoformat(timespec="milliseconds")
 
 
-def _serve(pipe: Connection, others: tuple, parent: int, work: Callable, setup: Callable | None):
+def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Callable | None):
     """Run a worker: say hello, then answer each task until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -250,7 +239,7 @@ class _Worker:
     def __init__(self, recipe: tuple, siblings: Iterable["_Worker"], job: _Job):
         self.pipe, theirs = CONTEXT.Pipe()
         # A copy of a sibling's pipe would hide from that sibling that this process is gone.
-        inherited = (self.pipe, *(sibling.pipe for sibling in siblings))
+        inherited = (self.pipe, *(sibling.pipe for sibling in siblings)) if FORKS else ()
         arguments = (theirs, inherited, os.getpid(), *recipe)
         self.process = CONTEXT.Process(target=_serve, args=arguments, daemon=True)
         with warnings.catch_warnings():
@@ -357,13 +346,14 @@ class _Crew:
         if worker.began is None:
             self._false_starts += not worker.ready
             if self._false_starts == FALSE_STARTS:
-                raise RunError(f"{FALSE_STARTS} workers in a row ended at their start ({how})")
+                why = how if FORKS else f"{how}; {GUARD}"
+                raise RunError(f"{FALSE_STARTS} workers in a row ended at their start ({why})")
             return self._hire(job)
         if late:
             attempt = worker.cut_short(TIMEOUT, f"TimeLimit: over {job.limit:g} s")
         else:
             attempt = worker.cut_short(DIED, f"WorkerDied: {how}")
-            killed = how == signal.SIGKILL.name
+            killed = how == "SIGKILL"
             job.kills += killed and worker.served == 0
             job.deaths += not killed and worker.served == 0
         if late or job.hopeless:

@@ -62,11 +62,12 @@ def _check_convex(problem: Any) -> None:
 def prepare(task: Task) -> None:
     """Load what this task and others like it need, so that forked workers have it."""
     dataset_of(task)
-    _rehearsed(task.formulation)
+    rehearsed(task.formulation)
 
 
 @cache
-def _rehearsed(formulation: str) -> None:
+def rehearsed(formulation: str) -> None:
+    """Load all that solves this formulation, once in a process."""
     import convexfs.solving.solve  # noqa: F401
 
     rehearse([formulation])

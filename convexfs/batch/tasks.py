@@ -23,7 +23,8 @@ from convexfs.batch.contract import OWN_DATA, samples_of
 from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
 from convexfs.batch.telling import asking_for, solver_fields
 from convexfs.data import Dataset, load
-from convexfs.data.targets import NUMBERS, require_kind
+from convexfs.data.reading import NUMBERS
+from convexfs.data.targets import require_kind
 from convexfs.errors import (
     InputError,
     ProblemFileError,

@@ -18,9 +18,10 @@ from convexfs.cli.select_report import json_report, table_report
 from convexfs.data.annotated import write_h5ad
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.holes import IMPUTATIONS
+from convexfs.data.reading import CLASSES, KINDS, NUMBERS
 from convexfs.data.spec_words import listed
 from convexfs.data.specs import load
-from convexfs.data.targets import CLASSES, KINDS, NUMBERS, require_kind
+from convexfs.data.targets import require_kind
 from convexfs.data.writers import (
     FRAME_WRITERS,
     WRITERS,

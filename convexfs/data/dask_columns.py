@@ -14,6 +14,8 @@ import numpy as np
 from convexfs.data.columns import ALIGNED, PIECE_BYTES, ColumnSource, Window, rounded_up
 from convexfs.errors import InputError, RunError
 
+#: Results that are added up in one place.
+_FAN = 8
 #: A chunk on a worker: its future and the number of its first column.
 _Chunk = tuple[Any, int]
 
@@ -67,10 +69,11 @@ class DaskColumns(ColumnSource):
         self.bytes_from = self.bytes_to = 0
 
     def reduce(self, function: Callable[..., Any], map: Callable[..., Any] = map) -> Any:
-        total = None
-        for part in self._everywhere(_sum, self._chunks, function):
-            total = part if total is None else total + part
-        return total
+        sums = self._submitted(_sum, self._chunks, function)
+        while len(sums) > _FAN:  # workers add up what others have, that one client need not
+            groups = [sums[start : start + _FAN] for start in range(0, len(sums), _FAN)]
+            sums = [self._client.submit(_total, group, pure=False) for group in groups]
+        return _total(self._fetched(sums))
 
     def gather(self, function: Callable[..., Any], map: Callable[..., Any] = map) -> list[Any]:
         found = [pair for part in self._everywhere(_each, self._chunks, function) for pair in part]
@@ -90,11 +93,16 @@ class DaskColumns(ColumnSource):
         self, task: Callable[..., Any], chunks: Sequence[_Chunk], told: Any
     ) -> list[Any]:
         """Return ``task(chunks, starts, told)`` of every worker, over those it has."""
+        return self._fetched(self._submitted(task, chunks, told))
+
+    def _submitted(
+        self, task: Callable[..., Any], chunks: Sequence[_Chunk], told: Any
+    ) -> list[Any]:
         from distributed.protocol.pickle import dumps  # pyright: ignore[reportMissingImports]
 
         homes = self._homes(chunks)
         self.bytes_to += len(homes) * len(dumps(told))
-        futures = [
+        return [
             self._client.submit(
                 task, [chunk for chunk, _ in own], [start for _, start in own], told,
                 # Where the chunks are; elsewhere if that worker is gone.
@@ -102,6 +110,8 @@ class DaskColumns(ColumnSource):
             )
             for worker, own in homes.items()
         ]  # fmt: skip
+
+    def _fetched(self, futures: list[Any]) -> list[Any]:
         try:
             found = self._client.gather(futures)
         except (InputError, MemoryError):
@@ -138,11 +148,21 @@ def _window(chunk: np.ndarray, start: int) -> Window:
     return Window(chunk, 0, chunk.shape[1], rounded_up(wanted, ALIGNED), chunk.shape[0], start)
 
 
+def _total(parts: list[Any]) -> Any:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
 def _sum(chunks: list[np.ndarray], starts: list[int], function: Callable[..., Any]) -> Any:
     total = None
     for chunk, start in zip(chunks, starts, strict=True):
         part = function(_window(chunk, start))
-        total = part if total is None else total + part
+        if total is None:
+            total = part
+        else:
+            total += part
     return total
 
 

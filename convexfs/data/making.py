@@ -18,8 +18,9 @@ from convexfs.data.checks import (
 from convexfs.data.dataset import Dataset, check_length
 from convexfs.data.holes import filled
 from convexfs.data.kinds import mixed_table
+from convexfs.data.reading import CLASSES, NUMBERS, check_kind
 from convexfs.data.sparse import check_sparse_finite, sparse_matrix
-from convexfs.data.targets import CLASSES, NUMBERS, as_numbers, check_kind
+from convexfs.data.targets import as_numbers
 from convexfs.errors import InputError
 
 _DROP = "drop such cells first"

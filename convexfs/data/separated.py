@@ -266,6 +266,7 @@ def _read(path: Path, form: TextFormat, names: Sequence[str], **options: Any) ->
                 index_col=False,
                 na_values=list(MISSING),
                 skipinitialspace=form.separator == " ",
+                **_to_the_last_digit(pd.__version__),
                 **options,
             )
     except pd.errors.ParserWarning:
@@ -277,6 +278,12 @@ def _read(path: Path, form: TextFormat, names: Sequence[str], **options: Any) ->
         marked = frame.iloc[:, 0].astype(str).str.startswith(form.comment)
         frame = frame[~marked.to_numpy()].infer_objects()
     return frame
+
+
+def _to_the_last_digit(version: str) -> dict[str, Any]:
+    """Return what pandas must be asked for to read numbers exactly; from 3.1 on it does so."""
+    major, minor = map(int, version.split(".")[:2])
+    return {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
 
 
 def _header_lines(path: Path, form: TextFormat) -> int:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from convexfs.data import limits
 from convexfs.data.limits import ReadLimit
-from convexfs.data.reading import Reading
+from convexfs.data.reading import CLASSES, NUMBERS, Reading, check_kind
 from convexfs.data.spec_words import split_spec
-from convexfs.data.targets import CLASSES, NUMBERS, check_kind, require_kind
 from convexfs.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -190,6 +189,7 @@ def _from_object(table: Any, reading: Reading) -> "Dataset":
 def _load(text: str, reading: Reading, data_dir: Any) -> "Dataset":
     from convexfs.data.files import read_file
     from convexfs.data.making import kept_features
+    from convexfs.data.targets import require_kind
 
     path = os.path.expanduser(text)
     if os.path.exists(path) and not os.path.isdir(path):

@@ -17,6 +17,7 @@ from convexfs.data.dataset import SCALES, rescaled
 from convexfs.errors import ConvexfsError, InputError, check_choice, check_number
 from convexfs.methods.base.null import feature_evidence, fitted_to, seeded, unfitted
 from convexfs.methods.base.permutation import permuted_labels
+from convexfs.methods.base.selector import refuse_numbers
 
 #: Numbers of features tried, if none are given: so many, evenly on a logarithmic scale.
 _SIZES = 10
@@ -141,7 +142,9 @@ def selection_curve(
     (0.5, 0.001, True)
     """
     X = np.asarray(X, dtype=np.float64)
-    classes, codes = np.unique(as_labels(y, "Input y"), return_inverse=True)
+    labels = as_labels(y, "Input y")
+    refuse_numbers(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
     check_classes(codes, [str(label) for label in classes])
     numbers = _checked_sizes(sizes, X.shape[1])
     check_choice("scale", scale, SCALES)

@@ -193,7 +193,7 @@ def distance_rows(
         whole = X.distances(map=map)
         rows = lambda block: whole[slice(*block)]  # noqa: E731
     elif isinstance(X, SparseSamples):
-        rows = lambda block: X.row_distances(*block, squared)  # noqa: E731
+        rows = lambda block: X.row_distances(block[0], block[1], squared)  # noqa: E731
     else:
         rows = lambda block: kernels.distances(X, *block, squared)  # noqa: E731
     return lambda block: _require_finite(rows(block))

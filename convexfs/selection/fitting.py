@@ -23,7 +23,7 @@ from convexfs.baselines import (
     selector,
 )
 from convexfs.data.dataset import Dataset
-from convexfs.data.targets import NUMBERS
+from convexfs.data.reading import NUMBERS
 from convexfs.data.writers import feature_frame
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes

@@ -23,13 +23,14 @@ import stat
 import zipfile
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import convexfs
 from convexfs.batch.store import RESULTS, Store
+from convexfs.data.reading import NUMBERS
 from convexfs.data.specs import BUNDLED, GENERATORS, file_behind, load
 from convexfs.errors import InputError
 
@@ -126,9 +127,18 @@ def _data_file(spec: str, data_dir: str | None, digests: dict[str, str]) -> Path
     path, digest = file_behind(spec, data_dir), digests.get(spec)
     if path is None or digest is None:
         return path
-    if load(spec, data_dir=data_dir).training.scaled().digest != digest:
+    if not _has_digest(spec, data_dir, digest):
         raise InputError(f"{spec}: is not the data that were compared on; put them back")
     return path
+
+
+def _has_digest(spec: str, data_dir: str | None, digest: str) -> bool:
+    """Whether data are those compared on, their target read as classes or as numbers."""
+    found = set()
+    for kind in (None, NUMBERS):
+        with suppress(InputError):
+            found.add(load(spec, data_dir=data_dir, target_kind=kind).training.scaled().digest)
+    return digest in found
 
 
 def _placed(study: dict[str, Any], files: dict[Path, str]) -> dict[str, Any]:

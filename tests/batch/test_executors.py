@@ -16,6 +16,7 @@ import pytest
 from convexfs.batch import pool
 from convexfs.batch.executors import open_executor
 from convexfs.batch.pool import run
+from convexfs.batch.starting import start_context
 from convexfs.errors import InputError, RunError
 from tests.batch.processes import Leaving, alive, crash, square
 from tests.waiting import until
@@ -49,7 +50,7 @@ def test_an_executor_cannot_send_everything():
 
 
 def test_a_broken_executor_is_a_clear_error():
-    context = pool.get_context("fork")
+    context = start_context("fork")
     with (
         ProcessPoolExecutor(1, mp_context=context) as executor,
         pytest.raises(RunError, match=r"the executor stopped .*BrokenProcessPool"),
@@ -208,6 +209,7 @@ MPI = """
     import math
     from convexfs.batch.executors import open_executor
     from convexfs.batch.pool import run
+from convexfs.batch.starting import start_context
 
     if __name__ == "__main__":
         with open_executor("mpi") as executor:

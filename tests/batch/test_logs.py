@@ -11,9 +11,10 @@ import warnings
 
 import pytest
 
-from convexfs.batch import pool
+from convexfs.batch import logs, pool
 from convexfs.batch.logs import LONGEST, run_log
 from convexfs.batch.pool import FATAL_KILLS, run
+from convexfs.batch.starting import start_context
 from convexfs.errors import RunError
 
 LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (\d+) ([A-Z]+) ([\w.]+): (.*)")
@@ -166,12 +167,15 @@ def test_a_log_that_cannot_be_opened(tmp_path):
         pass
 
 
-def test_the_queue_where_there_is_no_fork(path, monkeypatch):
+@pytest.mark.parametrize("sockets", [True, False])
+def test_where_there_is_no_fork(path, monkeypatch, sockets):
     monkeypatch.setattr(pool, "FORKS", False)
-    monkeypatch.setattr(pool, "CONTEXT", pool.get_context("spawn"))
+    monkeypatch.setattr(pool, "CONTEXT", start_context("spawn"))
+    monkeypatch.setattr(logs, "SOCKETS", sockets)
     with run_log(path) as setup:
-        logger.info("hello")
+        logger.info(chr(0x10000) * 2 * LONGEST)
+        logger.info(ValueError("bare"))
         list(run(["word"] * 20, logging.warning, jobs=2, setup=setup))
     records = lines(path)
-    assert len(records) == 21
+    assert [text[-6:] for *_, text in records] == [" [cut]", "bare"] + ["word"] * 20
     assert len({pid for pid, *_ in records}) > 1

@@ -13,11 +13,13 @@ import textwrap
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
 from convexfs.batch import pool
 from convexfs.batch.pool import run
+from convexfs.batch.starting import start_context
 from convexfs.batch.store import Store
 from convexfs.errors import InputError, RunError
 from tests.batch.processes import Leaving, alive, children, crash, square
@@ -67,10 +69,10 @@ class Rude(BaseException):
 
 
 @pytest.mark.parametrize(
-    "result", [lambda: 0, Unloadable(), Leaving()], ids=["dumps", "loads", "leaves"]
+    "make", [lambda: lambda: 0, Unloadable, Leaving], ids=["dumps", "loads", "leaves"]
 )
-def test_a_result_that_cannot_be_sent_is_an_error(result):
-    outcomes = list(run(range(4), lambda n: result if n == 2 else n, jobs=2))
+def test_a_result_that_cannot_be_sent_is_an_error(make):
+    outcomes = list(run(range(4), lambda n: make() if n == 2 else n, jobs=2))
     assert sorted(o.task for o in outcomes if o.status == "done") == [0, 1, 3]
     (failed,) = [o for o in outcomes if o.status == "error"]
     assert failed.failure
@@ -214,28 +216,32 @@ def test_workers_do_not_hear_the_keyboard():
     assert all(o.value for o in run(range(3), work, jobs=2))
 
 
+def leave_a_mark():
+    os.environ.update(CONVEXFS_TEST=str(os.getpid()))
+
+
+def fail():
+    raise LookupError("no such log")
+
+
 def test_setup_runs_in_each_worker():
     def work(_):
         time.sleep(0.05)
         return os.environ.get("CONVEXFS_TEST"), os.environ["OMP_NUM_THREADS"]
 
-    setup = lambda: os.environ.update(CONVEXFS_TEST=str(os.getpid()))  # noqa: E731
-    outcomes = list(run(range(6), work, jobs=2, setup=setup))
+    outcomes = list(run(range(6), work, jobs=2, setup=leave_a_mark))
     assert {o.value for o in outcomes} == {(str(o.attempts[0].pid), "1") for o in outcomes}
     assert "CONVEXFS_TEST" not in os.environ
 
 
 def test_a_failing_setup_is_a_clear_error():
-    def setup():
-        raise LookupError("no such log")
-
     with pytest.raises(RunError, match="LookupError: no such log"):
-        list(run(range(4), square, jobs=2, setup=setup))
+        list(run(range(4), square, jobs=2, setup=fail))
 
 
 def test_workers_that_never_start_are_a_clear_error():
     with pytest.raises(RunError, match="10 workers in a row ended at their start"):
-        list(run(range(4), square, jobs=2, setup=lambda: os._exit(3)))
+        list(run(range(4), square, jobs=2, setup=partial(os._exit, 3)))
 
 
 def test_the_threads_of_this_process_are_given_back(monkeypatch):
@@ -247,10 +253,45 @@ def test_the_threads_of_this_process_are_given_back(monkeypatch):
     assert "MKL_NUM_THREADS" not in os.environ
 
 
-def test_spawned_workers_where_there_is_no_fork(monkeypatch):
-    monkeypatch.setattr(pool, "CONTEXT", pool.get_context("spawn"))
+@pytest.fixture
+def spawned(monkeypatch):
+    monkeypatch.setattr(pool, "FORKS", False)
+    monkeypatch.setattr(pool, "CONTEXT", start_context("spawn"))
+
+
+def test_spawned_workers_where_there_is_no_fork(spawned):
     outcomes = list(run([4.0, -1.0, 9.0], math.sqrt, jobs=2, time_limit=60))
     assert {o.task: o.value for o in outcomes} == {4.0: 2.0, -1.0: None, 9.0: 3.0}
+
+
+def test_spawned_workers_are_sent_functions_they_could_not_import(spawned):
+    offset = 10
+    (outcome,) = run([1], lambda number: number + offset, jobs=2)
+    assert outcome.value == 11
+
+
+def test_spawned_workers_that_never_start_hear_of_the_guard(spawned, monkeypatch):
+    monkeypatch.setattr(pool, "FALSE_STARTS", 1)
+    with pytest.raises(RunError, match="if __name__ == '__main__':"):
+        list(run([1], square, jobs=2, setup=partial(os._exit, 3)))
+
+
+@pytest.mark.parametrize(
+    ("platform", "method"), [("linux", "fork"), ("darwin", "spawn"), ("win32", "spawn")]
+)
+def test_workers_are_started_as_is_safe(monkeypatch, platform, method):
+    monkeypatch.setattr(sys, "platform", platform)
+    assert start_context(None).get_start_method() == method
+    assert start_context("").get_start_method() == method
+
+
+def test_an_unknown_way_to_start_is_refused():
+    words = [sys.executable, "-m", "convexfs", "solve", "problems/relief.py", "--out", "nowhere"]
+    environment = os.environ | {"CONVEXFS_START": "conjure"}
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 2
+    assert "error: CONVEXFS_START is 'conjure'; here it may be fork or spawn" in ran.stderr
+    assert ran.stderr.count("\n") == 1
 
 
 ORPHANS = """

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from convexfs import Logo, Relief
+from convexfs.data import dask_columns
 from convexfs.data.columns import SlicedColumns, column_source
 from convexfs.data.dask_columns import DaskColumns
 from convexfs.errors import InputError, RunError
@@ -24,9 +25,9 @@ CHUNKS = (40, 370)
 
 @pytest.fixture(scope="module")
 def client():
-    """A cluster of two workers in this process."""
+    """A cluster of three workers in this process."""
     cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0"
     )
     with cluster, distributed.Client(cluster) as client:
         yield client
@@ -73,11 +74,23 @@ def test_sums_travel_and_columns_do_not(client):
     X, _ = two_classes()
     source = DaskColumns(da.from_array(X, chunks=CHUNKS), client)
     source.reduce(pairwise)
-    assert source.bytes_from == 2 * 40 * 40 * 8
+    assert source.bytes_from == 3 * 40 * 40 * 8
     before = source.bytes_from
     source.take(np.arange(10))
     assert source.bytes_from - before == 10 * 40 * 4 + 10 * 8
     assert 0 < source.bytes_to < 1000
+
+
+def test_many_sums_are_added_up_on_the_workers(client, monkeypatch):
+    X, _ = two_classes()
+    source = DaskColumns(da.from_array(X, chunks=CHUNKS), client)
+    monkeypatch.setattr(dask_columns, "_FAN", 2)
+    assert source.reduce(block_sum) == pytest.approx(X.sum(dtype=float))
+    assert source.bytes_from == 2 * 8
+
+
+def block_sum(block):
+    return np.array(sum(part.sum(dtype=float) for part in block.parts(64)))
 
 
 def pairwise(block):
@@ -126,13 +139,13 @@ def test_a_worker_that_dies_midway_costs_nothing_but_time(monkeypatch):
     _, y = two_classes()
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
         array = da.map_blocks(part, chunks=((40,), (500,) * 6), dtype=np.float32)
         expected = Logo().fit(np.hstack([part((0, i)) for i in range(6)]), y)
-        calls, passes = [], DaskColumns._everywhere
+        calls, passes = [], DaskColumns._submitted
 
         def deadly(self, *arguments):
             """Kill a worker that has chunks before the fourth pass."""
@@ -144,7 +157,7 @@ def test_a_worker_that_dies_midway_costs_nothing_but_time(monkeypatch):
                 until(lambda: not alive(pid))
             return passes(self, *arguments)
 
-        monkeypatch.setattr(DaskColumns, "_everywhere", deadly)
+        monkeypatch.setattr(DaskColumns, "_submitted", deadly)
         ours = Logo().fit(array, y)
     assert len(calls) > 4
     np.testing.assert_allclose(ours.weights_, expected.weights_, atol=1e-8, rtol=0)

@@ -8,7 +8,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from convexfs import FORMULATIONS, ReliefRegressor, certify, load, solve
-from convexfs.errors import ConvexfsWarning
+from convexfs.errors import ConvexfsWarning, InputError
+from convexfs.inference import (
+    KnockoffSelector,
+    StabilitySelector,
+    permutation_test,
+    selection_curve,
+)
 from convexfs.methods.relief import numbers as relief_numbers
 from tests.typed import known
 
@@ -130,6 +136,18 @@ X = np.random.default_rng(0).standard_normal((12, 3))
 def test_bad_input_gets_one_clear_sentence(y, settings, message):
     with pytest.raises(ValueError, match=message):
         ReliefRegressor(**settings).fit(X, y)
+
+
+def test_inference_tests_numbers_and_leaves_counting_classes_to_others():
+    data = load("product:n=80,noise=10").scaled()
+    model = ReliefRegressor()
+    result = permutation_test(model, data.X, data.y, n_permutations=99, random_state=0)
+    assert result.selected[:2].all()
+    for refused in (StabilitySelector(model), KnockoffSelector(model)):
+        with pytest.raises(InputError, match="Unknown label type: continuous"):
+            refused.fit(data.X, data.y)
+    with pytest.raises(InputError, match="Unknown label type: continuous"):
+        selection_curve(model, data.X, data.y)
 
 
 def test_nothing_positive_is_said():

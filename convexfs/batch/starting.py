@@ -1,0 +1,35 @@
+"""How worker processes are started, and how they get their work."""
+
+import sys
+from collections.abc import Callable
+from multiprocessing import get_all_start_methods, get_context
+from typing import Any
+
+import cloudpickle
+
+from convexfs.errors import InputError
+
+#: What a program needs whose file is loaded by the workers it starts.
+GUARD = "in a program of your own, start them below: if __name__ == '__main__':"
+
+
+def start_context(asked: str | None) -> Any:
+    """Return the multiprocessing context that starts workers as asked, or as is safe here."""
+    method = asked or ("spawn" if sys.platform in ("darwin", "win32") else "fork")
+    known = sorted({"fork", "spawn"} & set(get_all_start_methods()))
+    if method not in known:
+        raise InputError(f"CONVEXFS_START is {method!r}; here it may be {' or '.join(known)}")
+    return get_context(method)
+
+
+class Work:
+    """A function on its way to a worker, which may be one that only this process can import."""
+
+    def __init__(self, function: Callable):
+        self._function = function
+
+    def __call__(self, task: Any) -> Any:
+        return self._function(task)
+
+    def __reduce__(self) -> tuple:
+        return cloudpickle.loads, (cloudpickle.dumps(self._function),)

@@ -1,0 +1,1 @@
+"""convexfs side by side with what a user would pick instead."""

@@ -1,0 +1,76 @@
+"""Runs the cells of one contender, a line of JSON each; killed by the system when one is too long.
+
+    python scripts/peers/cell.py NAME < cells     # cells: lines of JSON
+
+A first fit on small data loads and compiles what is needed and is not counted. Of each cell are
+counted the processor seconds of this process, its threads and children, and the memory beyond
+what it held before.
+"""
+
+import json
+import resource
+import sys
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from peers.contenders import CONTENDERS
+from peers.worlds import found, nested_errors, planted, real_sets
+
+
+def cpu_seconds() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def peak_bytes() -> int:
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0])
+
+
+def forget_peak() -> None:
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def within(limit: float) -> None:
+    """Let the system end this process when it has used that much more."""
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_seconds() + limit + 1), hard))
+
+
+def measured(score: Any, cell: dict[str, Any]) -> dict[str, Any]:
+    if "set" in cell:
+        X, y = real_sets(cell["data"])[cell["set"]]
+        before = cpu_seconds()
+        errors = nested_errors(score, X, y)
+        return {"seconds": cpu_seconds() - before, **errors}
+    X, y, true = planted(cell["signal"], cell["n"], cell["p"])
+    forget_peak()
+    held, before = peak_bytes(), cpu_seconds()
+    scores = score(X, y, len(true))
+    seconds = cpu_seconds() - before
+    return {"seconds": seconds, "memory": peak_bytes() - held, "found": found(scores, true)}
+
+
+def main() -> None:
+    contender = CONTENDERS[sys.argv[1]]
+    warnings.simplefilter("ignore")
+    X, y, true = planted("linear", 40, 20)
+    contender.score(X, y, len(true))
+    for line in sys.stdin:
+        cell = json.loads(line)
+        print(json.dumps({"begins": cell}), flush=True)
+        within(cell["limit"])
+        try:
+            result = measured(contender.score, cell)
+        except Exception as error:
+            result = {"failure": f"{type(error).__name__}: {error}"[:200]}
+        result["version"] = version(contender.package)
+        print(json.dumps({"cell": cell, **result}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

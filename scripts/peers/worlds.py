@@ -1,0 +1,118 @@
+"""The data of the comparison: planted signals whose columns are shuffled, and real sets."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+Planted = tuple[np.ndarray, np.ndarray, np.ndarray]  #: samples, labels, which features matter
+
+
+def linear(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Ten features that shift with the class."""
+    X, y = rng.standard_normal((n, p)), np.arange(n) % 2
+    X[:, :10] += y[:, None]
+    return X, y, 10
+
+
+def xor(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Two features whose signs make the class together, and none alone."""
+    X = rng.standard_normal((n, p))
+    X[:, :2] = np.sign(X[:, :2]) * (0.5 + np.abs(X[:, :2]))
+    return X, (X[:, 0] * X[:, 1] > 0).astype(int), 2
+
+
+def local(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Two regions, told by one feature, with three features each that matter only there."""
+    X, y = rng.standard_normal((n, p)), np.arange(n) % 2
+    here = rng.random(n) < 0.5
+    X[:, 0] += np.where(here, 3.0, -3.0)
+    X[:, 1:4] += 2.0 * (y * here)[:, None]
+    X[:, 4:7] += 2.0 * (y * ~here)[:, None]
+    return X, y, 7
+
+
+SIGNALS: dict[str, Callable] = {"linear": linear, "xor": xor, "local": local}
+
+
+def planted(signal: str, n: int, p: int, seed: int = 0) -> Planted:
+    """Samples with a planted signal; the order of columns tells nothing."""
+    rng = np.random.default_rng([seed, n, p, len(signal)])
+    X, y, count = SIGNALS[signal](rng, n, p)
+    order, rows = rng.permutation(p), rng.permutation(n)
+    return np.ascontiguousarray(X[rows][:, order]), y[rows], np.flatnonzero(order < count)
+
+
+def found(scores: np.ndarray, true: np.ndarray) -> float:
+    """Share of the planted features among as many best ones; equal scores count by chance."""
+    scores, sought = np.nan_to_num(np.asarray(scores, float), nan=-np.inf), len(true)
+    least = np.sort(scores)[-sought]
+    above, tied = scores > least, scores == least
+    chance = (sought - above.sum()) / tied.sum()
+    return float((above[true].sum() + chance * tied[true].sum()) / sought)
+
+
+def real_sets(folder: str | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Sets of two classes: those of a folder (npz files with X and y), else scikit-learn's own."""
+    if folder is None:
+        from sklearn.datasets import load_breast_cancer, load_wine
+
+        cancer, wine = load_breast_cancer(), load_wine()
+        rng = np.random.default_rng(0)
+        two = wine["target"] < 2
+        sets = {
+            "breast cancer": (cancer["data"], cancer["target"]),
+            "wine (2 classes)": (wine["data"][two], wine["target"][two]),
+        }
+        # Shuffled copies of the columns, so that there is something to leave out.
+        return {
+            f"{name} + 200 noise": (np.hstack([X, rng.permuted(_wide(X), axis=0)]), y)
+            for name, (X, y) in sets.items()
+        }
+    sets = {}
+    for path in sorted(Path(folder).glob("*.npz")):
+        with np.load(path, allow_pickle=False) as file:
+            X, y = np.asarray(file["X"], float), np.unique(file["y"], return_inverse=True)[1]
+        if y.max() == 1 and np.isfinite(X).all():
+            sets[path.stem] = (X, y)
+    return sets
+
+
+def _wide(X: np.ndarray) -> np.ndarray:
+    return np.tile(X, 200 // X.shape[1] + 1)[:, :200]
+
+
+def nested_errors(
+    score: Callable[[np.ndarray, np.ndarray, int], np.ndarray], X: np.ndarray, y: np.ndarray
+) -> dict[str, float]:
+    """Errors of 5-NN and an SVM on samples that neither the selection nor its size has seen."""
+    from sklearn.model_selection import StratifiedKFold
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    models = {"5-NN": KNeighborsClassifier(5), "SVM": SVC()}
+    sizes = [size for size in (5, 10, 20, 50) if size <= X.shape[1]]
+    wrong = dict.fromkeys(models, 0)
+
+    def errors_of_sizes(train: np.ndarray, test: np.ndarray) -> dict[str, list[int]]:
+        order = np.argsort(-np.asarray(score(X[train], y[train], sizes[-1])), kind="stable")
+        return {
+            name: [
+                int((make_pipeline(StandardScaler(), model).fit(
+                    X[train][:, order[:size]], y[train]
+                ).predict(X[test][:, order[:size]]) != y[test]).sum())
+                for size in sizes
+            ]
+            for name, model in models.items()
+        }  # fmt: skip
+
+    for outer, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        inner = StratifiedKFold(2, shuffle=True, random_state=1).split(X[outer], y[outer])
+        tried = [errors_of_sizes(outer[a], outer[b]) for a, b in inner]
+        on_test = errors_of_sizes(outer, test)
+        for name in models:
+            best = int(np.argmin(np.sum([errors[name] for errors in tried], axis=0)))
+            wrong[name] += on_test[name][best]
+    return {name: count / len(y) for name, count in wrong.items()}

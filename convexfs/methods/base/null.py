@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from convexfs.batch import pool
 from convexfs.errors import ConvexfsError, InputError, warn
+from convexfs.methods.base.held import Held
 from convexfs.methods.base.permutation import (
     PermutationResult,
     copied_rows,
@@ -19,7 +20,7 @@ from convexfs.methods.base.permutation import (
     permuted_labels,
 )
 from convexfs.methods.base.progress import narrator
-from convexfs.methods.base.selector import Held, thread_map
+from convexfs.methods.base.selector import thread_map
 from convexfs.neighbors.samples import as_samples
 from convexfs.neighbors.sparse_samples import SparseSamples
 

@@ -29,6 +29,7 @@ from convexfs.data.sparse import check_sparse_finite
 from convexfs.data.targets import are_codes, looks_measured, measured_error, regressors
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.base.changed import build_of
+from convexfs.methods.base.held import Held
 from convexfs.methods.base.parameters import Solving, learned, parameters
 from convexfs.methods.base.progress import heard, narrator
 from convexfs.methods.base.ranked import Ranked
@@ -259,37 +260,6 @@ def refuse_numbers(y: np.ndarray) -> None:
         )
     if looks_measured(y) and not are_codes(y):
         raise measured_error(y, "Input y", _INSIST)
-
-
-class Held:
-    """The samples of a fit, kept for questions that need them again.
-
-    The estimator has this object from `fit` on and what was answered is remembered here, so
-    that asking changes nothing in the estimator.
-    """
-
-    def __init__(self, X: Any, codes: np.ndarray, seed: int, sample_weight: Any = None):
-        # A copy: the caller may change the array between the fit and the question.
-        self.X, self.codes, self.seed = X.copy(), codes, seed
-        self.sample_weight = sample_weight
-        self._answers: dict[str, Any] = {}
-
-    @property
-    def answered(self) -> bool:
-        """Whether something was asked."""
-        return bool(self._answers)
-
-    def unasked(self) -> "Held":
-        """The same, which answers None to what was not asked before."""
-        held = copy(self)
-        held._answers = {"test": None, "curve": None} | self._answers
-        return held
-
-    def answer(self, name: str, question: Callable[[], Any]) -> Any:
-        """The answer to `question`, asked once."""
-        if name not in self._answers:
-            self._answers[name] = question()
-        return self._answers[name]
 
 
 @parameters

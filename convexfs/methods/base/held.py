@@ -1,0 +1,38 @@
+"""What a fit keeps for later questions."""
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+
+class Held:
+    """The samples of a fit, kept for questions that need them again.
+
+    The estimator has this object from `fit` on and what was answered is remembered here, so
+    that asking changes nothing in the estimator.
+    """
+
+    def __init__(self, X: Any, codes: np.ndarray, seed: int, sample_weight: Any = None):
+        # A copy: the caller may change the array between the fit and the question.
+        self.X, self.codes, self.seed = X.copy(), codes, seed
+        self.sample_weight = sample_weight
+        self._answers: dict[str, Any] = {}
+
+    @property
+    def answered(self) -> bool:
+        """Whether something was asked."""
+        return bool(self._answers)
+
+    def unasked(self) -> "Held":
+        """The same, which answers None to what was not asked before."""
+        held = copy(self)
+        held._answers = {"test": None, "curve": None} | self._answers
+        return held
+
+    def answer(self, name: str, question: Callable[[], Any]) -> Any:
+        """The answer to `question`, asked once."""
+        if name not in self._answers:
+            self._answers[name] = question()
+        return self._answers[name]

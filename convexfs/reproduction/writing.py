@@ -49,7 +49,10 @@ class Results:
 def results(plan: Plan, runs: Frame) -> Results:
     """Compute all that is shown from the numbers of the runs."""
     own, single = plan.experiment, runs[runs["position"] == 0]
-    tables = {table.name: (table, judged(own, table, plan.variant, single)) for table in own.tables}
+    tables = {
+        table.name: (table, judged(own, table, plan.variant, single, plan.missing))
+        for table in own.tables
+    }
     tests = {table.name: tested(table, single) for table in own.tables if table.reference}
     figures = {figure.name: (figure, figure.points(runs)) for figure in own.figures}
     return Results(plan, runs, tables, tests, figures)

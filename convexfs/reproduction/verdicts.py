@@ -1,5 +1,6 @@
 """Ours beside the paper's, number by number."""
 
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,16 @@ WITHIN, BETTER, OFF = "within", "better", "off"
 NO_DATA, NOT_RUN, NOT_PRINTED = "no data", "not run", ""
 
 
-def judged(experiment: Experiment, table: Table, variant: Variant, numbers: Frame) -> Frame:
+def judged(
+    experiment: Experiment,
+    table: Table,
+    variant: Variant,
+    numbers: Frame,
+    missing: Container[str] = (),
+) -> Frame:
     """Return a row for each data set and column of a table, and one for a set without numbers.
+
+    Those named as `missing` have no data.
 
     Returns
     -------
@@ -34,7 +43,7 @@ def judged(experiment: Experiment, table: Table, variant: Variant, numbers: Fram
             row["note"] = experiment.why_left_out(data, column.method)
             row["verdict"] = verdict(row, table.higher_is_better)
             if not row["runs"]:
-                row["verdict"] = NOT_RUN if len(own) else NO_DATA
+                row["verdict"] = NO_DATA if data in missing else NOT_RUN
             rows.append({"data": data, **row})
     return pd.DataFrame(rows)
 

@@ -53,7 +53,10 @@ def results(plan: Plan, runs: Frame) -> Results:
     if own.derived is not None:
         runs = pd.concat([runs, own.derived(runs)], ignore_index=True)
     single = runs[runs["position"] == 0]
-    tables = {table.name: (table, judged(own, table, plan.variant, single)) for table in own.tables}
+    tables = {
+        table.name: (table, judged(own, table, plan.variant, single, plan.missing))
+        for table in own.tables
+    }
     tests = {table.name: tested(table, single) for table in own.tables if table.reference}
     figures = {figure.name: (figure, figure.points(runs)) for figure in own.figures}
     return Results(plan, runs, tables, tests, figures)

@@ -20,10 +20,10 @@ def test_more_may_be_better():
     assert verdict({"difference": 2.0}, higher_is_better=True) == "better"
 
 
-def rows_of(values):
+def rows_of(values, missing=("banana",)):
     own = tiny.EXPERIMENT
     numbers = pd.DataFrame(values, columns=["data", "method", "run", "measure", "value"])
-    return judged(own, own.tables[0], own.full, numbers)
+    return judged(own, own.tables[0], own.full, numbers, missing)
 
 
 def test_a_table_has_paper_ours_difference_and_verdict():
@@ -43,6 +43,8 @@ def test_a_set_without_numbers_has_one_row_that_says_so():
     rows = rows_of([("waveform", "ours", 0, "error", 20.0)])
     banana = rows[rows["data"] == "banana"]
     assert banana["verdict"].tolist() == ["no data"]
+    there = rows_of([("waveform", "ours", 0, "error", 20.0)], missing=())
+    assert there[there["data"] == "banana"]["verdict"].tolist() == ["not run"]
     assert tally(rows) == "Ours: 0 of 1"
 
 

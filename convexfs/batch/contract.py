@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from convexfs.data.dataset import Dataset
+from convexfs.data.spec_words import renamed, split_spec
 from convexfs.errors import InputError, ProblemFileError, did_you_mean
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.own import OWN
@@ -160,7 +161,17 @@ class Reader:
     def data_specs(self, specs: list[str]) -> list[str]:
         """Specs with relative paths made absolute: they start at this file."""
         here = self.path.parent
-        return [str(here / spec) if (here / spec).is_file() else spec for spec in specs]
+
+        def placed(spec: str) -> str:
+            if (here / spec).is_file():
+                return str(here / spec)
+            path = here / split_spec(spec)[0]
+            return renamed(spec, str(path)) if path.is_file() else spec
+
+        try:
+            return [placed(spec) for spec in specs]
+        except InputError as error:
+            self.fail(str(error), "DATA")
 
     def check_solvers(self, names: list[str]) -> None:
         """Raise unless all of SOLVERS are known."""

@@ -134,8 +134,8 @@ def _list(console: Console, data_dir: str | None) -> int:
         table.add_row(
             name,
             Text(own.title),
-            Text(", ".join(row for row in found if found[row])),
-            Text(", ".join(row for row in found if not found[row])),
+            Text(", ".join(name for name in found if found[name])),
+            Text(", ".join(name for name in found if not found[name])),
             *(
                 f"{variant.runs * sum(variant.seconds.values()) / 60:.1f} min"
                 for variant in (own.full, own.quick)

@@ -3,8 +3,6 @@
 import argparse
 import ast
 import csv
-import json
-import math
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -13,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from rich.table import Table
 from rich.text import Text
 
 from convexfs.cli.console import Console
+from convexfs.cli.select_report import json_report, table_report
 from convexfs.data.annotated import write_h5ad
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.holes import IMPUTATIONS
+from convexfs.data.spec_words import listed
 from convexfs.data.specs import load
 from convexfs.data.targets import CLASSES, KINDS, NUMBERS, require_kind
 from convexfs.data.writers import (
@@ -32,6 +30,7 @@ from convexfs.data.writers import (
 )
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
+from convexfs.neighbors.differences import MISSING_RULES
 from convexfs.pictures import PICTURE_FORMATS, save
 from convexfs.selection.fitting import KNOCKOFFS, fitted, prepared, takes_sparse
 from convexfs.selection.judging import LEVELS, Judge
@@ -42,13 +41,12 @@ RULES = ("fdr", "fwer", "curve", "stability", "knockoffs")
 #: Options of reading, each an argument of :func:`convexfs.load` of the same name.
 READING = (
     "drop", "id", "labels", "transpose", "sep", "decimal", "encoding", "sheet", "layer", "impute",
+    "categorical",
 )  # fmt: skip
 #: Files that weights can be written into.
 ANNOTATED = ".h5ad"
 #: How files of pages end.
 PAGES = (".html", ".htm")
-#: Rows of a table before the rest is only counted.
-SHOWN_WEIGHTS = 20
 #: Of scikit-learn's random states.
 LARGEST_SEED = 2**32 - 1
 
@@ -64,6 +62,8 @@ def select(arguments: argparse.Namespace) -> int:
     if arguments.method is None:
         arguments.method = KNOCKOFFS if judge.rule == "knockoffs" else "relief"
     home = estimator_homes().get(arguments.method)
+    mixed = home is not None and arguments.method in home.takes_missing
+    settings |= _about_missing(arguments, judge, mixed)
     shows_progress = home is not None and home.shows_progress
     if shows_progress:
         settings.setdefault("verbose", 1)
@@ -77,6 +77,7 @@ def select(arguments: argparse.Namespace) -> int:
         aside=_sides(arguments),
         sparse=takes_sparse(arguments.method, judge),
         read_limit=arguments.read_limit,
+        mixed=mixed and judge.takes_missing,
         **{name: getattr(arguments, name) for name in READING},
     )
     told = data.scaled(arguments.scale).told if data.is_sparse else data.told
@@ -88,7 +89,7 @@ def select(arguments: argparse.Namespace) -> int:
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:
         selection = fitted(fit, data, replace(judge, tell=tell), arguments.scale, line)
     _write(arguments, data, selection)
-    (_json_report if arguments.json else _table_report)(arguments, data, selection)
+    (json_report if arguments.json else table_report)(arguments, data, selection)
     if selection.certificate is not None and selection.certificate.ok is False:
         sys.stderr.write(
             f"convexfs: the certificate is {selection.certificate}: do not rely on these weights\n"
@@ -107,6 +108,17 @@ def _write(arguments: argparse.Namespace, data: Dataset, selection: Selection) -
         save(selection.picture(), arguments.plot)
     if arguments.report is not None:
         selection.to_html(arguments.report)
+
+
+def _about_missing(arguments: argparse.Namespace, judge: Judge, mixed: bool) -> dict[str, Any]:
+    """The setting that --missing asks for, if the method and the rule take missing values."""
+    asked = [f"--{name}" for name in ("missing", "categorical") if getattr(arguments, name)]
+    who = arguments.method if not mixed else "" if judge.takes_missing else f"--{judge.rule}"
+    if asked and who:
+        raise InputError(
+            f"{who} takes numbers only: leave {' and '.join(asked)} out; --impute fills holes"
+        )
+    return {"missing": arguments.missing} if arguments.missing else {}
 
 
 def _write_columns(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
@@ -194,7 +206,7 @@ def _check_targets(arguments: argparse.Namespace) -> None:
 def _names(text: str) -> list[str]:
     """Split names at commas; one with a comma in it is quoted, as in a csv file's header."""
     try:
-        return next(csv.reader([text], skipinitialspace=True), [])
+        return listed(text)
     except csv.Error as error:
         told = f"{text!r} cannot be read as names between commas ({error})"
         raise argparse.ArgumentTypeError(told) from None
@@ -210,105 +222,6 @@ def _assignment(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _table_report(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
-    console = Console()
-    if selection.explained is not None:
-        of = f"{len(selection.explained)} components of {data.n_features} features"
-        console.print(Text(f"{arguments.method} on {data.name}: {of}"), soft_wrap=True)
-        console.print(_component_table(selection.explained, selection.explained_as))
-        console.print("weights of the features in it; a projection selects none")
-    console.print(_weight_table(arguments.method, data, selection))
-    if data.n_features > SHOWN_WEIGHTS:
-        more = data.n_features - SHOWN_WEIGHTS
-        console.print(f"… and {more} more (--ranking, --report and --json have them all)")
-    took = f"{selection.seconds:.2f} s"
-    if selection.solution is not None:
-        solver, objective = selection.solution.solver, selection.solution.objective
-        took = f"solver {solver}   objective {objective:.6g}   {took}"
-    console.print(took, highlight=False)
-    for name, text in selection.told().items():
-        console.print(Text(f"{name:<19}{text}"), soft_wrap=True)
-    columns = "selected columns" if selection.support is not None else "components of all samples"
-    written = {columns: "out", "ranking of the features": "ranking", "picture": "plot"}
-    for what, option in (written | {"page": "report"}).items():
-        if (path := getattr(arguments, option)) is not None:
-            console.print(f"{what}: {path}", highlight=False, soft_wrap=True)
-
-
-def _component_table(explained: np.ndarray, explained_as: str) -> Table:
-    table = Table("component", explained_as)
-    for t, value in enumerate(explained[:SHOWN_WEIGHTS], start=1):
-        table.add_row(str(t), f"{value:.4g}")
-    if len(explained) > SHOWN_WEIGHTS:
-        table.add_row("…", f"and {len(explained) - SHOWN_WEIGHTS} more")
-    return table
-
-
-def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
-    weights, support = selection.weights, selection.support
-    headings = ["rank", "feature", selection.weights_are, ""]
-    title = None
-    if support is not None:
-        title = f"{method} on {data.name}: {support.sum()} of {data.n_features} features"
-        empty = int((weights[support] == 0).sum())
-        if empty:
-            title += f" ({empty} of them of weight 0)"
-        headings.append("selected")
-    column = None if selection.judgement is None else selection.judgement.column
-    if column is not None:
-        headings.append(column[0])
-    table = Table(*headings, title=title, title_justify="left")
-    largest = float(weights.max(initial=0.0)) or 1.0
-    for rank, j in enumerate(np.argsort(-weights, kind="stable")[:SHOWN_WEIGHTS], start=1):
-        share = float(weights[j]) / largest
-        bar = "█" * round(20 * share) if math.isfinite(share) else ""
-        row: list[str | Text] = [str(rank), Text(data.feature_names[j]), f"{weights[j]:.4f}", bar]
-        if support is not None:
-            row.append("yes" if support[j] else "")
-        if column is not None:
-            row.append(f"{column[1][j]:.2g}")
-        table.add_row(*row)
-    return table
-
-
-def _json_report(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
-    solution, support = selection.solution, selection.support
-    names = np.array(data.feature_names)
-    record = {
-        "data": data.name,
-        "method": arguments.method,
-        "parameters": {k: v for k, v in selection.parameters.items() if _plain(v)},
-        "scale": selection.scale,
-        "weights": dict(zip(data.feature_names, selection.weights.tolist(), strict=True)),
-        "weights_are": selection.weights_are,
-        "selected": None if support is None else names[support].tolist(),
-        "solver": solution and solution.solver,
-        "status": solution and solution.status,
-        "objective": solution and solution.objective,
-        "certificate": selection.certificate and selection.certificate.as_dict(),
-        "inference": selection.judgement and dict(selection.judgement.record),
-        "told": selection.told(),
-        "seconds": selection.seconds,
-    }
-    if selection.explained is not None:
-        record["components"] = selection.explained.tolist()
-        record["components_are"] = selection.explained_as
-    sys.stdout.write(json.dumps(_said(record), indent=2, allow_nan=False) + "\n")
-
-
-def _said(value: Any) -> Any:
-    """Put null for NaN and infinity, which JSON has no words for."""
-    if isinstance(value, dict):
-        return {key: _said(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_said(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | bool)
-
-
 def _add_reading_options(group: Any) -> None:
     add = group.add_argument
     add("--drop", type=_names, default=[], metavar="COL,COL", help="columns to leave out")
@@ -321,6 +234,10 @@ def _add_reading_options(group: Any) -> None:
     add("--sheet", metavar="NAME", help="of a workbook [the first]")
     add("--layer", metavar="NAME", help="of an .h5ad file [X]")
     add("--impute", choices=IMPUTATIONS, default="none", help="what fills missing numbers [none]")
+    add("--categorical", type=_names, default=[], metavar="COL,COL",
+        help="columns that are categories [text of few values: noticed, and said]")  # fmt: skip
+    add("--missing", choices=MISSING_RULES,
+        help="how methods that take missing values count them [hybrid]")  # fmt: skip
 
 
 def add_select_options(parser: argparse.ArgumentParser) -> None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from convexfs.data.dataset import Dataset as Dataset
-    from convexfs.data.dataset import make_dataset as make_dataset
+    from convexfs.data.making import make_dataset as make_dataset
     from convexfs.data.specs import load as load
 
-_HOMES = {"Dataset": "dataset", "load": "specs", "make_dataset": "dataset"}
+_HOMES = {"Dataset": "dataset", "load": "specs", "make_dataset": "making"}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,7 @@ from 1, the header left out.
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -165,10 +165,13 @@ def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) ->
     return _matrix_of_frame(X, where, feature_names)
 
 
-def refuse_text(X: Any, where: str, more: str = "") -> None:
-    """Raise if a table's cells are text or dates, naming the columns; `more` ends the message.
+def refuse_text(
+    X: Any, where: str, hint: Callable[[Sequence[str]], str] = lambda names: ""
+) -> None:
+    """Raise if a table's cells are text or dates, naming the columns.
 
-    Anything else that is no number is left to whoever converts the cells.
+    What `hint` says of them ends the message. Anything else that is no number is left to
+    whoever converts the cells.
     """
     import pandas as pd
 
@@ -182,7 +185,7 @@ def refuse_text(X: Any, where: str, more: str = "") -> None:
     frame = X.infer_objects()
     text = [j for j in range(frame.shape[1]) if _is_text_or_date(frame.iloc[:, j])]
     if text:
-        raise _text_error(frame, text, where, more)
+        raise _text_error(frame, text, where, hint([str(frame.columns[j]) for j in text]))
 
 
 def as_labels(y: Any, where: str) -> np.ndarray:
@@ -306,7 +309,7 @@ def _matrix_of_frame(X: Any, where: str, feature_names: Sequence[str] | None) ->
     if text:
         names = [str(frame.columns[j]) for j in text]
         raise _text_error(
-            frame, text, where, "" if feature_names is None else f": {_how_to_drop(names)}"
+            frame, text, where, "" if feature_names is None else f": {how_to_drop(names)}"
         )
     return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
 
@@ -328,7 +331,8 @@ def _is_text_or_date(column: Any) -> bool:
     return column.map(lambda cell: isinstance(cell, str | bytes)).any()
 
 
-def _how_to_drop(names: Sequence[str]) -> str:
+def how_to_drop(names: Sequence[str]) -> str:
+    """Say how to leave columns out."""
     listed = shlex.quote(",".join(names[:_NAMED_AT_MOST]))
     return f"convexfs select --drop {listed}, from Python drop=[...]"
 

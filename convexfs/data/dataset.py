@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -10,24 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from convexfs.data.checks import (
-    as_matrix,
-    as_table,
-    check_finite,
-    check_unique,
-    encode_labels,
-    near_column,
-    require_two_classes,
-)
-from convexfs.data.holes import filled
 from convexfs.data.scaling import SCALES, rescaled
-from convexfs.data.sparse import check_sparse_finite, content, sparse_matrix
-from convexfs.data.targets import CLASSES, NUMBERS, as_numbers, check_kind
+from convexfs.data.sparse import content
 from convexfs.errors import InputError, did_you_mean
 
-_DROP = "drop such cells first"
 _SAME = "differences between samples are the same"
-_FILL = "drop such cells, or have them filled: --impute median or knn, from Python impute="
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +24,9 @@ class Dataset:
     Attributes
     ----------
     X : array of float64, shape (n_samples, n_features)
-        C-contiguous; rows are samples. Not to be changed in place. Or a sparse array by rows.
+        C-contiguous; rows are samples. Not to be changed in place. NaN where a value is
+        missing, codes where it is a category: only if the data were asked for as `mixed`. Or
+        a sparse array by rows.
     y : array, shape (n_samples,)
         Class codes, whole numbers that are positions in ``class_names``; or, where there are
         no classes, a target of numbers as float64.
@@ -62,6 +51,8 @@ class Dataset:
         Columns that are no features, as text, such as what subject or batch a row is of.
     told : tuple of str
         What was recognised when the data were read, in words.
+    categories : dict of int to tuple of str
+        By position of a feature that is a category, what its codes stand for.
     """
 
     X: np.ndarray
@@ -78,6 +69,12 @@ class Dataset:
     id_name: str = "id"
     aside: Mapping[str, np.ndarray] = field(default_factory=dict)
     told: tuple[str, ...] = ()
+    categories: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def is_mixed(self) -> bool:
+        """Whether there are categories or missing values, which few methods take."""
+        return bool(self.categories) or bool(np.isnan(self.X.sum(axis=0)).any())
 
     @property
     def n_samples(self) -> int:
@@ -167,7 +164,10 @@ class Dataset:
         if self.is_sparse:
             what = "standard deviation" if how == "zscore" else "largest minus their least value"
             told += (f"sparse features are divided by their {what} and not shifted: {_SAME}",)
-        return replace(self, X=rescaled(self.X, how, fit), scale="none", told=told)
+        X = rescaled(self.X, how, fit)
+        for code in self.categories:
+            X[:, code] = self.X[:, code]
+        return replace(self, X=X, scale="none", told=told)
 
     def subset(self, rows: Any) -> "Dataset":
         """Keep the given rows (indices or boolean mask), class codes unchanged."""
@@ -194,6 +194,11 @@ class Dataset:
             X=X if self.is_sparse else np.ascontiguousarray(X),
             feature_names=tuple(self.feature_names[j] for j in positions),
             relevant=relevant,
+            categories={
+                new: self.categories[old]
+                for new, old in enumerate(positions.tolist())
+                if old in self.categories
+            },
         )
 
     def _fitting_rows(self, rows: Any) -> Any:
@@ -206,130 +211,10 @@ class Dataset:
         return fit
 
 
-def make_dataset(
-    X: Any,
-    y: Any,
-    feature_names: Sequence[str] | None = None,
-    class_names: Sequence[str] | None = None,
-    name: str = "data",
-    *,
-    target: str = "y",
-    scale: str = "zscore",
-    split: Any = None,
-    relevant: Sequence[int] | None = None,
-    groups: Any = None,
-    drop: Iterable[str] = (),
-    ids: Sequence[Any] | None = None,
-    id_name: str = "id",
-    aside: Mapping[str, Any] | None = None,
-    impute: str = "none",
-    told: Iterable[str] = (),
-    target_kind: str | None = None,
-) -> Dataset:
-    """Check samples and labels and put them together.
-
-    Parameters
-    ----------
-    X : array-like, pandas.DataFrame or sparse matrix of shape (n_samples, n_features)
-        Finite numbers, or NaN that `impute` fills; booleans count as 0 and 1. What is sparse
-        stays so.
-    y : array-like of shape (n_samples,)
-        Labels; with ``class_names``, positions in it.
-    feature_names : sequence of str, optional
-        Default: the columns of a DataFrame, otherwise x1, x2, ...
-    class_names : sequence of str, optional
-        Default: the sorted labels. Names without samples are dropped.
-    name : str
-        The data's name in messages and reports.
-    target, scale, split, relevant, groups, ids, id_name, aside, told
-        As in :class:`Dataset`.
-    drop : iterable of str
-        Features to leave out, whatever they hold.
-    impute : {"none", "median", "knn"}
-        What fills missing cells: the feature's median, or the mean of near samples.
-    target_kind : {"classes", "numbers"}, optional
-        What ``y`` holds. By default classes, but many different whole numbers are asked about.
-
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    InputError
-        If anything makes the data unusable, naming place and cure.
-    """
-    if feature_names is None and hasattr(X, "columns"):
-        feature_names = X.columns
-    if feature_names is not None:
-        feature_names = [str(feature) for feature in feature_names]
-    if drop:
-        X, feature_names = _without(drop, X, feature_names, name, target)
-    is_sparse = issparse(X)
-    matrix = (sparse_matrix if is_sparse else as_matrix)(X, name, feature_names)
-    names = _feature_names(feature_names, matrix.shape[1], name)
-    where = f"target '{target}' of {name}"
-    codes, classes = _encoded(y, class_names, where, target_kind)
-    _check_length(codes, matrix.shape[0], where)
-    if classes:
-        require_two_classes(codes, classes, where)
-    split = None if split is None else _checked_split(split, codes.size, name)
-    if not is_sparse:
-        matrix = filled(matrix, impute, None if split is None else split == 0, name)
-    check = check_sparse_finite if is_sparse else check_finite
-    check(matrix, name, names, _FILL if impute == "none" and not is_sparse else _DROP)
-    if ids is not None:
-        _check_length(np.asarray(ids, dtype=object), codes.size, f"ids of {name}")
-    columns = {key: np.asarray(values).astype(str) for key, values in (aside or {}).items()}
-    for key, values in columns.items():
-        _check_length(values, codes.size, f"'{key}' of {name}")
-    return Dataset(
-        X=matrix,
-        y=codes,
-        feature_names=names,
-        class_names=classes,
-        name=name,
-        target=target,
-        scale=scale,
-        split=split,
-        relevant=None if relevant is None else tuple(relevant),
-        groups=None if groups is None else np.asarray(groups),
-        ids=None if ids is None else tuple(str(value) for value in ids),
-        id_name=id_name,
-        aside=columns,
-        told=tuple(told),
-    )
-
-
-def kept_features(drop: Iterable[str], names: Sequence[str], where: str, target: str) -> list[int]:
-    """Return the positions of the features that are left without those named in ``drop``."""
-    dropped, known = [drop] if isinstance(drop, str) else list(drop), set(names)
-    for name in dropped:
-        if name == target and name not in known:
-            raise InputError(f"'{name}' is the target of {where}; keep it, or name another target")
-        if name not in known:
-            raise InputError(f"{where} has no column '{name}' to drop; {near_column(name, names)}")
-    positions = [j for j, name in enumerate(names) if name not in dropped]
-    if not positions:
-        raise InputError(f"{where} has no feature left when all are dropped; keep at least one")
-    return positions
-
-
-def _without(
-    drop: Iterable[str], X: Any, names: Sequence[str] | None, where: str, target: str
-) -> tuple[Any, list[str]]:
-    table = X.tocsc() if issparse(X) else as_table(X, where, names)
-    if names is None:
-        raise InputError(f"{where} has no column names to drop by; save it with names, as csv has")
-    positions = kept_features(drop, names, where, target)
-    columns = table.iloc if hasattr(table, "iloc") else table
-    return columns[:, positions], [names[j] for j in positions]
-
-
 def _positions(chosen: Any, count: int, what: str) -> np.ndarray:
     positions = np.atleast_1d(np.asarray(chosen))
     if positions.dtype == bool:
-        _check_length(positions, count, f"the mask for {what}", what)
+        check_length(positions, count, f"the mask for {what}", what)
         return np.flatnonzero(positions)
     if positions.size == 0:
         return positions.astype(np.intp)
@@ -340,42 +225,7 @@ def _positions(chosen: Any, count: int, what: str) -> np.ndarray:
     return positions % count
 
 
-def _feature_names(names: Sequence[str] | None, count: int, where: str) -> tuple[str, ...]:
-    if names is None:
-        return tuple(f"x{j}" for j in range(1, count + 1))
-    check_unique(names, where)
-    return tuple(names)
-
-
-def _encoded(
-    y: Any, class_names: Sequence[str] | None, where: str, kind: str | None
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    check_kind(kind)
-    if kind == NUMBERS:
-        return as_numbers(y, where), ()
-    if class_names is None:
-        return encode_labels(y, where, insisted=kind == CLASSES)
-    codes = np.asarray(y).ravel()
-    if codes.dtype.kind not in "iu" or not np.isin(codes, np.arange(len(class_names))).all():
-        raise InputError(
-            f"{where} must hold whole numbers from 0 to {len(class_names) - 1}, "
-            "the positions of the class names; leave class_names out for other labels"
-        )
-    present, codes = np.unique(codes, return_inverse=True)
-    return codes, tuple(str(class_names[code]) for code in present)
-
-
-def _checked_split(split: Any, count: int, where: str) -> np.ndarray:
-    split = np.asarray(split).ravel()
-    _check_length(split, count, f"split of {where}")
-    if not np.isin(split, (0, 1)).all() or split.all():
-        raise InputError(
-            f"split of {where} must be 0 for training rows and 1 for test rows, "
-            "with at least one training row"
-        )
-    return split.astype(np.int64)
-
-
-def _check_length(values: np.ndarray, count: int, where: str, of: str = "rows") -> None:
+def check_length(values: np.ndarray, count: int, where: str, of: str = "rows") -> None:
+    """Raise unless there is a value for each of so many rows."""
     if values.shape[0] != count:
         raise InputError(f"{where} has {values.shape[0]} values for {count} {of}; give one each")

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from convexfs.data import annotated, market, sizes
-from convexfs.data.dataset import Dataset, make_dataset
+from convexfs.data.dataset import Dataset
 from convexfs.data.labels import in_order, joined
 from convexfs.data.limits import ReadLimit
+from convexfs.data.making import make_dataset
 from convexfs.data.matlab import read_mat
 from convexfs.data.names import distinct_names
 from convexfs.data.reading import Reading
@@ -143,6 +144,8 @@ def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Datas
         ids=_listed(arrays.get("ids")),
         aside={column: np.ravel(arrays[column]) for column in reading.aside},
         impute=reading.impute,
+        mixed=reading.mixed,
+        categorical=reading.categorical,
         told=reading.told,
         target_kind=reading.target_kind,
     )

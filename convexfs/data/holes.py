@@ -1,5 +1,7 @@
 """Missing cells of a matrix, filled by what the training rows show."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from convexfs.errors import InputError, did_you_mean
@@ -7,7 +9,13 @@ from convexfs.errors import InputError, did_you_mean
 IMPUTATIONS = ("none", "median", "knn")
 
 
-def filled(X: np.ndarray, how: str, fit_rows: np.ndarray | None, where: str) -> np.ndarray:
+def filled(
+    X: np.ndarray,
+    how: str,
+    fit_rows: np.ndarray | None,
+    where: str,
+    left: Sequence[int] = (),
+) -> np.ndarray:
     """Fill NaN by the median of its feature, or by the mean over the five nearest samples.
 
     Parameters
@@ -18,11 +26,18 @@ def filled(X: np.ndarray, how: str, fit_rows: np.ndarray | None, where: str) -> 
         Rows that medians and neighbours come from; default: all.
     where : str
         What a message calls the data.
+    left : sequence of int
+        Features that are left as they are: codes of categories.
     """
     if how not in IMPUTATIONS:
         raise InputError(f"no imputation is called '{how}'; {did_you_mean(how, IMPUTATIONS)}")
     if how == "none" or not np.isnan(X).any():
         return X
+    if len(left):
+        numbers = np.setdiff1d(np.arange(X.shape[1]), left)
+        whole = X.copy()
+        whole[:, numbers] = filled(X[:, numbers], how, fit_rows, where)
+        return whole
     seen = X if fit_rows is None else X[fit_rows]
     empty = np.isnan(seen).all(axis=0)
     if empty.any():

@@ -1,22 +1,41 @@
 """What the columns of a table are: numbers, or categories that become codes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from convexfs.data.checks import as_array, check_finite, near_column, refuse_text, row_blocks
+from convexfs.data.checks import (
+    as_array,
+    as_matrix,
+    as_table,
+    check_finite,
+    how_to_drop,
+    near_column,
+    refuse_text,
+    row_blocks,
+)
 from convexfs.errors import InputError
 
-#: Values that a column of text may have, also as a share of its rows, to be noticed as a category.
-_MOST_VALUES, _MOST_SHARE = 50, 0.5
-_NAME_IT = (
-    f"; a category of more than {_MOST_VALUES} values, or of more than half as many as rows, must "
-    "be named in categorical_features"
-)
+#: Values that a column of text may have, also as a share of its rows, to be noticed as a
+#: category; so few are always noticed.
+_MOST_VALUES, _MOST_SHARE, _FEW = 50, 0.25, 3
 #: The code of a value that was not there when the codes were made: it differs from all.
 _UNKNOWN = -1.0
+
+
+Hint = Callable[[Sequence[str]], str]
+
+
+def name_it(_: Sequence[str]) -> str:
+    """Say how a column of text becomes a category of an estimator."""
+    return "; what is a category must be named in categorical_features"
+
+
+def name_or_drop(names: Sequence[str]) -> str:
+    """Say how columns of text become categories of a data set, or are left out of it."""
+    return f": {how_to_drop(names)}; if they are categories, say --categorical, or categorical="
 
 
 @dataclass(frozen=True)
@@ -33,23 +52,23 @@ class Coding:
     categorical: np.ndarray
     values: Mapping[int, Any]
 
-    def coded(self, X: Any, where: str) -> Any:
+    def coded(self, X: Any, where: str, hint: Hint = name_it) -> Any:
         """Put codes for the categories of a table; NaN stands for what is missing.
 
         Raises
         ------
         InputError
-            If there is text in a column that is no category.
+            If there is text in a column that is no category; `hint` ends the message.
         """
         import pandas as pd
 
         if not self.values:
-            refuse_text(X, where, _NAME_IT)
+            refuse_text(X, where, hint)
             return _plain_numbers(X)
         frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
         others = [j for j in range(frame.shape[1]) if j not in self.values]
         named = frame.iloc[:, others]
-        refuse_text(named if X is frame else named.rename(columns=lambda j: j + 1), where, _NAME_IT)
+        refuse_text(named if X is frame else named.rename(columns=lambda j: j + 1), where, hint)
         matrix = np.empty(frame.shape)
         for j in range(frame.shape[1]):
             column = frame.iloc[:, j]
@@ -91,6 +110,60 @@ def coding_of(X: Any, categorical_features: Any, where: str) -> Coding:
     return Coding(categorical, values)
 
 
+def mixed_table(
+    X: Any, names: Sequence[str] | None, named: Sequence[str], where: str
+) -> tuple[np.ndarray, dict[int, tuple[str, ...]], list[str]]:
+    """Make a matrix of a table that may hold categories and missing values.
+
+    Parameters
+    ----------
+    X : array-like or pandas.DataFrame
+    names : sequence of str, optional
+        Of the columns.
+    named : sequence of str
+        Columns that are categories, beside those that plainly are.
+    where : str
+        What a message calls the data.
+
+    Returns
+    -------
+    matrix : array (n_samples, n_features)
+        NaN where a value is missing.
+    categories : dict of int to tuple of str
+        By position of a category, its values in the order of their codes.
+    told : list of str
+        Which columns were noticed to be categories, one sentence each.
+    """
+    import pandas as pd
+
+    table = as_table(X, where, names)
+    columns = range(1, table.shape[1] + 1) if names is None else names
+    frame = pd.DataFrame(table) if not isinstance(table, pd.DataFrame) else table
+    frame = frame.set_axis(list(columns), axis=1).infer_objects()
+    noticed = [name for name in frame.columns if is_category(frame[name])]
+    for name in named:
+        if name not in frame.columns:
+            raise InputError(
+                f"{where} has no column '{name}' to be a category; "
+                f"{near_column(name, [str(each) for each in frame.columns])}"
+            )
+    coding = coding_of(frame, [str(name) for name in [*named, *noticed]], where)
+    told = [
+        f"column '{name}' holds text, {frame[name].nunique()} values: taken as a category"
+        for name in noticed
+        if name not in named
+    ]
+    matrix = as_matrix(
+        coding.coded(frame, where, name_or_drop), where, None if names is None else list(names)
+    )
+    categories = {
+        j: tuple(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+        for j, values in coding.values.items()
+    }
+    check_not_infinite(matrix, where, names)
+    return matrix, categories, told
+
+
 def is_category(column: Any) -> bool:
     """Whether a column is pandas' categorical, or text of few values."""
     import pandas as pd
@@ -102,7 +175,10 @@ def is_category(column: Any) -> bool:
     cells = column.dropna()
     if not len(cells) or not cells.map(lambda cell: isinstance(cell, str)).all():
         return False
-    return cells.nunique() <= min(_MOST_VALUES, max(2, _MOST_SHARE * len(cells)))
+    numbers: Any = pd.to_numeric(cells, errors="coerce")
+    if numbers.notna().any():
+        return False  # numbers, of which some are not written as such
+    return cells.nunique() <= min(_MOST_VALUES, max(_FEW, _MOST_SHARE * len(cells)))
 
 
 def has_missing(X: np.ndarray) -> bool:

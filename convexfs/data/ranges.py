@@ -66,9 +66,13 @@ def check_largest(
 
 
 def constant_columns(X: np.ndarray) -> np.ndarray:
-    """Tell which columns have a single value, as a bool array."""
+    """Tell which columns have a single value, missing ones aside, as a bool array."""
     low, high = _ends(X)
-    return low == high
+    constant = low == high
+    for j in np.flatnonzero(low != low):
+        known = X[~np.isnan(X[:, j]), j]
+        constant[j] = not len(known) or known.min() == known.max()
+    return constant
 
 
 def varying_columns(X: np.ndarray) -> np.ndarray:

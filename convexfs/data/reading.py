@@ -34,6 +34,10 @@ class Reading:
         What fills missing cells of numbers.
     sparse : bool
         Whether a matrix that is stored sparse stays so.
+    mixed : bool
+        Whether missing values and columns of text that have few values are kept.
+    categorical : sequence of str
+        Columns that are categories, if data are `mixed`.
     limit : ReadLimit
         Memory that reading may take.
     told : list of str
@@ -54,6 +58,8 @@ class Reading:
     target_kind: str | None = None
     impute: str = "none"
     sparse: bool = False
+    mixed: bool = False
+    categorical: Sequence[str] = ()
     limit: ReadLimit = field(default_factory=read_limit)
     told: list[str] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""Features put on one scale, by what some of the rows show."""
+"""Features on one scale, by what the fitting rows show of them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,13 +36,29 @@ SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = {
 
 
 def rescaled(X: np.ndarray, how: str, fit: Any) -> np.ndarray:
-    """Shift and divide each feature by what the rows `fit` show; see ``Dataset.scaled``."""
+    """Shift and divide each feature by what the rows `fit` show.
+
+    Missing values stay missing, and those that are there make the scale; see
+    :meth:`convexfs.data.dataset.Dataset.scaled`.
+    """
     statistics = SCALES[how]
     if statistics is None:
         return X
     if issparse(X):
         return divided(X, how, fit)
-    centre, width = statistics
+    Z = _shifted_and_divided(X, fit, *statistics)
+    for j in np.flatnonzero(np.isnan(X.sum(axis=0))):
+        known = np.zeros(len(X), dtype=bool)
+        known[fit] = True
+        known &= ~np.isnan(X[:, j])
+        if known.any():
+            Z[:, j : j + 1] = _shifted_and_divided(X[:, j : j + 1], known, *statistics)
+    return Z
+
+
+def _shifted_and_divided(
+    X: np.ndarray, fit: Any, centre: _Statistic, width: _Statistic
+) -> np.ndarray:
     seen = X[fit]
     shift = centre(seen)
     # the mean of equal values can be off by a rounding error, and that would be scaled up

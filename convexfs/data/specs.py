@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from convexfs.data import limits
 from convexfs.data.limits import ReadLimit
 from convexfs.data.reading import Reading
+from convexfs.data.spec_words import split_spec
 from convexfs.data.targets import CLASSES, NUMBERS, check_kind, require_kind
 from convexfs.errors import InputError, did_you_mean
 
@@ -61,6 +62,8 @@ def load(
     target_kind: str | None = None,
     impute: str = "none",
     sparse: bool = False,
+    mixed: bool = False,
+    categorical: Sequence[str] = (),
     read_limit: str | float | None = None,
 ) -> "Dataset":
     """Load or generate a data set.
@@ -70,7 +73,8 @@ def load(
     spec : str, path, DataFrame (pandas, polars) or AnnData
         Of a text the first that fits: an existing file; a generator with parameters, as in
         ``spiral:noise=500,seed=3``; a bundled set (iris, wine, wdbc, digits);
-        ``data:NAME`` for a file of the data folder.
+        ``data:NAME`` for a file of the data folder. Words may follow that say the same as the
+        parameters below, as in ``lab.csv --target status --drop age,site``.
     target : str, optional
         The column (for npz and mat: the array) that holds the classes of a file.
     data_dir : path, optional
@@ -98,6 +102,11 @@ def load(
     sparse : bool
         Whether a matrix that a file stores sparse (libsvm, mtx, h5ad) stays so, for methods
         that take it; by default it becomes dense.
+    mixed : bool
+        Whether missing values, and columns of text that have few values, are kept: for the
+        methods that take them. Otherwise they are errors.
+    categorical : sequence of str
+        Columns that are categories, whatever they hold, if data are `mixed`.
     read_limit : str or number, optional
         Memory that reading may take, as in "4GB" or in bytes; what would need more is refused
         before it is read. Default: half of the machine's.
@@ -128,19 +137,24 @@ def load(
         target_kind=target_kind,
         impute=impute,
         sparse=sparse,
+        mixed=mixed,
+        categorical=[categorical] if isinstance(categorical, str) else list(categorical),
         limit=limits.read_limit(read_limit),
     )
     if not isinstance(spec, str | os.PathLike):
         return _from_object(spec, reading)
     text = os.fspath(spec)
+    bare, said = split_spec(text) if not os.path.exists(os.path.expanduser(text)) else (text, {})
     try:
-        return _load(text, reading, data_dir)
+        return replace(_load(bare, replace(reading, **said), data_dir), name=text)
     except MemoryError:
         raise InputError(f"{text} does not fit into memory; ask for less of it") from None
 
 
 def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
     """The file that a spec names; None of a generator or a bundled set."""
+    if not Path(os.path.expanduser(spec)).is_file():
+        spec = split_spec(spec)[0]
     path = Path(os.path.expanduser(spec))
     if path.is_file():
         return path.resolve()
@@ -174,8 +188,8 @@ def _from_object(table: Any, reading: Reading) -> "Dataset":
 
 
 def _load(text: str, reading: Reading, data_dir: Any) -> "Dataset":
-    from convexfs.data.dataset import kept_features
     from convexfs.data.files import read_file
+    from convexfs.data.making import kept_features
 
     path = os.path.expanduser(text)
     if os.path.exists(path) and not os.path.isdir(path):
@@ -235,7 +249,7 @@ def _number(text: str, key: str, value: str, whole: bool) -> float | int:
 def _bundled(name: str) -> "Dataset":
     import sklearn.datasets
 
-    from convexfs.data.dataset import make_dataset
+    from convexfs.data.making import make_dataset
 
     bunch: Any = getattr(sklearn.datasets, BUNDLED[name])()
     classes = getattr(bunch, "target_names", None)

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.checks import near_column
-from convexfs.data.dataset import Dataset, make_dataset
+from convexfs.data.dataset import Dataset
 from convexfs.data.labels import ID_NAMES, check_ids, joined, target_column
+from convexfs.data.making import make_dataset
 from convexfs.data.names import distinct_names
 from convexfs.data.reading import Reading
 from convexfs.data.separated import ROW_NAMES, is_number
@@ -58,6 +59,8 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
         id_name=own or "id",
         aside={column: frame[column] for column in aside},
         impute=reading.impute,
+        mixed=reading.mixed,
+        categorical=reading.categorical,
         told=reading.told,
         target_kind=reading.target_kind,
     )

@@ -46,10 +46,21 @@ def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
     return suffix
 
 
-def _frame(data: Dataset) -> Any:
+def feature_frame(data: Dataset) -> Any:
+    """The features as a DataFrame, categories by the names of their values; sparse as they are."""
     import pandas as pd
 
-    frame = pd.DataFrame(data.X, columns=list(data.feature_names))
+    if data.is_sparse:
+        return data.X
+    frame = pd.DataFrame(data.X, columns=list(data.feature_names), copy=bool(data.categories))
+    for j, values in data.categories.items():
+        codes = np.nan_to_num(data.X[:, j], nan=-1.0).astype(int)
+        frame[data.feature_names[j]] = pd.Categorical.from_codes(codes, list(values))
+    return frame
+
+
+def _frame(data: Dataset) -> Any:
+    frame = feature_frame(data).copy()
     # a feature may be called like the target of data that came without column names
     name = data.target
     while name in frame.columns:

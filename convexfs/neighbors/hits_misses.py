@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.columns import ColumnSource
-from convexfs.errors import InputError, check_choice, check_number, shortened
+from convexfs.errors import InputError, check_choice, check_number, did_you_mean, shortened
 from convexfs.neighbors import by_columns, kernels
 from convexfs.neighbors.differences import MixedSamples, NeighborLists
 from convexfs.neighbors.samples import as_samples, spreads
@@ -251,9 +251,11 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
     """Raise if these cannot be had from `n_samples` rows."""
     check_choice("metric", metric, METRICS)
     check_choice("miss rule", miss, MISS_RULES)
-    if isinstance(n_neighbors, str):
-        check_choice("n_neighbors", n_neighbors, RADII)
+    if is_radius(n_neighbors):
         return
+    near = did_you_mean(n_neighbors, RADII) if isinstance(n_neighbors, str) else ""
+    if near.endswith("?"):
+        raise InputError(f"unknown n_neighbors '{n_neighbors}': {near}")
     if is_share(n_neighbors):
         return
     check_number("n_neighbors", n_neighbors, 1, whole=True)

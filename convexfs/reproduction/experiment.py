@@ -53,6 +53,8 @@ class Column:
     honest : str
         The measure of the same method that chooses nothing on test rows; empty if this one
         does not either.
+    contends : bool
+        Whether it is a method among others, and no yardstick such as data without noise.
     """
 
     heading: str
@@ -62,6 +64,7 @@ class Column:
     reading: str = ""
     default: bool = True
     honest: str = ""
+    contends: bool = True
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ GAMMA = Experiment(
     ),
     quick=Variant(
         {"twonorm": "twonorm:n=600,seed=1"}, 1,
-        {**TRIED, "sizes": {"twonorm": [100, 500]}, "noise": 500}, {"twonorm": 8.0},
+        {**TRIED, "sizes": {"twonorm": [100, 500]}, "noise": 500}, {"twonorm": 4.0},
     ),
     notes=("A kernel as narrow as the clean columns ask for is the identity beside the noise.",),
 )  # fmt: skip

@@ -61,7 +61,7 @@ def page_html(shown: "Results") -> str:
     style = (files("convexfs.study.page") / "style.css").read_text(encoding="utf-8")
     return PAGE.format(
         title=escape(own.title),
-        lead=escape(own.reference),
+        lead=escape(shown.plan.lead),
         style=style,
         body="\n".join(sections),
         version=escape(convexfs.__version__),

@@ -18,10 +18,14 @@ from convexfs.batch.measuring import (
 )
 from convexfs.batch.run import Progress
 from convexfs.data import Dataset, load
+from convexfs.data.specs import file_behind
 from convexfs.errors import InputError
 from convexfs.reproduction import experiment_named
 from convexfs.reproduction.experiment import Case, Experiment, Variant
 from convexfs.study.judging import Frame
+
+#: What is said of a quick run.
+QUICK = "Quick: generated data, smaller and fewer runs, so that verdicts mean little."
 
 
 @dataclass(frozen=True)
@@ -32,10 +36,17 @@ class Plan:
     variant: Variant
     tasks: tuple[Measurement, ...]
     missing: Mapping[str, str]
+    quick: bool = False
 
     @property
     def keys(self) -> frozenset[str]:
         return frozenset(task.key for task in self.tasks)
+
+    @property
+    def lead(self) -> str:
+        """Return where the experiment is printed, and how far ours can be held against it."""
+        told = self.experiment.reference
+        return f"{told}. {QUICK}" if self.quick else told
 
     @property
     def cpu_seconds(self) -> float:
@@ -69,7 +80,7 @@ def plan(
         for method in chosen.methods
         if not chosen.why_left_out(row, method)
     )  # fmt: skip
-    return Plan(chosen, variant, tasks, missing)
+    return Plan(chosen, variant, tasks, missing, quick)
 
 
 def run_plan(
@@ -109,14 +120,14 @@ def numbers_of(planned: Plan, out: Path) -> Frame:
 
 
 def data_found(variant: Variant, data_dir: str | None) -> Iterator[tuple[str, bool]]:
-    """Yield each data set of an experiment and whether it is there."""
-    for row, spec in variant.sources.items():
+    """Yield the name of each data set of an experiment and whether it is there."""
+    for spec in dict.fromkeys(variant.sources.values()):
         try:
-            _data(spec, data_dir)
+            file_behind(spec, data_dir)
         except InputError:
-            yield row, False
+            yield spec.removeprefix("data:"), False
         else:
-            yield row, True
+            yield spec.removeprefix("data:"), True
 
 
 @lru_cache(maxsize=16)

@@ -36,7 +36,7 @@ def comparisons(
     -------
     DataFrame
         ``data``, ``method``, ``measure``, ``runs`` (that both have), ``difference`` (other less
-        reference), ``p``, ``result`` of the other method.
+        reference), ``p``, ``result`` of the other method; none where there is no pair of runs.
     """
     rows = []
     for data in runs["data"].unique():
@@ -45,7 +45,7 @@ def comparisons(
             first, second = _paired(own, reference, (method, measure))
             difference, p = _test(first, second)
             worse = difference < 0 if higher_is_better else difference > 0
-            result = TIE if not p < level else LOSS if worse else WIN
+            result = "" if np.isnan(p) else TIE if p >= level else LOSS if worse else WIN
             rows.append((data, method, measure, len(first), difference, p, result))
     columns = ["data", "method", "measure", "runs", "difference", "p", "result"]
     return pd.DataFrame(rows, columns=columns)

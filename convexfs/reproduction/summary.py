@@ -13,7 +13,7 @@ PACKAGES = ("convexfs", "numpy", "scipy", "scikit-learn", "numba")
 def summary(shown: Results, folder: Path) -> str:
     """Return the page of an experiment that was run in a folder."""
     own = shown.plan.experiment
-    lines = [f"# {own.title}", "", f"{own.reference}.", "", *origin(shown, folder), ""]
+    lines = [f"# {own.title}", "", shown.plan.lead, "", *origin(shown, folder), ""]
     for name, (table, rows) in shown.tables.items():
         lines += [*table_lines(table, rows, shown.tests.get(name)), ""]
     if own.notes:
@@ -28,7 +28,7 @@ def origin(shown: Results, folder: Path) -> list[str]:
         tasks, environments = store.tasks(), store.environments()
         _, last = store.times()
     own: Frame = tasks[tasks["key"].isin(list(planned.keys))]
-    quick = " --quick" if planned.variant.settings == planned.experiment.quick.settings else ""
+    quick = " --quick" if planned.quick else ""
     minutes = float(own["cpu_seconds"].sum()) / 60
     told = environments[-1] if environments else {"python": "", "packages": {}, "cores": ""}
     versions = [f"Python {told['python']}"]

@@ -20,8 +20,8 @@ def judged(experiment: Experiment, table: Table, variant: Variant, numbers: Fram
     DataFrame
         ``data``, ``method`` (its heading), ``reading``, ``default``, ``paper``, ``paper_sd``,
         ``ours``, ``sd`` (of the runs), ``runs``, ``difference`` (in the paper's deviations),
-        ``verdict``, ``honest`` (the same method with everything chosen on training rows), and
-        ``note``.
+        ``verdict``, ``honest`` (the same method with everything chosen on training rows),
+        ``contends`` (no yardstick) and ``note``.
     """
     paper = printed(table.printed) if table.printed else pd.DataFrame()
     rows = []
@@ -55,6 +55,7 @@ def _row(column: Column, numbers: Frame, paper: Frame, data: str) -> dict[str, A
         "runs": runs,
         "difference": (ours - expected) / expected_sd if expected_sd > 0 else np.nan,
         "honest": honest,
+        "contends": column.contends,
     }
 
 
@@ -78,6 +79,16 @@ def verdict(row: dict[str, Any], higher_is_better: bool = False) -> str:
     if abs(difference) <= 1:
         return WITHIN
     return BETTER if difference < 0 else OFF
+
+
+def best(rows: Frame, higher_is_better: bool = False) -> str:
+    """Return which method of the default readings does best on each data set, on average."""
+    told = rows[rows["default"] & rows["contends"] & rows["ours"].notna()]
+    lines = []
+    for data, own in told.groupby("data", sort=False):
+        chosen = own["ours"].idxmax() if higher_is_better else own["ours"].idxmin()
+        lines.append(f"{data} {own.loc[chosen, 'method']} {own.loc[chosen, 'ours']:.1f}")
+    return ", ".join(lines)
 
 
 def tally(rows: Frame) -> str:

@@ -22,7 +22,7 @@ from convexfs.errors import InputError
 from convexfs.reproduction.experiment import Figure, Table
 from convexfs.reproduction.running import Plan
 from convexfs.reproduction.statistics import comparisons, win_tie_loss
-from convexfs.reproduction.verdicts import judged, tally
+from convexfs.reproduction.verdicts import best, judged, tally
 from convexfs.study.judging import Frame
 
 RUNS = "runs.csv"
@@ -125,7 +125,7 @@ def cells(row: Any) -> list[str]:
 
 def _cell(value: Any) -> str:
     if isinstance(value, float | np.floating):
-        return "" if np.isnan(value) else f"{value:.3g}" if abs(value) < 1 else f"{value:.1f}"
+        return "" if np.isnan(value) else f"{value:.2g}" if abs(value) < 1 else f"{value:.1f}"
     return str(value)
 
 
@@ -188,13 +188,26 @@ def _lines(heading: list[str], rows: Iterable[list[str]]) -> list[str]:
     return [_line(heading), _line(["---"] * len(heading)), *map(_line, rows)]
 
 
+def counted_runs(rows: Frame) -> str:
+    """Return how many runs the numbers of each data set are of."""
+    told = {}
+    for data, own in rows[rows["runs"] > 0].groupby("data", sort=False):
+        least, most = int(own["runs"].min()), int(own["runs"].max())
+        told[data] = str(most) if least == most else f"{least} to {most}"
+    if len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    return ", ".join(f"{data} {count}" for data, count in told.items())
+
+
 def said_of(table: Table, rows: Frame, tests: Frame | None) -> list[str]:
     """Return the sentences under a table."""
-    said = []
+    said = [f"Runs: {counted_runs(rows)}."]
     if any(rows["default"] & (rows["reading"] != "")):
-        said.append(f"{DEFAULT_MARK} the reading that is held against the paper.")
+        said.append(f"The reading marked {DEFAULT_MARK} is held against the paper.")
     if told := tally(rows):
         said.append(f"Within one of the paper's deviations, or better: {told}.")
+    if tests is not None:
+        said.append(f"Best on average: {best(rows, table.higher_is_better)}.")
     if tests is not None and tests["p"].notna().any():
         counts = win_tie_loss(tests)
         counted = ", ".join(

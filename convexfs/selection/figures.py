@@ -69,16 +69,15 @@ def strip_figure(selection: Selection) -> Figure:
     data, chosen = selection.data, _first(selection)[:MOST_STRIPS]
     rows = spread(np.argsort(data.y, kind="stable"), MOST_SAMPLES)
     names, samples = shown_names(selection, chosen), _samples(selection, rows)
+    values = _values(selection, chosen)[rows]
     parts = [
-        pd.DataFrame({
-            "feature": name, "class": data.labels[rows], "value": data.X[rows, j],
-            "sample": samples,
-        })
-        for name, j in zip(names, chosen, strict=True)
-    ]  # fmt: skip
+        pd.DataFrame({"feature": name, "label": data.labels[rows], "value": own, "sample": samples})
+        for name, own in zip(names, values.T, strict=True)
+    ]
     return Figure(
-        "values", "Values by class", "strips", pd.concat(parts, ignore_index=True), "class",
-        "value", "", "", series="class", panel="feature", hover="sample",
+        "values", f"Values by {'target' if data.numeric else 'class'}", "strips",
+        pd.concat(parts, ignore_index=True), "label", "value", "", "",
+        series="" if data.numeric else "label", panel="feature", hover="sample",
         note=_whose(selection, len(chosen)) + " In the data's own units, a dot a sample."
         + _thinned(len(rows), data.n_samples),
     )  # fmt: skip
@@ -91,15 +90,16 @@ def heat_figure(selection: Selection) -> Figure | None:
         return None
     chosen = _first(selection)[:MOST_ROWS]
     rows = spread(np.argsort(data.y, kind="stable"), MOST_SAMPLES)
-    values = data.X[:, chosen]
+    values = _values(selection, chosen)
     spreads = values.std(axis=0)
     values = (values - values.mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
     frame = _long(selection, rows, chosen, values[rows].clip(-FURTHEST, FURTHEST))
     return Figure(
         "heat-map", "Selected features of all samples", "heat", frame, "sample", "feature", "", "",
         value="value", value_label="standard deviations", group="class", limit=FURTHEST,
-        note=_whose(selection, len(chosen)) + " Samples stand by class, in the order of the data; "
-        f"colours end at {FURTHEST:g} standard deviations from the mean of a feature."
+        note=_whose(selection, len(chosen))
+        + f" Samples stand by {'their target' if data.numeric else 'class'}; colours end at "
+        f"{FURTHEST:g} standard deviations from the mean of a feature."
         + _thinned(len(rows), data.n_samples),
     )  # fmt: skip
 
@@ -202,6 +202,11 @@ def _whose(selection: Selection, count: int) -> str:
     )
 
 
+def _values(selection: Selection, features: np.ndarray) -> np.ndarray:
+    """The samples in some features, dense."""
+    return selection.data.select(features).dense().X
+
+
 def _samples(selection: Selection, rows: np.ndarray) -> list[str]:
     ids = selection.data.ids
     if ids is None:
@@ -216,7 +221,9 @@ def _thinned(count: int, total: int) -> str:
 def _long(selection: Selection, rows: np.ndarray, features: np.ndarray, values: np.ndarray) -> Any:
     """Return a table of feature, sample, class and value."""
     names, samples = shown_names(selection, features), _samples(selection, rows)
-    classes = selection.data.labels[rows]
+    data = selection.data
+    rising = np.full(len(rows), f"samples by rising {short(data.target)}")
+    classes = rising if data.numeric else data.labels[rows]
     return pd.DataFrame({
         "feature": np.repeat(names, len(rows)),
         "sample": np.tile(samples, len(names)),

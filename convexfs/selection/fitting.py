@@ -24,6 +24,7 @@ from convexfs.baselines import (
 )
 from convexfs.data.dataset import Dataset
 from convexfs.data.targets import NUMBERS
+from convexfs.data.writers import feature_frame
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
@@ -122,7 +123,7 @@ def _method(name: str, model: Any) -> Fit:
     def fit(data: Dataset, judge: Judge) -> Selection:
         _check_top(judge.top, data)
         began = time.process_time()
-        model.fit(_frame(data), data.labels)
+        model.fit(feature_frame(data), data.labels)
         fit_seconds = time.process_time() - began
         untested = model.get_support() if model._sparse else None
         judgement = judge(model, model.weights_, data, untested)
@@ -157,7 +158,7 @@ def _knockoffs(name: str, model: Any) -> Fit:
         from convexfs.inference import KnockoffSelector
 
         made = KnockoffSelector(model, fdr=judge.bound, random_state=judge.seed)
-        made.fit(_frame(data), data.labels)
+        made.fit(feature_frame(data), data.labels)
         lines = summary_lines(made)
         del lines[ITS_CERTIFICATE]  # which is that of the selection
         judgement = Judgement(
@@ -298,11 +299,3 @@ def _checked(
 def _check_top(top: int | None, data: Dataset) -> None:
     if top is not None:
         check_number(f"--top, of {data.n_features} features,", top, 1, data.n_features)
-
-
-def _frame(data: Dataset) -> Any:
-    import pandas as pd
-
-    if data.is_sparse:
-        return data.X
-    return pd.DataFrame(data.X, columns=list(data.feature_names), copy=False)

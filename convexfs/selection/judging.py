@@ -1,6 +1,7 @@
 """Which of the weighed features are kept, by what rule, and how sure that is."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ import numpy as np
 
 from convexfs.data.dataset import Dataset
 from convexfs.data.ranges import constant_columns
+from convexfs.data.writers import feature_frame
 from convexfs.errors import InputError, check_number, warn
 from convexfs.records import NOT_TESTED
 
@@ -94,6 +96,11 @@ class Judge:
             raise InputError(f"--{self.rule} takes a method of convexfs, not a comparator")
 
     @property
+    def takes_missing(self) -> bool:
+        """Whether the rule can do with missing values and categories, if the method can."""
+        return self.rule not in ("curve", "stability", "knockoffs")
+
+    @property
     def bound(self) -> float:
         return LEVELS[self.rule or "fdr"] if self.level is None else self.level
 
@@ -137,9 +144,10 @@ class Judge:
 
         control = self.rule or "fdr"
         strictest = self.bound if control == "fwer" else GATE
-        number = max(affordable(source, data.X), math.ceil(1 / strictest) - 1)
+        samples = _samples(source, data)
+        number = max(affordable(source, samples), math.ceil(1 / strictest) - 1)
         result = permutations_judged(
-            source, data.X, data.y, number, self.seed, groups=self.groups, blocks=self.blocks,
+            source, samples, data.y, number, self.seed, groups=self.groups, blocks=self.blocks,
             tell=self.tell, control=control, level=self.bound, gate=GATE,
         )  # fmt: skip
         support = result.selected & ~constant
@@ -161,6 +169,8 @@ class Judge:
         """Held-out errors beside a test, where fits are fast and folds have all classes."""
         from convexfs.methods.base.null import REFITTED, affordable
 
+        if data.is_mixed:
+            return None
         fast = affordable(source, data.X) > REFITTED
         return self.curve(source, data) if fast and enough_for_folds(data) else None
 
@@ -204,6 +214,17 @@ class Judge:
             return source
         number = self.top or max(round(math.sqrt(data.n_features)), 1)
         return type(source)(**source.get_params() | {"n_features_to_select": number})
+
+
+def _samples(source: Any, data: Dataset) -> Any:
+    """The samples as the method's fit has them, missing values and categories included."""
+    from convexfs.methods.base.null import unfitted
+
+    if not data.is_mixed:
+        return data.X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it was told of them in its fit
+        return unfitted(source)._checked(feature_frame(data), data.labels)[0]
 
 
 def summary_lines(selector: Any) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """A selection as one page of HTML about features, which needs nothing else."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,20 @@ NOTHING = "Nothing is selected."
 
 def selection_html(selection: Selection) -> str:
     """Return the whole page."""
+    selection = _with_curve(selection)
     found = [section for section in _sections(selection) if section is not None]
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     title = f"{_count(selection)} of {_data_name(selection)}, by {selection.method}"
     return page_html(title, found, [], convexfs.__version__, now)
+
+
+def _with_curve(selection: Selection) -> Selection:
+    """Add held-out errors to what is told, if they are had in seconds."""
+    judged, curve = selection.judgement, selection.curve()
+    if judged is None or curve is None:
+        return selection
+    lines = dict(judged.lines) | curve.lines()
+    return replace(selection, judgement=replace(judged, curve=curve, lines=lines))
 
 
 def _sections(selection: Selection) -> Iterator[Section | None]:
@@ -65,29 +76,36 @@ def _sections(selection: Selection) -> Iterator[Section | None]:
 
 def _overview(selection: Selection) -> Section:
     data = selection.data
-    sizes = {name: int((data.y == c).sum()) for c, name in enumerate(data.class_names)}
     numbers: list[tuple[str, Any, bool]] = [
         ("samples", f"{data.n_samples:,}", False),
         ("features", f"{data.n_features:,}", False),
-        ("classes", len(sizes), False),
     ]
+    if not data.numeric:
+        numbers.append(("classes", data.n_classes, False))
     if selection.support is not None:
         numbers.append(("selected", f"{selection.support.sum():,}", False))
     if selection.explained is not None:
         numbers.append(("components", len(selection.explained), False))
-    body = tiles(numbers) + _verdict(selection) + facts(_asked(selection, sizes))
+    body = tiles(numbers) + _verdict(selection) + facts(_asked(selection))
     lead = (
-        "Which features tell the classes apart, by this method on these samples. Permuted labels "
-        "say whether there is a signal, held-out samples how well it predicts; the certificate "
-        "only says that the mathematical problem is solved."
+        f"Which features {'go with the target' if data.numeric else 'tell the classes apart'}, by "
+        "this method on these samples. Permuted labels say whether there is a signal, held-out "
+        "samples how well it predicts; the certificate only says that the mathematical problem is "
+        "solved."
     )
     return Section("overview", "What was asked and found", lead, body)
 
 
-def _asked(selection: Selection, sizes: dict[str, int]) -> Iterator[tuple[str, Any]]:
+def _asked(selection: Selection) -> Iterator[tuple[str, Any]]:
+    data = selection.data
     yield "data", _data_name(selection)
-    listed = [f"{name} ({size})" for name, size in list(sizes.items())[:NAMED]]
-    yield f"classes of {selection.data.target}", _and_more(listed, len(sizes))
+    if data.numeric:
+        yield f"target {data.target}", f"numbers from {data.y.min():.4g} to {data.y.max():.4g}"
+    else:
+        sizes = [int((data.y == c).sum()) for c in range(data.n_classes)]
+        named = zip(data.class_names[:NAMED], sizes, strict=False)
+        listed = [f"{name} ({size})" for name, size in named]
+        yield f"classes of {data.target}", _and_more(listed, len(sizes))
     yield "method", selection.method
     if selection.judgement is not None:
         rule = str(selection.judgement.record["rule"])
@@ -105,11 +123,8 @@ def _verdict(selection: Selection) -> str:
     """Say plainly what was found, by name."""
     support = selection.support
     if support is None:
-        count = 0 if selection.explained is None else len(selection.explained)
-        return _sentence(
-            f"A projection selects no features: it has {count} "
-            f"component{'' if count == 1 else 's'}, to which all features may belong."
-        )
+        has = f"it has {_components(selection)}, to which all features may belong"
+        return _sentence(f"A projection selects no features: {has}.")
     if not support.any():
         test = None if selection.judgement is None else selection.judgement.test
         why = "" if test is None else f" The test says why: {test.why_empty()}."
@@ -153,16 +168,8 @@ def _ranking(selection: Selection) -> Section:
 
 
 def _columns(selection: Selection, frame: pd.DataFrame) -> list[Column]:
-    two = selection.data.n_classes == 2
     test = None if selection.judgement is None else selection.judgement.test
     strict = test is not None and test.control == "fwer"
-    first, *_, last = map(figures.short, selection.data.class_names)
-    meaning = (
-        f"mean of {last} less that of {first}, in standard deviations within classes"
-        if two
-        else "highest mean of a class less that of all others, in standard deviations within "
-        "classes"
-    )
     known = (
         Column("rank", "count", "by weight; equals share a rank"),
         Column("name", "code", "", "feature"),
@@ -175,9 +182,19 @@ def _columns(selection: Selection, frame: pd.DataFrame) -> list[Column]:
         Column("chosen_share", "share", "share of the halves of the samples that select it",
                "chosen by"),
         Column("higher_in", "text", "class with the highest mean", "highest in"),
-        Column("difference", "number", meaning),
+        Column("difference", "number", _difference(selection)),
+        Column("correlation", "number", f"Pearson's, with {selection.data.target}"),
     )  # fmt: skip
     return [own for own in known if own.name in frame]
+
+
+def _difference(selection: Selection) -> str:
+    """Say what the column of differences holds."""
+    classes = [figures.short(name) for name in selection.data.class_names]
+    means = "highest mean of a class less that of all others"
+    if len(classes) == 2:
+        means = f"mean of {classes[1]} less that of {classes[0]}"
+    return f"{means}, in standard deviations within classes"
 
 
 def _no_curve(selection: Selection) -> Section | None:
@@ -186,16 +203,16 @@ def _no_curve(selection: Selection) -> Section | None:
         return None
     lead = (
         "Held-out errors were not computed: fits take too long for what nobody asked for, a class "
-        "has fewer than five samples, or the rule has no place for them. --curve, from Python "
-        'rule="curve", computes them.'
+        "has fewer than five samples, samples are sparse, or the target is a number. --curve, from "
+        'Python rule="curve", computes them where that can be done.'
     )
     return Section("held-out-error", "Error and number of features", lead, "")
 
 
 def _repeating(selection: Selection) -> Section:
-    told = ((name, _brief(value)) for name, value in selection.parameters.items())
+    told = [(name, _brief(value)) for name, value in selection.parameters.items()]
     line = unplaced(selection.line, [])
-    body = f"<h3>Parameters</h3>{facts(told)}"
+    body = f"<h3>Parameters</h3>{facts(told)}" if told else ""
     body += f"<h3>Samples</h3>{facts([('sha256', selection.data.digest)])}"
     if line:
         body = f"<pre>{escape(line)}</pre>{body}"
@@ -211,10 +228,15 @@ def _brief(value: Any) -> str:
 def _count(selection: Selection) -> str:
     support = selection.support
     if support is None:
-        return f"{0 if selection.explained is None else len(selection.explained)} components"
+        return _components(selection)
     if not support.any():
         return f"None of {len(support):,} features"
     return f"{support.sum():,} of {len(support):,} features"
+
+
+def _components(selection: Selection) -> str:
+    count = 0 if selection.explained is None else len(selection.explained)
+    return f"{count} component{'' if count == 1 else 's'}"
 
 
 def _data_name(selection: Selection) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from convexfs.data.dataset import Dataset
 from convexfs.methods.base.ranked import ranking_frame
 from convexfs.records import Certificate, Solution
-from convexfs.selection.differences import class_differences
+from convexfs.selection.differences import class_differences, target_correlations
 from convexfs.selection.judging import Judgement, enough_for_folds
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class Selection:
             were permuted; chosen_share if halves of the samples selected; the class with the
             highest mean, and the difference of means in standard deviations within classes:
             that of the second class less the first or, of several, the highest less the rest.
+            Of a target of numbers instead the correlation with it.
         """
         frame = ranking_frame(self.data.feature_names, self.weights, self.support)
         order = np.argsort(-self.weights, kind="stable")
@@ -114,6 +115,8 @@ class Selection:
             found |= {"p": test.pvalues, "max_t_p": test.max_t_pvalues, "q": test.qvalues}
         if judged is not None and judged.chosen_share is not None:
             found["chosen_share"] = judged.chosen_share
+        if self.data.numeric:
+            return found | {"correlation": target_correlations(self.data)}
         higher, difference = class_differences(self.data)
         return found | {"higher_in": higher, "difference": difference}
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from convexfs.batch.problem_file import ProblemFile, load_problem_file
 from convexfs.batch.run import Progress
+from convexfs.data.spec_words import renamed
 from convexfs.errors import InputError
 from convexfs.records import NATIVE, SKIPPED
 from convexfs.study import columns
@@ -50,7 +51,10 @@ def repeat(contents: Contents, out: str | Path, **limits: Any) -> list[Progress]
 def _problem(folder: Path, told: dict[str, Any]) -> ProblemFile:
     """Read a problem file of an archive, on the data that came with it."""
     problem = load_problem_file(folder / told["path"], told["sha256"])
-    data = tuple(str((folder / name).resolve()) if name else spec for spec, name in told["data"])
+    data = tuple(
+        renamed(spec, str((folder / name).resolve())) if name else spec
+        for spec, name in told["data"]
+    )
     return replace(problem, data=data)
 
 

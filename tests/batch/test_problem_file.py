@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.tasks import dataset_of, expand
 from convexfs.errors import ProblemFileError, RunError
 
 GOOD = '''"""RELIEF with a cap: max w'z."""
@@ -31,6 +32,18 @@ def write(tmp_path):
         return path
 
     return write
+
+
+def test_data_may_say_how_they_are_read(write, tmp_path):
+    (tmp_path / "near.csv").write_text("a,b,age,kind\n" + "1,2,3,x\n2,1,4,y\n" * 4)
+    words = "near.csv --target kind --drop age"
+    file = load_problem_file(write(GOOD.replace("near.csv", words)))
+    assert file.data == ("iris", f"{tmp_path / words}")
+    tasks = expand([file])
+    data = dataset_of(next(task for task in tasks if task.data != "iris"))
+    assert data.feature_names == ("a", "b")
+    with pytest.raises(ProblemFileError, match=r"line 5: .* says '--dorp'; did you mean drop"):
+        load_problem_file(write(GOOD.replace("near.csv", "near.csv --dorp age")))
 
 
 def test_a_good_file_is_read_whole(write, tmp_path):

@@ -97,7 +97,6 @@ def test_a_data_folder_serves_data_names(run, tmp_path, monkeypatch):
 
 CSV = "a,b,kind\n1,2,x\n2,3,y\n3,5,x\n4,1,y\n5,2,x\n6,3,y\n"
 BAD_FILES = {
-    "nan.csv": (CSV.replace("3,5,x", ",5,x"), "contains NaN at data row 3, column 'a'"),
     "inf.csv": (CSV.replace("3,5,x", "inf,5,x"), "contains infinity at data row 3, column 'a'"),
     "text.csv": (CSV.replace("3,5,x", "3,red,x"), "text in column 'b', such as 'red'"),
     "oneclass.csv": (CSV.replace("y\n", "x\n"), "only one class, 'x'"),

@@ -39,6 +39,11 @@ def write_holes(path):
     frame.to_csv(path, index=False)
 
 
+def write_words(path):
+    frame = lab().assign(site=["north", "south", None] * (N // 3) + ["north"] * (N % 3))
+    frame.to_csv(path, index=False)
+
+
 def write_genotypes(path):
     X = np.random.default_rng(1).integers(0, 3, (N, 3)).astype(float)
     X[:, 0] = 2.0 * (np.arange(N) % 2)
@@ -54,6 +59,12 @@ LINES = {
     "packed": ("t.csv.gz", lambda path: lab().to_csv(path, index=False), ["--target", "status"],
                "'patient' has a value of its own"),
     "holes": ("t.csv", write_holes, ["--target", "status", "--impute", "knn"], "taken as the id"),
+    "holes as they are": ("t.csv", write_holes, ["--target", "status", "--missing", "class"],
+                          "taken as the id"),
+    "text categories": ("t.csv", write_words, ["--target", "status"],
+                        "column 'site' holds text, 2 values: taken as a category"),
+    "numbers as categories": ("t.csv", write_words, ["--target", "status", "--categorical", "g1"],
+                              "taken as a category"),
     "workbook": ("t.xlsx", lambda path: lab().to_excel(path, index=False),
                  ["--target", "status", "--id", "patient"], ""),
     "samples in columns": ("t.tsv", write_turned, ["--target", "status", "--transpose"], ""),

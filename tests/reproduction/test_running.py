@@ -72,7 +72,7 @@ def test_all_methods_of_a_run_draw_the_same(tiny_experiment):
 
 def test_data_are_found_where_they_are(tiny_experiment, tmp_path):
     assert dict(data_found(tiny_experiment.EXPERIMENT.full, str(tmp_path))) == {
-        "waveform": True,
+        "waveform:n=30": True,
         "banana": False,
     }
 

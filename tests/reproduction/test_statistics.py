@@ -57,4 +57,5 @@ def test_only_runs_that_both_have_are_paired():
 def test_one_run_is_no_test():
     found = comparisons(runs_of(ours=[1.0], other=[2.0]), ("ours", "error"), [("other", "error")])
     assert np.isnan(found["p"][0])
+    assert found["result"][0] == ""
     assert win_tie_loss(found).empty

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from convexfs.reproduction.verdicts import judged, tally, verdict
+from convexfs.reproduction.verdicts import best, judged, tally, verdict
 from tests.reproduction import tiny
 
 
@@ -44,3 +44,16 @@ def test_a_set_without_numbers_has_one_row_that_says_so():
     banana = rows[rows["data"] == "banana"]
     assert banana["verdict"].tolist() == ["no data"]
     assert tally(rows) == "Ours: 0 of 1"
+
+
+def test_the_best_method_of_each_set_is_named():
+    rows = rows_of(
+        [
+            ("waveform", "ours", 0, "error", 9.0),
+            ("waveform", "worse", 0, "error", 8.0),
+            ("waveform", "ours", 0, "nested", 1.0),
+        ]
+    )
+    assert best(rows) == "waveform Worse 8.0"
+    assert best(rows, higher_is_better=True) == "waveform Ours 9.0"
+    assert best(rows.assign(contends=rows["method"] != "Worse")) == "waveform Ours 9.0"

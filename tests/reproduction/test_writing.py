@@ -8,7 +8,7 @@ import pytest
 from convexfs.reproduction import EXPERIMENTS
 from convexfs.reproduction.running import numbers_of, plan, run_plan
 from convexfs.reproduction.statistics import comparisons
-from convexfs.reproduction.writing import results, write_results
+from convexfs.reproduction.writing import counted_runs, results, write_results
 from tests.reproduction import tiny
 
 
@@ -33,7 +33,7 @@ def test_tests_can_be_computed_again_from_the_exported_runs(written):
         runs[runs["position"] == 0], ("ours", "error"),
         [("ours", "nested"), ("worse", "error"), ("lame", "error")],
     )  # fmt: skip
-    kept = read(written / "tiny_table-tests.csv")
+    kept = read(written / "tiny_table-tests.csv").fillna({"result": ""})
     pd.testing.assert_frame_equal(kept, again, check_dtype=False)
 
 
@@ -74,3 +74,15 @@ def test_the_summary_says_how_it_was_run(written):
     assert "6 of 6 measurements" in text
     assert "scikit-learn" in text
     assert "| waveform |" in text
+
+
+def test_a_quick_run_says_that_verdicts_mean_little(tiny_experiment, tmp_path):
+    assert "mean little" in plan("tiny", quick=True).lead
+    assert "mean little" not in plan("tiny").lead
+
+
+def test_runs_are_told_where_they_differ():
+    rows = pd.DataFrame({"data": ["a", "a", "b"], "runs": [3, 3, 3]})
+    assert counted_runs(rows) == "3"
+    assert counted_runs(rows.assign(runs=[1, 3, 0])) == "1 to 3"
+    assert counted_runs(rows.assign(runs=[1, 3, 2])) == "a 1 to 3, b 2"

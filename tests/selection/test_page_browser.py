@@ -4,10 +4,12 @@ import csv
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from convexfs import load, select
+from convexfs.data import make_dataset
 from convexfs.study.figures import Figure
 from convexfs.study.page.assemble import page_html
 from convexfs.study.page.sections import drawn
@@ -65,6 +67,16 @@ def tab(browser, page):
         return tabs[name]
 
     return tab
+
+
+def test_a_target_of_numbers_is_drawn_along_it(browser, tmp_path):
+    X = np.random.default_rng(0).standard_normal((50, 6))
+    measured = make_dataset(X, X[:, 0] + 0.5 * X[:, 1], target="age", target_kind="numbers")
+    select(measured, "rrelief", top=2).to_html(tmp_path / "page.html")
+    opened = visit(browser, tmp_path / "page.html")
+    assert opened.trouble == []
+    assert opened.locator("#values .scatterlayer .point").count() == 2 * 50
+    assert opened.locator("#heat-map .xtick text").all_text_contents() == ["samples by rising age"]
 
 
 @pytest.mark.filterwarnings("ignore:nothing is selected")

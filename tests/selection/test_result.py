@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import convexfs
 from convexfs.data import make_dataset
@@ -90,6 +91,7 @@ def test_errors_nobody_asked_for_are_computed_if_that_is_quick(data):
     quick = convexfs.select(data, "logo", settings={"lam": 1.0})
     assert known(quick.judgement).curve is None
     assert quick.curve() is not None
+    assert "<dt>held-out error</dt>" in quick.to_html()
     assert replace(quick, fit_seconds=MOST_SECONDS).curve() is None
     tiny = convexfs.select(dataset(8, 5), "logo", settings={"lam": 1.0})
     assert tiny.curve() is None
@@ -175,3 +177,28 @@ def test_a_projection_has_components_and_no_selection(data):
     assert known(projected.components).shape == (60, 2)
     assert projected.curve() is None
     assert set(projected.ranking()["selected"]) == {pd.NA}
+
+
+def test_sparse_samples_have_the_same_differences_and_a_page(data):
+    sparse = make_dataset(csr_array(np.where(data.X > 1, data.X, 0.0)), data.labels, name="counts")
+    dense = sparse.dense()
+    for one, other in zip(class_differences(sparse), class_differences(dense), strict=True):
+        pd.testing.assert_series_equal(pd.Series(one), pd.Series(other))
+    found = convexfs.select(sparse, "relief", top=3)
+    assert {"values", "heat-map"} <= numbers_in(found.to_html())["figures"].keys()
+
+
+def test_a_target_of_numbers_has_correlations_and_a_page():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 6))
+    y = X[:, 0] + 0.1 * rng.standard_normal(50)
+    measured = make_dataset(X, y, target="age", target_kind="numbers", name="people")
+    found = convexfs.select(measured, "rrelief", top=1)
+    ranking = found.ranking()
+    assert list(ranking) == ["name", "weight", "rank", "selected", "correlation"]
+    rows = ranking.set_index("name")["correlation"]
+    expected = [np.corrcoef(column, y)[0, 1] for column in X.T]
+    np.testing.assert_allclose(rows[list(measured.feature_names)], expected)
+    page = found.to_html()
+    assert "target age" in page
+    assert {"values", "heat-map"} <= numbers_in(page)["figures"].keys()

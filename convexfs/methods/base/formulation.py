@@ -160,6 +160,8 @@ class Method:
         the estimator's own defaults.
     target : {"classes", "numbers"}
         What it learns from.
+    takes_missing : tuple of str
+        Names of those of its estimators that take missing values and categories.
     parts : pair of str, optional
         For a method whose fit falls into independent parts, a task each: what FIT of a
         problem file calls them, and what GRID calls one of them.
@@ -173,6 +175,7 @@ class Method:
     shows_progress: bool = False
     select_with: Mapping[str, Any] = field(default_factory=dict)
     target: str = CLASSES
+    takes_missing: tuple[str, ...] = ()
     parts: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:

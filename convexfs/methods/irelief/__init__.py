@@ -18,4 +18,5 @@ METHOD = Method(
     home=__name__,
     estimators={"irelief": "estimator:IRelief"},
     formulations=_FORMULATIONS,
+    takes_missing=("irelief",),
 )

@@ -67,7 +67,7 @@ class IReliefResult:
 
 
 def irelief(
-    X: np.ndarray,
+    X: Any,
     codes: np.ndarray,
     settings: Settings | None = None,
     solving: Solving = AS_USUAL,
@@ -144,7 +144,7 @@ def _objective(result: IReliefResult) -> float:
 
 
 def _back_selected(
-    X: np.ndarray,
+    X: Any,
     begin: np.ndarray,
     keep: int | None,
     iterated: Callable[[Any, np.ndarray], IReliefResult],

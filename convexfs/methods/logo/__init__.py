@@ -28,4 +28,5 @@ METHOD = Method(
     estimators={"logo": "estimator:Logo", "logo-cv": "estimator_cv:LogoCV"},
     formulations=_FORMULATIONS,
     select_with={"lam": "null"},
+    takes_missing=("logo",),
 )

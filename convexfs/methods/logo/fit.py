@@ -28,6 +28,7 @@ from convexfs.methods.logo.null_price import NullPrice, null_price
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised
 from convexfs.methods.logo.paper import paper_fixed_point
 from convexfs.methods.logo.solvers import changed_fixed_point, restricted_solver
+from convexfs.neighbors.differences import MixedSamples
 from convexfs.neighbors.soft import check_sigma
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
@@ -168,7 +169,7 @@ class LogoResult:
 
 
 def logo(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples,
     codes: np.ndarray,
     settings: Settings | None = None,
     solving: Solving = AS_USUAL,
@@ -190,7 +191,7 @@ def logo(
 
     Parameters
     ----------
-    X : array (N, J)
+    X : array (N, J), or MixedSamples
         Any real dtype, in memory or memory-mapped; it is not copied.
     codes : int array (N,)
         Classes, 0 to K - 1.

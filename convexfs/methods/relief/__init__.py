@@ -18,4 +18,5 @@ METHOD = Method(
     estimators={"relief": "estimator:Relief"},
     formulations=_FORMULATIONS,
     select_with={"n_neighbors": 0.25},
+    takes_missing=("relief",),
 )

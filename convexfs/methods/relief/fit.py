@@ -49,7 +49,7 @@ class ReliefResult:
 
 
 def relief(
-    X: np.ndarray,
+    X: Any,
     codes: np.ndarray,
     settings: Settings | None = None,
     solving: Solving = AS_USUAL,
@@ -128,7 +128,7 @@ def _check_back_selection(settings: Settings, n_features: int) -> None:
             raise InputError("n_anchors scores all features at once: leave keep out")
 
 
-def margin_of(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def margin_of(X: Any, codes: np.ndarray) -> np.ndarray:
     """RELIEF's margin vector z, with its settings as usual."""
     chosen = taken_by(numbers.relief, Settings())
     return numbers.relief(X, codes, **chosen)[0]["z"]

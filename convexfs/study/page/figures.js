@@ -126,11 +126,15 @@ function stripTraces(figure, rows) {
   return [...grouped(table, rows, figure.panel).values()].flatMap((panel, number) =>
     [...grouped(table, panel, figure.series)].map(([series, own]) => {
       const look = style(series, figure.names);
+      const place = { xaxis: `x${number + 1}`, yaxis: `y${number + 1}`, y: picked(table, figure.y, own), text: picked(table, figure.hover, own).map(plain) };
+      const marker = { color: look.colour, symbol: look.symbol, size: 4, opacity: 0.55 };
+      // Without series the target is a number: a dot a sample, along it.
+      if (!figure.series) return { type: "scatter", mode: "markers", ...place, marker, x: picked(table, figure.x, own), showlegend: false };
       return {
         type: "box", name: plain(series), legendgroup: series, showlegend: number === 0,
-        xaxis: `x${number + 1}`, yaxis: `y${number + 1}`, y: picked(table, figure.y, own), text: picked(table, figure.hover, own).map(plain),
+        ...place,
         boxpoints: "all", jitter: 0.6, pointpos: 0, whiskerwidth: 0.5, fillcolor: "rgba(0,0,0,0)",
-        line: { color: look.colour, width: 1.5 }, marker: { color: look.colour, symbol: look.symbol, size: 4, opacity: 0.55 },
+        line: { color: look.colour, width: 1.5 }, marker,
       };
     }),
   );
@@ -264,6 +268,7 @@ function layoutOf(figure, traces, rows) {
     layout.yaxis.rangemode = "tozero";
   }
   if (figure.kind === "strips") layoutStrips(figure, rows, layout);
+  if (figure.kind === "points" && !figure.y_label) layout.yaxis.showticklabels = false;
   if (figure.equal) layout.yaxis.scaleanchor = "x";
   if (figure.kind === "heat") {
     layout.xaxis = axis(figure.x_label, false, { ...category, nticks: narrow() ? 10 : 40, showgrid: false });
@@ -286,7 +291,7 @@ function layoutStrips(figure, rows, layout) {
   layout.annotations = [];
   names.forEach((name, number) => {
     const [left, top] = [(number % columns) * (wide + gapX), 1 - Math.floor(number / columns) * (high + gapY)];
-    layout[`xaxis${number + 1}`] = axis("", false, { domain: [left, left + wide], anchor: `y${number + 1}`, showticklabels: false });
+    layout[`xaxis${number + 1}`] = axis("", false, { domain: [left, left + wide], anchor: `y${number + 1}`, showticklabels: !figure.series, nticks: 4, automargin: false });
     layout[`yaxis${number + 1}`] = axis("", false, { domain: [Math.max(0, top - high), top], anchor: `x${number + 1}`, nticks: 5, automargin: false, tickfont: { size: 11, color: resolved("--quiet") } });
     layout.annotations.push({
       text: plain(name.length > letters ? `${name.slice(0, letters - 1)}…` : name), hovertext: plain(name), x: left, y: top, xref: "paper", yref: "paper",

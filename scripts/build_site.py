@@ -1,0 +1,183 @@
+"""Make a site of the guide, the gallery and the reference, and look whether its links hold.
+
+    python scripts/build_site.py [--out DIR]
+
+It needs what ``pip install 'convexfs[site]'`` brings. The gallery's examples are run, unless they
+have not changed since the last time. The site asks nothing of the network: formulas are MathML,
+styles and scripts lie beside the pages.
+"""
+
+import argparse
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import convexfs
+from convexfs.cli.guide import FOLDER, pages
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "scripts" / "pages"
+NEEDED = ("sphinx", "furo", "myst_parser", "sphinx_gallery", "sphinx_copybutton", "latex2mathml")
+#: Pages of the guide about one method each.
+METHODS = ("relief", "logo", "llfs", "lmba", "lfe", "knockoffs")
+TASKS = ("table", "data", "methods", "change", "solvers", "batches")
+#: The reference, part by part: what stands in it by its dotted name.
+INFERENCE = ("permutation_test", "selection_curve", "KnockoffSelector", "StabilitySelector")
+PROBLEMS = ("solve", "certify", "assert_optimal", "Solution", "Certificate")
+MODULES = (
+    "convexfs.pictures",
+    "convexfs.inference.curve",
+    "convexfs.methods.base.permutation",
+    "convexfs.methods.base.selector",
+    "convexfs.methods.lfe.pictures",
+    "convexfs.methods.llfs.pictures",
+    "convexfs.methods.llfs.theory",
+    "convexfs.methods.logo.theory",
+    "convexfs.baselines",
+    "convexfs.data.synthetic",
+    "convexfs.errors",
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=ROOT / "runs" / "site", metavar="DIR")
+    out = parser.parse_args().out.resolve()
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        sys.exit(f"The site needs {', '.join(missing)}: pip install '{ROOT}[site]'")
+    source = out.with_name(f"{out.name}-source")
+    gather(source)
+    words = ["-m", "sphinx", "-q", "-b", "html", "-d", str(source / ".doctrees")]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+    line = [sys.executable, *words, str(source), str(out)]
+    if subprocess.run(line, env=environment).returncode:
+        sys.exit("The site was not made; the lines above say why.")
+    troubles = list(check(out))
+    for trouble in troubles:
+        print(trouble)
+    print(
+        f"{out / 'index.html'}: {len(list(out.rglob('*.html')))} pages, {len(troubles)} bad links"
+    )
+    sys.exit(bool(troubles))
+
+
+def gather(source: Path) -> None:
+    """Put all that Sphinx reads into one folder; what is the same is left as it is."""
+    shutil.copytree(
+        SOURCE, source, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copytree(FOLDER, source / "guide", dirs_exist_ok=True)
+    shutil.copy(ROOT / "problems" / "README.md", source / "problem-files.md")
+    topics = pages()
+    others = [topic for topic in topics if topic not in (*TASKS, *METHODS)]
+    trees = [
+        _tree("Guide", [f"guide/{topic}" for topic in TASKS]),
+        _tree("Methods", [f"guide/{topic}" for topic in METHODS]),
+        _tree("More", [*(f"guide/{topic}" for topic in others), "problem-files"]),
+        _tree("Look up", ["gallery/index", "reference"]),
+    ]
+    index = (SOURCE / "index.md").read_text()
+    _write(source / "index.md", "\n".join([index, *trees]))
+    _write(source / "reference.md", reference())
+
+
+def _tree(caption: str, documents: Iterable[str]) -> str:
+    entries = "\n".join(documents)
+    return f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{entries}\n```\n"
+
+
+def _write(path: Path, text: str) -> None:
+    if not path.is_file() or path.read_text() != text:  # an old date keeps pages from being redone
+        path.write_text(text)
+
+
+def reference() -> str:
+    """The page that lists what can be looked up."""
+    others = sorted({*convexfs.__all__} - {*INFERENCE, *PROBLEMS, "FORMULATIONS"}, key=str.lower)
+    estimators = [name for name in others if hasattr(getattr(convexfs, name), "fit")]
+    reading = [name for name in others if name not in estimators]
+    parts = {
+        "Estimators": [f"convexfs.{name}" for name in estimators],
+        "Inference": [f"convexfs.inference.{name}" for name in INFERENCE],
+        "Problems and proofs": [f"convexfs.{name}" for name in PROBLEMS],
+        "Data and files": [f"convexfs.{name}" for name in reading],
+        "Modules": list(MODULES),
+    }
+    sections = []
+    for title, names in parts.items():
+        rows = "\n".join(f"   {name}" for name in names)
+        sections.append(
+            f"## {title}\n\n```{{eval-rst}}\n.. autosummary::\n   :toctree: reference\n"
+            f"   :nosignatures:\n\n{rows}\n```\n"
+        )
+    rows = convexfs.FORMULATIONS.values()
+    table = "\n".join(f"| `{row.name}` | `{row.equation}` | {row.reference} |" for row in rows)
+    return "\n".join(
+        [
+            "# Reference\n\nMade from the docstrings of convexfs.\n",
+            *sections,
+            "## Formulations\n\n`convexfs.FORMULATIONS[name].build(...)` states each of them.\n",
+            f"| name | problem | printed in |\n|---|---|---|\n{table}\n",
+        ]
+    )
+
+
+@dataclass
+class _Page(HTMLParser):
+    """What a page links to, what it loads, and the names of its places."""
+
+    links: list[str] = field(default_factory=list)
+    loads: list[str] = field(default_factory=list)
+    places: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value for name, value in attrs if value}
+        self.places |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        elif tag == "link" and values.get("rel") not in ("canonical", "prev", "next", "search"):
+            self.loads.append(values.get("href", ""))
+        elif "src" in values:
+            self.loads.append(values["src"])
+
+
+def check(out: Path) -> Iterable[str]:
+    """Links and pictures of a site that lead nowhere, and what it would fetch from the network."""
+    read = {}
+    for path in sorted(out.rglob("*.html")):
+        read[path] = _Page()
+        read[path].feed(path.read_text(encoding="utf-8"))
+    for path, page in read.items():
+        for url in (*page.links, *page.loads):
+            trouble = _trouble(url, path, read, loaded=url in page.loads)
+            if trouble:
+                yield f"{path.relative_to(out)}: {url} {trouble}"
+
+
+def _trouble(url: str, path: Path, read: dict[Path, _Page], *, loaded: bool) -> str:
+    parts = urlparse(url)
+    if parts.scheme in ("http", "https") or url.startswith("//"):
+        return "is loaded from the network" if loaded else ""
+    if parts.scheme in ("data", "mailto", "javascript"):
+        return ""
+    target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    if not target.is_file():
+        return "is not there"
+    if parts.fragment and target in read and unquote(parts.fragment) not in read[target].places:
+        return "names a place that is not there"
+    return ""
+
+
+if __name__ == "__main__":
+    main()

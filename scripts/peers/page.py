@@ -188,7 +188,8 @@ def _losses(rows: Rows) -> str:
     text = (
         f"Faster: by a factor above {FASTER:g} where it can be noticed ({NOTICED:g} s), within a "
         f"family of methods. Found more: by over {MORE_FOUND:.0%}; erred less: by over "
-        f"{FEWER_ERRORS:.0%}, whatever the family. What is not listed was not better in any cell that was measured."
+        f"{FEWER_ERRORS:.0%}, whatever the family. What is not listed was not better in any "
+        "cell that was measured."
     )
     said = losses(rows)
     listed = "\n".join(f"- {line}" for line in said) if said else "Nothing was measured that is."

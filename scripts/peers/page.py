@@ -188,7 +188,8 @@ def _losses(rows: Rows) -> str:
     text = (
         f"Faster: by a factor above {FASTER:g} where it can be noticed ({NOTICED:g} s), within a "
         f"family of methods. Found more: by over {MORE_FOUND:.0%}; erred less: by over "
-        f"{FEWER_ERRORS:.0%}, whatever the family. What is not listed was not better in any cell."
+        f"{FEWER_ERRORS:.0%}, whatever the family. What is not listed was not better in any "
+        "cell that was measured."
     )
     said = losses(rows)
     listed = "\n".join(f"- {line}" for line in said) if said else "Nothing was measured that is."
@@ -198,8 +199,10 @@ def _losses(rows: Rows) -> str:
 def _versions(rows: Rows) -> str:
     known = {CONTENDERS[row["contender"]].package: row["version"] for row in rows if row["version"]}
     told = ", ".join(f"{package} {version}" for package, version in sorted(known.items()))
-    old = "LFSpy and metric-learn do not run with today's numpy; they ran with numpy 1.26."
-    return f"\n## Versions\n\n{told}. {old}\n"
+    shapes = {name: sum(row["contender"] == name for row in rows) for name in CONTENDERS}
+    short = [name for name, count in shapes.items() if count < max(shapes.values())]
+    missing = f" Not measured in every cell, or at all: {', '.join(short)}." if short else ""
+    return f"\n## Versions\n\n{told}.{missing}\n"
 
 
 def _draw(rows: Rows, path: Path) -> None:

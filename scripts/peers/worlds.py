@@ -57,12 +57,12 @@ def real_sets(folder: str | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     if folder is None:
         from sklearn.datasets import load_breast_cancer, load_wine
 
-        cancer, wine = load_breast_cancer(), load_wine()
+        cancer, wine = load_breast_cancer(return_X_y=True), load_wine(return_X_y=True)
         rng = np.random.default_rng(0)
-        two = wine["target"] < 2
+        two = wine[1] < 2
         sets = {
-            "breast cancer": (cancer["data"], cancer["target"]),
-            "wine (2 classes)": (wine["data"][two], wine["target"][two]),
+            "breast cancer": cancer,
+            "wine (2 classes)": (wine[0][two], wine[1][two]),
         }
         # Shuffled copies of the columns, so that there is something to leave out.
         return {

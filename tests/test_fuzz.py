@@ -247,15 +247,15 @@ def test_the_reproducer_of_a_fit_shows_the_same_error(tmp_path):
 
 def test_the_reproducer_of_a_file_shows_the_same_error(tmp_path):
     name = "two 'words'.csv"
-    content = b"f0,y\n1,a\nnan,b\n"
+    content = b"f0,y\n1,a\ninf,b\n"
     written(tmp_path, files.reproducer(files.Case(name, content, None, ("select", name))))
     again = ran("sh", "run.sh", folder=tmp_path)
     assert again.returncode == 2
-    assert "contains NaN at data row 2" in again.stderr
+    assert "contains infinity at data row 2" in again.stderr
     assert (tmp_path / "again" / name).read_bytes() == content
     written(tmp_path, files.reproducer(files.Case(name, content, None)))
     again = ran(sys.executable, "case.py", folder=tmp_path)
-    assert "contains NaN at data row 2" in again.stderr
+    assert "contains infinity at data row 2" in again.stderr
 
 
 def test_the_reproducer_of_an_answer_solves_and_judges_it(tmp_path):

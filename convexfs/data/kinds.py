@@ -210,7 +210,12 @@ def _two_dimensional(X: Any, where: str) -> np.ndarray:
 
 
 def _positions(chosen: Any, frame: Any, where: str) -> list[int]:
-    listed = [chosen] if isinstance(chosen, str) else list(chosen)
+    try:
+        listed = [chosen] if isinstance(chosen, str) else list(chosen)
+    except TypeError:
+        raise InputError(
+            f"categorical_features is {chosen!r}: give a list of positions, names or a mask"
+        ) from None
     names = [str(name) for name in frame.columns]
     if listed and all(isinstance(entry, bool | np.bool_) for entry in listed):
         if len(listed) != len(names):

@@ -72,7 +72,8 @@ class TakesWeights(MethodEstimator):
 
     def _check_parameters(self, n_features: int) -> None:
         super()._check_parameters(n_features)
-        if self.class_weight not in (None, BALANCED):
+        given = self.class_weight
+        if given is not None and not (isinstance(given, str) and given == BALANCED):
             raise InputError(
                 f"class_weight must be 'balanced' or None, not {self.class_weight!r}: other "
                 "weights of classes go into sample_weight"

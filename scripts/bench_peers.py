@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--setup", action="store_true", help="make the environments of the others")
     parser.add_argument("--quick", action="store_true", help="small sizes, 3 s a cell")
     parser.add_argument("--limit", type=float, help="processor seconds a cell may take")

@@ -85,7 +85,7 @@ class Pairs:
     uncertainty: np.ndarray
 
 
-def feature_blocks(X: np.ndarray) -> Sequence[Block]:
+def feature_blocks(X: Any) -> Sequence[Block | SparseBlock]:
     """Yield ranges of columns, as many for any number of workers."""
     cuts = ranges(X.shape[1])
     if isinstance(X, SparseSamples):

@@ -158,7 +158,8 @@ def recursive(X, y, k):
     from sklearn.feature_selection import RFE
     from sklearn.svm import LinearSVC
 
-    model = RFE(LinearSVC(random_state=0), n_features_to_select=1, step=0.1).fit(unit(X), y)
+    tenth: Any = 0.1
+    model = RFE(LinearSVC(random_state=0), n_features_to_select=1, step=tenth).fit(unit(X), y)
     return -model.ranking_.astype(float)
 
 

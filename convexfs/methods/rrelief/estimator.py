@@ -82,7 +82,9 @@ class ReliefRegressor(Settings, NumberSelector):
         # A changed problem's answer is its weights; else they are the margins, cut and scaled.
         return self.margin_ if self.formulation is None else self.weights_
 
-    def _statistic_at_labels(self, X: np.ndarray, seed: int) -> Callable[..., Any] | None:
+    def _statistic_at_labels(
+        self, X: Any, seed: int, sample_weight: Any = None
+    ) -> Callable[..., Any] | None:
         if self.formulation is not None:
             return None
         if self.sigma is None:

@@ -91,8 +91,8 @@ def heat_figure(selection: Selection) -> Figure | None:
     chosen = _first(selection)[:MOST_ROWS]
     rows = spread(np.argsort(data.y, kind="stable"), MOST_SAMPLES)
     values = _values(selection, chosen)
-    spreads = values.std(axis=0)
-    values = (values - values.mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
+    spreads = np.nanstd(values, axis=0)
+    values = (values - np.nanmean(values, axis=0)) / np.where(spreads > 0, spreads, 1.0)
     frame = _long(selection, rows, chosen, values[rows].clip(-FURTHEST, FURTHEST))
     return Figure(
         "heat-map", "Selected features of all samples", "heat", frame, "sample", "feature", "", "",

@@ -169,10 +169,8 @@ class Judge:
         """Held-out errors beside a test, where fits are fast and folds have all classes."""
         from convexfs.methods.base.null import REFITTED, affordable
 
-        if data.is_mixed:
-            return None
-        fast = affordable(source, data.X) > REFITTED
-        return self.curve(source, data) if fast and enough_for_folds(data) else None
+        fast = enough_for_folds(data) and affordable(source, data.X) > REFITTED
+        return self.curve(source, data) if fast else None
 
     def curve(self, source: Any, data: Dataset) -> "SelectionCurve":
         """Held-out errors over the number of features, as this rule scales and groups rows."""
@@ -235,8 +233,10 @@ def summary_lines(selector: Any) -> dict[str, str]:
 
 
 def enough_for_folds(data: Dataset) -> bool:
-    """Whether there are classes of dense samples, and some of each for every fold."""
-    return not data.numeric and not data.is_sparse and bool(np.bincount(data.y).min() >= _FOLDS)
+    """Whether there are classes of complete dense samples, and some of each for every fold."""
+    if data.numeric or data.is_sparse or data.is_mixed:
+        return False
+    return bool(np.bincount(data.y).min() >= _FOLDS)
 
 
 def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarray:

@@ -203,8 +203,9 @@ def _no_curve(selection: Selection) -> Section | None:
         return None
     lead = (
         "Held-out errors were not computed: fits take too long for what nobody asked for, a class "
-        "has fewer than five samples, samples are sparse, or the target is a number. --curve, from "
-        'Python rule="curve", computes them where that can be done.'
+        "has fewer than five samples, samples are sparse, values are missing or categories, or the "
+        'target is a number. --curve, from Python rule="curve", computes them where that can be '
+        "done."
     )
     return Section("held-out-error", "Error and number of features", lead, "")
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from peers import page
 from peers.contenders import CONTENDERS, NEW, OLD, OWN
+from peers.page import NOT_TRIED, OVER
 from peers.worlds import SIGNALS, real_sets
 
 ROOT = Path(__file__).parents[1]
@@ -35,7 +36,6 @@ PACKAGES = {
 }  # fmt: skip
 COLUMNS = ("contender", "signal", "n", "p", "set", "limit", "seconds", "memory", "found", "5-NN",
            "SVM", "ended", "version")  # fmt: skip
-OVER = "over the limit"
 #: Along one of these the features grow, along the other the samples.
 FEATURES = {"quick": (50, 500, 5_000), "full": (50, 500, 5_000, 20_000, 100_000)}
 SAMPLES = {"quick": (50, 200, 800), "full": (50, 200, 1_000, 5_000)}
@@ -103,7 +103,7 @@ def todo(name: str, wanted: Iterable[dict[str, Any]], rows: list[dict[str, Any]]
 
 
 def hopeless(cell: dict[str, Any], over: list[dict[str, Any]]) -> bool:
-    """Whether no larger cell was within the limit, so that this one is not tried."""
+    """Whether a cell no larger was over the limit, so that this one is not tried."""
     return "signal" in cell and any(
         other.get("signal") == cell["signal"]
         and cell["n"] >= other["n"]
@@ -122,7 +122,7 @@ def run(name: str, left: list[dict[str, Any]], rows: list[dict[str, Any]]) -> It
     while left:
         for cell in [cell for cell in left if hopeless(cell, over)]:
             left.remove(cell)
-            yield {"contender": name, **bare(cell), "ended": OVER}
+            yield {"contender": name, **bare(cell), "ended": NOT_TRIED}
         if not left:
             return
         begun = False

@@ -1,9 +1,9 @@
-"""Who is compared, and how each is asked for a ranking.
+"""Who is compared, what each is told, and how each is asked for a ranking.
 
-Every function takes samples, labels 0 or 1 and the number of features sought, and returns a
-score for each feature, the higher the better. Settings are the packages' own defaults, but for
-ten neighbours wherever neighbours are counted, one process, and a price or size that a user
-would take. This file is also run in environments without convexfs.
+Every function takes samples, labels 0 or 1 and its settings, and returns a score for each
+feature, the higher the better. All are given the same standardised columns. What is set by us
+stands in the settings, which the page shows as they are; the rest is the package's own default.
+This file is also run in environments without convexfs.
 """
 
 # pyright: reportMissingImports=false
@@ -14,29 +14,59 @@ from typing import Any
 
 import numpy as np
 
-Score = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
+Rank = Callable[..., np.ndarray]
 OWN, NEW, OLD = "convexfs", "new", "old"
+
+
+@dataclass(frozen=True)
+class Given:
+    """A setting that is made when it is known how many samples there are and what is sought."""
+
+    text: str
+    of: Callable[[int, int], Any]
+
+
+SOUGHT = Given("number sought", lambda n, k: k)
 
 
 @dataclass(frozen=True)
 class Contender:
     """A way to rank features, the environment it runs in and the family it is compared in."""
 
-    score: Score
+    rank: Rank
     family: str
     environment: str
     package: str
+    settings: dict[str, Any]
+
+    def score(self, X: np.ndarray, y: np.ndarray, sought: int) -> np.ndarray:
+        """Scores of the features; only those whose settings say so learn how many are sought."""
+        made = {
+            name: value.of(len(y), sought) if isinstance(value, Given) else value
+            for name, value in self.settings.items()
+        }
+        return self.rank(X, y, **made)
+
+    def told(self) -> str:
+        """The settings in words."""
+        said = [
+            f"{name} = {value.text if isinstance(value, Given) else value}"
+            for name, value in self.settings.items()
+        ]
+        return ", ".join(said) or "nothing"
 
 
 CONTENDERS: dict[str, Contender] = {}
 
 
-def contender(name: str, family: str, environment: str, package: str) -> Callable[[Score], Score]:
-    """Enter a function into the list."""
+def contender(
+    name: str, family: str, environment: str, package: str, **settings: Any
+) -> Callable[[Rank], Rank]:
+    """Enter a function into the list, with what it is told."""
 
-    def enter(score: Score) -> Score:
-        CONTENDERS[name] = Contender(score, family, environment, package)
-        return score
+    def enter(rank: Rank) -> Rank:
+        CONTENDERS[name] = Contender(rank, family, environment, package, settings)
+        return rank
 
     return enter
 
@@ -48,171 +78,173 @@ def first_named(chosen: Any, n_features: int) -> np.ndarray:
     return scores
 
 
-def unit(X: np.ndarray) -> np.ndarray:
-    spread = X.std(axis=0)
-    return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+def linear_svm(n: int, sought: int) -> Any:
+    from sklearn.svm import LinearSVC
+
+    return LinearSVC(random_state=0)
 
 
-@contender("convexfs Relief", "neighbours", OWN, "convexfs")
-def own_relief(X, y, k):
+def shallow_trees(n: int, sought: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(n_jobs=1, max_depth=5, random_state=0)
+
+
+@contender("convexfs Relief", "neighbours", OWN, "convexfs", n_neighbors=10)
+def own_relief(X, y, **settings):
     from convexfs import Relief
 
-    return Relief(n_neighbors=10).fit(X, y).margin_
+    return Relief(**settings).fit(X, y).margin_
 
 
-@contender("skrebate ReliefF", "neighbours", NEW, "skrebate")
-def rebate_relieff(X, y, k):
+@contender("skrebate ReliefF", "neighbours", NEW, "skrebate", n_neighbors=10, n_jobs=1)
+def rebate_relieff(X, y, **settings):
     from skrebate import ReliefF
 
-    return ReliefF(n_neighbors=10, n_jobs=1).fit(X, y).feature_importances_
+    return ReliefF(**settings).fit(X, y).feature_importances_
 
 
-@contender("skrebate MultiSURF", "neighbours", NEW, "skrebate")
-def rebate_multisurf(X, y, k):
+@contender("skrebate MultiSURF", "neighbours", NEW, "skrebate", n_jobs=1)
+def rebate_multisurf(X, y, **settings):
     from skrebate import MultiSURF
 
-    return MultiSURF(n_jobs=1).fit(X, y).feature_importances_
+    return MultiSURF(**settings).fit(X, y).feature_importances_
 
 
 @contender("convexfs Logo", "sparse", OWN, "convexfs")
-def own_logo(X, y, k):
+def own_logo(X, y):
     from convexfs import Logo
 
-    return Logo().fit(unit(X), y).feature_importances_
+    return Logo().fit(X, y).feature_importances_
 
 
-@contender("l1-logistic (liblinear)", "sparse", NEW, "scikit-learn")
-def liblinear(X, y, k):
+@contender("l1-logistic (liblinear)", "sparse", NEW, "scikit-learn",
+           l1_ratio=1.0, C=1.0, solver="liblinear")  # fmt: skip
+def liblinear(X, y, **settings):
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(l1_ratio=1.0, C=1.0, solver="liblinear").fit(unit(X), y)
-    return np.abs(model.coef_[0])
+    return np.abs(LogisticRegression(**settings).fit(X, y).coef_[0])
 
 
-@contender("celer", "sparse", NEW, "celer")
-def celer(X, y, k):
+@contender("celer", "sparse", NEW, "celer", C=1.0)
+def celer(X, y, **settings):
     from celer import LogisticRegression
 
-    return np.abs(LogisticRegression(C=1.0).fit(np.asfortranarray(unit(X)), y).coef_[0])
+    return np.abs(LogisticRegression(**settings).fit(np.asfortranarray(X), y).coef_[0])
 
 
-@contender("skglm", "sparse", NEW, "skglm")
-def skglm(X, y, k):
+@contender("skglm", "sparse", NEW, "skglm", alpha=Given("1 / samples", lambda n, k: 1 / n))
+def skglm(X, y, **settings):
     from skglm import SparseLogisticRegression
 
-    model = SparseLogisticRegression(alpha=1.0 / len(y)).fit(np.asfortranarray(unit(X)), y)
-    return np.abs(model.coef_[0])
+    return np.abs(SparseLogisticRegression(**settings).fit(np.asfortranarray(X), y).coef_[0])
 
 
-@contender("abess", "sparse", NEW, "abess")
-def abess(X, y, k):
+@contender("abess", "sparse", NEW, "abess", support_size=SOUGHT, thread=1)
+def abess(X, y, **settings):
     from abess import LogisticRegression
 
-    model = LogisticRegression(support_size=[k], thread=1).fit(unit(X), y)
-    return np.abs(np.asarray(model.coef_).ravel())
+    return np.abs(np.ravel(LogisticRegression(**settings).fit(X, y).coef_))
 
 
 @contender("F test", "filters", NEW, "scikit-learn")
-def f_test(X, y, k):
+def f_test(X, y):
     from sklearn.feature_selection import f_classif
 
     return f_classif(X, y)[0]
 
 
-@contender("mutual information", "filters", NEW, "scikit-learn")
-def mutual_information(X, y, k):
+@contender("mutual information", "filters", NEW, "scikit-learn", random_state=0)
+def mutual_information(X, y, **settings):
     from sklearn.feature_selection import mutual_info_classif
 
-    return mutual_info_classif(X, y, random_state=0)
+    return mutual_info_classif(X, y, **settings)
 
 
-@contender("mrmr", "filters", NEW, "mrmr-selection")
-def mrmr(X, y, k):
+@contender("mrmr", "filters", NEW, "mrmr-selection", K=SOUGHT, n_jobs=1)
+def mrmr(X, y, **settings):
     import pandas as pd
     from mrmr import mrmr_classif
 
-    frame = pd.DataFrame(X)
-    chosen = mrmr_classif(frame, pd.Series(y), K=k, show_progress=False, n_jobs=1)
+    chosen = mrmr_classif(pd.DataFrame(X), pd.Series(y), show_progress=False, **settings)
     return first_named(chosen, X.shape[1])
 
 
-@contender("random forest", "trees", NEW, "scikit-learn")
-def forest(X, y, k):
+@contender("random forest", "trees", NEW, "scikit-learn", n_jobs=1, random_state=0)
+def forest(X, y, **settings):
     from sklearn.ensemble import RandomForestClassifier
 
-    return RandomForestClassifier(n_jobs=1, random_state=0).fit(X, y).feature_importances_
+    return RandomForestClassifier(**settings).fit(X, y).feature_importances_
 
 
-@contender("Boruta", "trees", NEW, "Boruta")
-def boruta(X, y, k):
+@contender("Boruta", "trees", NEW, "Boruta",
+           estimator=Given("random forest of depth 5", shallow_trees),
+           n_estimators="auto", max_iter=20, random_state=0)  # fmt: skip
+def boruta(X, y, **settings):
     from boruta import BorutaPy
-    from sklearn.ensemble import RandomForestClassifier
 
-    trees = RandomForestClassifier(n_jobs=1, max_depth=5, random_state=0)
-    model = BorutaPy(trees, n_estimators="auto", max_iter=20, random_state=0).fit(X, y)
-    return -model.ranking_.astype(float)
+    return -BorutaPy(**settings).fit(X, y).ranking_.astype(float)
 
 
-@contender("RFE (linear SVM)", "trees", NEW, "scikit-learn")
-def recursive(X, y, k):
+@contender("RFE (linear SVM)", "trees", NEW, "scikit-learn",
+           estimator=Given("LinearSVC", linear_svm),
+           n_features_to_select=1, step=0.1)  # fmt: skip
+def recursive(X, y, **settings):
     from sklearn.feature_selection import RFE
-    from sklearn.svm import LinearSVC
 
-    tenth: Any = 0.1
-    model = RFE(LinearSVC(random_state=0), n_features_to_select=1, step=tenth).fit(unit(X), y)
-    return -model.ranking_.astype(float)
+    return -RFE(**settings).fit(X, y).ranking_.astype(float)
 
 
-@contender("convexfs KnockoffSelector", "knockoffs", OWN, "convexfs")
-def own_knockoffs(X, y, k):
+@contender("convexfs KnockoffSelector", "knockoffs", OWN, "convexfs", random_state=0)
+def own_knockoffs(X, y, **settings):
     from convexfs import KnockoffSelector
 
-    return KnockoffSelector(random_state=0).fit(X, y).W_
+    return KnockoffSelector(**settings).fit(X, y).W_
 
 
-@contender("knockpy", "knockoffs", NEW, "knockpy")
-def knockpy(X, y, k):
+@contender("knockpy", "knockoffs", NEW, "knockpy", ksampler="gaussian", fstat="lasso")
+def knockpy(X, y, **settings):
     from knockpy import KnockoffFilter
 
-    model = KnockoffFilter(ksampler="gaussian", fstat="lasso")
+    model = KnockoffFilter(**settings)
     np.random.seed(0)  # noqa: NPY002 (it has no other)
-    model.forward(X=unit(X), y=y.astype(float), fdr=0.2)
+    model.forward(X=X, y=y.astype(float))
     return np.asarray(model.W)
 
 
-@contender("hidimstat knockoffs", "knockoffs", NEW, "hidimstat")
-def hidimstat(X, y, k):
+@contender("hidimstat knockoffs", "knockoffs", NEW, "hidimstat", random_state=0)
+def hidimstat(X, y, **settings):
     from hidimstat import ModelXKnockoff
 
-    model = ModelXKnockoff(random_state=0).fit(unit(X), y.astype(float))
-    return np.ravel(model.importance(unit(X), y.astype(float)))
+    model = ModelXKnockoff(**settings).fit(X, y.astype(float))
+    return np.ravel(model.importance(X, y.astype(float)))
 
 
-@contender("convexfs LLFS", "local", OWN, "convexfs")
-def own_llfs(X, y, k):
+@contender("convexfs LLFS", "local", OWN, "convexfs", random_state=0)
+def own_llfs(X, y, **settings):
     from convexfs import LLFS
 
-    return LLFS(random_state=0).fit(unit(X), y).feature_importances_
+    return LLFS(**settings).fit(X, y).feature_importances_
 
 
-@contender("LFSpy", "local", OLD, "LFSpy")
-def lfspy(X, y, k):
+@contender("LFSpy", "local", OLD, "LFSpy", alpha=SOUGHT, rr_seed=0)
+def lfspy(X, y, **settings):
     from LFSpy import LocalFeatureSelection
 
-    model = LocalFeatureSelection(alpha=k, rr_seed=0)
+    model = LocalFeatureSelection(**settings)
     model.fit(X, y.astype(int))
     return np.asarray(model.fstar).mean(axis=1)
 
 
-@contender("metric-learn LMNN", "local", OLD, "metric-learn")
-def metric_lmnn(X, y, k):
+@contender("metric-learn LMNN", "local", OLD, "metric-learn", n_neighbors=3, random_state=0)
+def metric_lmnn(X, y, **settings):
     from metric_learn import LMNN
 
-    return np.square(LMNN(n_neighbors=3, random_state=0).fit(unit(X), y).components_).sum(axis=0)
+    return np.square(LMNN(**settings).fit(X, y).components_).sum(axis=0)
 
 
-@contender("metric-learn NCA", "local", OLD, "metric-learn")
-def metric_nca(X, y, k):
+@contender("metric-learn NCA", "local", OLD, "metric-learn", random_state=0)
+def metric_nca(X, y, **settings):
     from metric_learn import NCA
 
-    return np.square(NCA(random_state=0).fit(unit(X), y).components_).sum(axis=0)
+    return np.square(NCA(**settings).fit(X, y).components_).sum(axis=0)

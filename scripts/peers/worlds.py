@@ -36,11 +36,17 @@ SIGNALS: dict[str, Callable] = {"linear": linear, "xor": xor, "local": local}
 
 
 def planted(signal: str, n: int, p: int, seed: int = 0) -> Planted:
-    """Samples with a planted signal; the order of columns tells nothing."""
+    """Standardised samples with a planted signal; the order of columns tells nothing."""
     rng = np.random.default_rng([seed, n, p, len(signal)])
     X, y, count = SIGNALS[signal](rng, n, p)
     order, rows = rng.permutation(p), rng.permutation(n)
-    return np.ascontiguousarray(X[rows][:, order]), y[rows], np.flatnonzero(order < count)
+    return standard(X[rows][:, order]), y[rows], np.flatnonzero(order < count)
+
+
+def standard(X: np.ndarray) -> np.ndarray:
+    """Columns of mean zero and spread one: what every contender is given."""
+    spread = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
 
 
 def found(scores: np.ndarray, true: np.ndarray) -> float:
@@ -97,7 +103,8 @@ def nested_errors(
     wrong = dict.fromkeys(models, 0)
 
     def errors_of_sizes(train: np.ndarray, test: np.ndarray) -> dict[str, list[int]]:
-        order = np.argsort(-np.asarray(score(X[train], y[train], sizes[-1])), kind="stable")
+        scores = score(standard(X[train]), y[train], sizes[-1])
+        order = np.argsort(-np.asarray(scores), kind="stable")
         return {
             name: [
                 int((make_pipeline(StandardScaler(), model).fit(

@@ -17,7 +17,7 @@ from convexfs.data.dataset import SCALES, rescaled
 from convexfs.errors import ConvexfsError, InputError, check_choice, check_number
 from convexfs.methods.base.null import feature_evidence, fitted_to, seeded, unfitted
 from convexfs.methods.base.permutation import permuted_labels
-from convexfs.methods.base.selector import refuse_numbers
+from convexfs.methods.base.taking import refuse_numbers
 
 #: Numbers of features tried, if none are given: so many, evenly on a logarithmic scale.
 _SIZES = 10

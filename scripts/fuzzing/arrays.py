@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
 
 import convexfs
 from convexfs import baselines
@@ -180,9 +182,16 @@ def finite(value: Any) -> bool:
 
 
 def constant_columns(X: Any) -> np.ndarray:
-    """Which columns hold one value only, as the float64 numbers they are fitted as."""
-    columns = np.asarray(X).astype(np.float64)
-    return (columns == columns[:1]).all(axis=0)
+    """Which columns hold one value only, as the numbers or categories they are fitted as."""
+    table = pd.DataFrame(X.toarray() if issparse(X) else np.asarray(X))
+    return np.array([_fitted_as(table[name]).nunique() <= 1 for name in table])
+
+
+def _fitted_as(column: Any) -> Any:
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        return column.astype(object)
 
 
 def reproducer(case: Case) -> dict[str, bytes]:

@@ -209,7 +209,6 @@ MPI = """
     import math
     from convexfs.batch.executors import open_executor
     from convexfs.batch.pool import run
-from convexfs.batch.starting import start_context
 
     if __name__ == "__main__":
         with open_executor("mpi") as executor:

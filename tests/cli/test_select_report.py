@@ -5,7 +5,7 @@ import shlex
 import pandas as pd
 import pytest
 
-from tests.selection.tables import write_genes
+from tests.selection.tables import genes, write_genes
 from tests.study.pages import frame_of, numbers_in
 
 READERS = {
@@ -109,3 +109,14 @@ def test_knockoffs_have_a_page(run, tmp_path, monkeypatch):
     write_genes(tmp_path / "genes.csv", 150, 8, told=6)
     assert run(*asked("--knockoffs", "0.3", "--report", "page.html"))[0] == 0
     assert "those that outweigh their knockoffs" in (tmp_path / "page.html").read_text()
+
+
+def test_a_table_with_holes_and_text_has_a_page(run, tmp_path):
+    table = genes(40, 6)
+    table.loc[::5, "GENE1"] = None
+    table["stage"] = ["I", "II"] * 20
+    table.to_csv(tmp_path / "lab.csv", index=False)
+    page = tmp_path / "page.html"
+    code, _, _ = run("select", tmp_path / "lab.csv", "--target", "status", "--report", page)
+    assert code == 0
+    assert "values are missing or categories" in page.read_text()

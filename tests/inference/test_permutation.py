@@ -115,7 +115,7 @@ def test_bad_samples_are_refused_as_in_a_fit(data):
     X = data.X.copy()
     X[3, 2] = np.nan
     with pytest.raises(InputError, match="NaN at data row 4, column 3"):
-        permutation_test(Relief(), X, data.y)
+        permutation_test(Relief(missing="error"), X, data.y)
     with pytest.raises(InputError, match="only one class"):
         permutation_test(lambda X, y: X[0], data.X, np.zeros(120))
 

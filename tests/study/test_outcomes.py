@@ -210,6 +210,7 @@ def test_a_run_of_solve_is_judged_too(tmp_path):
     assert chosen["native"] == chosen["CLARABEL"]
 
 
+@pytest.mark.filterwarnings("ignore:n_neighbors=10, but there are only 3 other samples")
 @pytest.mark.parametrize("name", sorted(FORMULATIONS))
 def test_every_formulation_says_its_sense_first(name):
     X, codes = np.array([[0.0, 1.0], [1.0, 0.0], [5.0, 7.0], [6.0, 5.0]]), np.array([0, 0, 1, 1])

@@ -8,10 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 from convexfs.data.checks import as_labels, warn_constant_columns
 from convexfs.data.column_checks import check_columns
 from convexfs.data.columns import ColumnSource, SlicedColumns, column_source
-from convexfs.errors import InputError
+from convexfs.errors import InputError, check_choice
 from convexfs.methods.base.mixed import TakesMissing
 from convexfs.methods.base.parameters import parameters
 from convexfs.methods.base.selector import WeightSelector, thread_map
+from convexfs.neighbors.differences import MISSING_RULES
 
 #: Numbers of fewer bytes are not converted to larger ones.
 _NARROW_BYTES = 4
@@ -35,6 +36,7 @@ class TakesColumns(TakesMissing, WeightSelector):
         return super()._checked(X, y) if source is None else self._checked_columns(source, y)
 
     def _source(self, X: Any) -> ColumnSource | None:
+        check_choice("missing", self.missing, MISSING_RULES)
         source = column_source(X)
         plain = self.categorical_features is None and self.missing != "observed"
         if source is not None and not plain:

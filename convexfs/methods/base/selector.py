@@ -11,53 +11,28 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.sparse import issparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from convexfs.data.checks import (
-    as_labels,
-    check_classes,
-    check_finite,
-    refuse_text,
-    warn_constant_columns,
-)
-from convexfs.data.ranges import check_largest, check_range
-from convexfs.data.sparse import check_sparse_finite
-from convexfs.data.targets import are_codes, looks_measured, measured_error, regressors
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.base.changed import build_of
 from convexfs.methods.base.held import Held
 from convexfs.methods.base.parameters import Solving, learned, parameters
 from convexfs.methods.base.progress import heard, narrator
-from convexfs.methods.base.ranked import Ranked
+from convexfs.methods.base.taking import SampleTaker
 from convexfs.neighbors.sparse_samples import SparseSamples
 from convexfs.records import NOT_TESTED, NOTHING_SHARE, RELEVANT_SHARE, Certificate, Solution
 
 if TYPE_CHECKING:
     from convexfs.methods.base.permutation import PermutationResult
 
-#: What to do about missing values, by methods that need all of them.
-MISSING_CURE = (
-    "fill such cells first, as by SimpleImputer in a pipeline, by --impute or impute= when data "
-    "are read, or use Relief, IRelief or Logo, which take missing values"
-)
 #: More threads or processes than any machine runs at once.
 _MOST_JOBS = 10_000
 
 
-#: How whole numbers of an array are said to be classes.
-_INSIST = "give them as text, y.astype(str), or as codes 0 to K - 1"
-
-
-class NotNumbers(InputError, TypeError):
-    """Samples that cannot be converted to numbers; scikit-learn asks for a TypeError."""
-
-
 @parameters
-class MethodEstimator(Ranked):
+class MethodEstimator(SampleTaker):
     """Parameters and ``fit`` that the estimators of all methods have in common.
 
     A subclass names its method's function as ``_method``, inherits the parameters of that
@@ -85,10 +60,6 @@ class MethodEstimator(Ranked):
         Above 0 the backend prints, and long work shows its progress.
     """
 
-    #: What `fit` wants samples to be, as scikit-learn's validation takes it.
-    _layout: ClassVar[dict[str, Any]] = {"dtype": np.float64, "order": "C"}
-    #: Whether sparse samples are fitted as they are.
-    _takes_sparse: ClassVar[bool] = False
     #: ``method(X, codes, settings, solving, ...) -> result``.
     _method: ClassVar[Callable[..., Any]]
 
@@ -102,11 +73,8 @@ class MethodEstimator(Ranked):
     verbose: int = 0
 
     n_features_in_: int = learned()
-    classes_: np.ndarray = learned()
     solution_: Solution = learned()
     certificate_: Certificate = learned()
-    #: Columns that had a single value in `fit`.
-    _constant: np.ndarray = learned()
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the samples `X` of classes `y`."""
@@ -156,67 +124,6 @@ class MethodEstimator(Ranked):
     def _changed_build(self) -> Callable[..., Any] | None:
         return build_of(self.formulation, type(self)._method.__name__)
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Samples and class codes, or an error that names the bad cell or class."""
-        X = self._readable(X)
-        labels: Any = None if y is None else as_labels(y, "Input y")
-        try:
-            X, y = validate_data(
-                self, X, labels, **self._taken, ensure_all_finite=False, ensure_min_samples=2
-            )
-        except (TypeError, OverflowError) as error:
-            raise NotNumbers(f"Input X: {error}") from error
-        names = getattr(self, "feature_names_in_", None)
-        X = self._usable(X, names)
-        codes = self._codes_of(y, X.shape[1])
-        warn_constant_columns(self._constant, names)
-        return X, codes
-
-    def _codes_of(self, y: Any, n_features: int) -> np.ndarray:
-        """The target; parameters are checked here too, after the samples."""
-        codes = self._target(y)
-        self._check_parameters(n_features)
-        return codes
-
-    def _target(self, y: np.ndarray) -> np.ndarray:
-        """The target as the method takes it: class codes, whose labels are kept."""
-        refuse_numbers(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        check_classes(codes, [str(label) for label in self.classes_])
-        return codes.astype(np.int64)
-
-    def _readable(self, X: Any) -> Any:
-        """Samples as what scikit-learn converts to numbers."""
-        refuse_text(X, "Input X")
-        return X
-
-    def _usable(self, X: np.ndarray, names: Any) -> Any:
-        """Numbers as what the method takes; `_constant` is set."""
-        _check_cells(X, names)
-        self._constant = check_range(X, "Input X", names)
-        return SparseSamples(X) if issparse(X) else X
-
-    def _readable_queries(self, X: Any) -> Any:
-        refuse_text(X, "Input X")
-        return X
-
-    def _usable_queries(self, X: Any, names: Any) -> Any:
-        _check_cells(X, names)
-        check_largest(X, "Input X", names)
-        return SparseSamples(X) if issparse(X) else X
-
-    def _queries(self, X: Any) -> np.ndarray:
-        """Samples as they were in `fit`, of any classes."""
-        check_is_fitted(self)
-        X = self._readable_queries(X)
-        X = validate_data(self, X, reset=False, **self._taken, ensure_all_finite=False)
-        return self._usable_queries(X, getattr(self, "feature_names_in_", None))
-
-    @property
-    def _taken(self) -> dict[str, Any]:
-        """What scikit-learn's validation is told of the samples."""
-        return self._layout | {"accept_sparse": ("csr", "csc") if self._takes_sparse else False}
-
     def _check_parameters(self, n_features: int) -> None:
         """Raise for what all estimators have; each method checks its own."""
         if not isinstance(self.solver, str):
@@ -236,30 +143,6 @@ class MethodEstimator(Ranked):
             return check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         except ValueError as error:
             raise InputError(f"random_state: {error}") from error
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = self._takes_sparse
-        return tags
-
-
-def _check_cells(X: Any, names: Any) -> None:
-    if issparse(X):
-        check_sparse_finite(X, "Input X", names)
-    else:
-        check_finite(X, "Input X", names, MISSING_CURE)
-
-
-def refuse_numbers(y: np.ndarray) -> None:
-    """Raise for a target of numbers, where classes are needed; name what takes numbers."""
-    if type_of_target(y, input_name="Input y") not in ("binary", "multiclass"):
-        raise InputError(
-            f"Unknown label type: {type_of_target(y)} in Input y, where classes are needed; for "
-            f"numbers there are {regressors()}"
-        )
-    if looks_measured(y) and not are_codes(y):
-        raise measured_error(y, "Input y", _INSIST)
 
 
 @parameters

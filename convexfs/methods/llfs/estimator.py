@@ -18,6 +18,7 @@ from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.llfs.fit import llfs
 from convexfs.methods.llfs.numbers import checked_max_features
+from convexfs.methods.llfs.samples import refuse_alone, warn_contradictions
 from convexfs.methods.llfs.settings import LFS, PointSettings, Settings
 from convexfs.methods.llfs.spheres import Hyperspheres
 from convexfs.methods.llfs.stages import Trace, lfs_problem, stage_problem, trace
@@ -370,14 +371,8 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*of one sample only.*", ConvexfsWarning)
             X, codes = super()._checked(X, y)
-        alone = np.flatnonzero(np.bincount(codes) == 1)
-        if len(alone):
-            row = int(np.flatnonzero(codes == alone[0])[0]) + 1
-            raise InputError(
-                f"class {str(self.classes_[alone[0]])!r} has one sample only, at data row {row}: "
-                "LLFS needs two of each; leave it out or join classes"
-            )
-        _warn_contradictions(X, codes)
+        refuse_alone(codes, self.classes_)
+        warn_contradictions(X, codes)
         return X, codes
 
     def _seed(self) -> int:
@@ -389,20 +384,3 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
             return 0
         drawn = super()._seed()
         return int(self.random_state) if isinstance(self.random_state, Integral) else drawn
-
-
-def _warn_contradictions(X: np.ndarray, codes: np.ndarray) -> None:
-    """Say which samples are equal but of different classes."""
-    first: dict[bytes, int] = {}
-    # Adding 0 makes a negative zero a zero.
-    seen = [(first.setdefault((row + 0.0).tobytes(), j), j) for j, row in enumerate(X)]
-    pairs = [(i, j) for i, j in seen if codes[i] != codes[j]]
-    if pairs:
-        more = f" (and {len(pairs) - 1} more such pairs)" if len(pairs) > 1 else ""
-        i, j = pairs[0]
-        warnings.warn(
-            f"data rows {i + 1} and {j + 1} are equal but of different classes{more}: no sphere "
-            "holds one without the other, so its radius may be 0; relabel them or leave them out",
-            ConvexfsWarning,
-            stacklevel=4,
-        )

@@ -11,7 +11,8 @@ from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.base.weighted import TakesWeights
 from convexfs.methods.logo.classification import class_distances
-from convexfs.methods.logo.fit import Settings, logo
+from convexfs.methods.logo.fit import logo
+from convexfs.methods.logo.request import Settings
 from convexfs.neighbors.differences import MixedSamples, mixed_samples
 from convexfs.neighbors.samples import as_samples
 from convexfs.records import NOT_TESTED

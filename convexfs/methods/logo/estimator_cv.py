@@ -18,7 +18,8 @@ from convexfs.methods.base.progress import narrator
 from convexfs.methods.base.selector import thread_map
 from convexfs.methods.logo.classification import class_distances
 from convexfs.methods.logo.estimator import LocalMarginClassifier, Logo
-from convexfs.methods.logo.fit import Iterating, LogoRequest, Settings, fit_logo, logo
+from convexfs.methods.logo.fit import fit_logo, logo
+from convexfs.methods.logo.request import Iterating, LogoRequest, Settings
 from convexfs.neighbors.feature_passes import all_distances
 
 

@@ -8,11 +8,11 @@ from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.methods.base.fixed_point import End, n_distinct, relief_weights, starting_points, told
 from convexfs.methods.irelief.fit import Settings as IreliefSettings
 from convexfs.methods.irelief.fit import irelief
-from convexfs.methods.logo.fit import Settings as LogoSettings
 from convexfs.methods.logo.fit import logo
 from convexfs.methods.logo.locality import Locality, relief_margin
 from convexfs.methods.logo.native import logo_penalised
 from convexfs.methods.logo.numbers import margin_matrix
+from convexfs.methods.logo.request import Settings as LogoSettings
 from tests.typed import known
 
 relief_problem = FORMULATIONS["relief"].numbers

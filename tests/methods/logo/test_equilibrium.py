@@ -3,10 +3,11 @@ import pytest
 
 from convexfs.methods.base.parameters import Solving
 from convexfs.methods.logo.equilibrium import State, complementary, newton_fixed_point
-from convexfs.methods.logo.fit import LogoRequest, Settings, fit_logo
+from convexfs.methods.logo.fit import fit_logo
 from convexfs.methods.logo.fixed_point import History
 from convexfs.methods.logo.locality import Locality
 from convexfs.methods.logo.objective import Constrained, Penalised
+from convexfs.methods.logo.request import LogoRequest, Settings
 
 
 def mostly_zeros(n_samples, n_features, seed=0, share=0.05):

@@ -3,7 +3,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -146,7 +145,6 @@ def test_a_class_of_one_is_warned_of(spiral):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (lambda X, y: (csr_array(X), y), "[Ss]parse"),
         (lambda X, y: (np.where(np.isclose(X, X[3, 2]), np.inf, X), y), "infinity at data row 4"),
         (lambda X, y: (X, np.zeros(len(X))), "only one class"),
         (lambda X, y: (X, np.linspace(0, 1, len(X))), "[Uu]nknown label type|continuous"),

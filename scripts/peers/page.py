@@ -314,6 +314,7 @@ def _draw(rows: Rows, path: Path) -> None:
                 axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name,
                           color=plt.get_cmap("tab20")(i % 20), **look)  # fmt: skip
         axis.set(xscale="log", yscale="log", xlabel="features" if along == "p" else "samples")
+        axis.xaxis.set_minor_formatter("")  # else labels lie one over another
         axis.set_title(f"linear signal, 100 {'samples' if along == 'p' else 'features'}")
     axes[0].set_ylabel("processor seconds")
     figure.legend(

@@ -65,7 +65,7 @@ EXPERIMENT = Experiment(
         sources={"breast": "wdbc"},
         runs=2,
         settings={
-            "sizes": {"breast": [60, 200, 30]}, "budgets": {"breast": [5]}, "most_test_rows": 200
+            "sizes": {"breast": [60, 200, 30]}, "budgets": {"breast": [3, 5]}, "most_test_rows": 200
         },
         seconds={"breast": 2.0},
     ),

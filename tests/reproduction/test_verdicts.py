@@ -1,9 +1,12 @@
 """Ours beside the paper's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from convexfs.reproduction import EXPERIMENTS, experiment_named
 from convexfs.reproduction.verdicts import best, judged, tally, verdict
 from tests.reproduction import tiny
 
@@ -59,3 +62,25 @@ def test_the_best_method_of_each_set_is_named():
     assert best(rows) == "waveform Worse 8.0"
     assert best(rows, higher_is_better=True) == "waveform Ours 9.0"
     assert best(rows.assign(contends=rows["method"] != "Worse")) == "waveform Ours 9.0"
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [
+        (("waveform",), {"waveform"}),
+        (("dna",), {"waveform", "banana"}),
+        ((), {"waveform", "banana"}),
+    ],
+)
+def test_a_table_of_some_sets_has_rows_in_quick_runs_on_other_data_too(rows, shown):
+    own = tiny.EXPERIMENT
+    numbers = pd.DataFrame(columns=["data", "method", "run", "measure", "value"])
+    table = replace(own.tables[0], rows=rows)
+    assert set(judged(own, table, own.full, numbers)["data"]) == shown
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_table_has_rows_for_quick_data(name):
+    own = experiment_named(name)
+    numbers = pd.DataFrame(columns=["data", "method", "run", "measure", "value"])
+    assert all(len(judged(own, table, own.quick, numbers)) for table in own.tables)

@@ -1,23 +1,18 @@
 """``convexfs select`` where the target is a number."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import convexfs
-from convexfs.cli import main
 
 
 @pytest.fixture
-def run(capsys):
-    def run(*words):
-        code = main(["select", *(str(word) for word in words)])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+def run(run):
+    return partial(run, "select")
 
 
 @pytest.fixture(scope="module")

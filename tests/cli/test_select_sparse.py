@@ -1,6 +1,7 @@
 """``convexfs select`` on files that store a sparse matrix."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,8 +10,6 @@ from scipy import sparse
 from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file
 
-from convexfs.cli import main
-
 Y = np.arange(40) % 2
 WIDTH = 6000
 # Most features of few cells have no value at all, which is warned of.
@@ -18,13 +17,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning
 
 
 @pytest.fixture
-def run(capsys):
-    def run(*words):
-        code = main(["select", *(str(word) for word in words)])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+def run(run):
+    return partial(run, "select")
 
 
 @pytest.fixture(scope="module")

@@ -106,13 +106,20 @@ def margin_at_labels(
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
     radius = str(n_neighbors) if is_radius(n_neighbors) else None
-    order, cancelled = NeighborOrder(X, metric, map, radius), cancelled_sums(X, metric)
+    cancelled = cancelled_sums(X, metric)
+
+    def prepared(samples: np.ndarray | MixedSamples, **threads: Any) -> Any:
+        """What does not depend on the classes: distances, or samples in their order."""
+        if weights is not None:
+            return sample_distances(samples, metric, **threads)
+        return NeighborOrder(samples, metric, radius=radius, **threads)
+
+    once = prepared(X, map=map)
 
     def neighbors_at(samples: np.ndarray | MixedSamples, codes: np.ndarray) -> SignedNeighbors:
+        near = once if samples is X else prepared(samples)
         if weights is not None:
-            distances = sample_distances(samples, metric)
-            return _weighted(distances, codes, weights, n_neighbors, miss)
-        near = order if samples is X else NeighborOrder(samples, metric, radius=radius)
+            return _weighted(near, codes, weights, n_neighbors, miss)
         return near.signed(codes, n_neighbors, miss)
 
     def margin(codes: np.ndarray) -> np.ndarray:

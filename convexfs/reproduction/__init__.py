@@ -19,6 +19,7 @@ EXPERIMENTS: dict[str, str] = {
     "logo-parameters": "convexfs.reproduction.logo_figures:PARAMETERS",
     "logo-starts": "convexfs.reproduction.logo_figures:STARTS",
     "logo-classifier": "convexfs.reproduction.logo_figures:CLASSIFIER",
+    "logo-ties": "convexfs.reproduction.logo_because:TIES",
     "logo-rfe-gamma": "convexfs.reproduction.logo_because:GAMMA",
     "logo-splice-coding": "convexfs.reproduction.logo_because:SPLICE",
     "logo-table4": "convexfs.reproduction.logo_table4:EXPERIMENT",

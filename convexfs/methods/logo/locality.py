@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.feature_passes import (
@@ -177,3 +178,19 @@ def relief_margin(locality: Locality) -> np.ndarray:
     if locality.weights is not None:
         once = locality.weights.terms(locality.codes)
     return locality.scores(signed, once)[0]
+
+
+def entry_prices(locality: Locality, w: np.ndarray) -> np.ndarray:
+    r"""Return the lam below which each feature would take weight, neighbours and others at w.
+
+    :math:`\sum_n \bar z_n(j) / (1 + \exp(w^T \bar z_n))`: at a fixed point it is lam where w is
+    positive and at most that elsewhere, so it ranks features of weight zero too.
+    """
+    used = np.flatnonzero(w)
+    columns = locality.take(used)
+    signed = locality.signed(columns, w[used])
+    pulls = expit(-(locality.margins(columns, signed) @ w[used]))
+    if locality.counts is not None:
+        pulls = locality.counts * pulls
+    everyone = np.arange(locality.X.shape[1])
+    return locality.exact_scores(everyone, signed, locality.on_all_samples(pulls))

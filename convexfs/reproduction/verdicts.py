@@ -90,13 +90,16 @@ def verdict(row: dict[str, Any], higher_is_better: bool = False) -> str:
     return BETTER if difference < 0 else OFF
 
 
-def best(rows: Frame, higher_is_better: bool = False) -> str:
-    """Return which method of the default readings does best on each data set, on average."""
-    told = rows[rows["default"] & rows["contends"] & rows["ours"].notna()]
+def best(rows: Frame, higher_is_better: bool = False, number: str = "ours") -> str:
+    """Return which method of the default readings does best on each data set, on average.
+
+    ``number`` is "ours", or "honest" for those with everything chosen on training rows.
+    """
+    told = rows[rows["default"] & rows["contends"] & rows[number].notna()]
     lines = []
     for data, own in told.groupby("data", sort=False):
-        chosen = own["ours"].idxmax() if higher_is_better else own["ours"].idxmin()
-        lines.append(f"{data} {own.loc[chosen, 'method']} {own.loc[chosen, 'ours']:.1f}")
+        chosen = own[number].idxmax() if higher_is_better else own[number].idxmin()
+        lines.append(f"{data} {own.loc[chosen, 'method']} {own.loc[chosen, number]:.1f}")
     return ", ".join(lines)
 
 

@@ -60,6 +60,7 @@ def test_the_best_method_of_each_set_is_named():
         ]
     )
     assert best(rows) == "waveform Worse 8.0"
+    assert best(rows, number="honest") == "waveform Ours 1.0"
     assert best(rows, higher_is_better=True) == "waveform Ours 9.0"
     assert best(rows.assign(contends=rows["method"] != "Worse")) == "waveform Ours 9.0"
 

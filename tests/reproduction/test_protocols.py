@@ -12,6 +12,7 @@ from convexfs.reproduction import (
     EXPERIMENTS,
     experiment_named,
     logo_because,
+    logo_figures,
     logo_table2,
     machines,
 )
@@ -30,6 +31,7 @@ CASES = {
     "logo-rfe-gamma": ("row", {"sizes": {"row": [30, 30]}, "noise": 10}),
     "logo-ties": ("row", {"sizes": {"row": [30, 30]}, "noise": 10}),
     "logo-noise": ("5 noise features", {"noise": {"5 noise features": 5}}),
+    "logo-million": ("5 noise features", {"noise": {"5 noise features": 5}}),
     "logo-parameters": ("row", {"noise": 5, "pairs": {"row": [1.0, 1.0]}}),
     "logo-starts": ("row", {"train": 40, "noise": 5}),
     "logo-classifier": ("row", {"noise": {"row": 5}, "sizes": [30, 30]}),
@@ -153,9 +155,19 @@ def test_letters_coded_as_they_are_change_nothing():
     assert error((1, 2, 3, 4)) == logo_table2.measure(plain)["error"] != error((1, 3, 2, 4))
 
 
-def test_all_experiments_are_tried_here():
-    from convexfs.reproduction import logo_figures
+def test_very_many_noise_features_are_single_precision_and_the_spiral_comes_first(monkeypatch):
+    monkeypatch.setattr(logo_figures, "SINGLE_PRECISION", 5)
+    data = load("spiral:n=20")
+    drawn = [
+        logo_figures._noisy_spiral(Case(data, "row", "logo", 0, {}), noise)[0] for noise in (4, 5)
+    ]
+    assert [own.dtype for own in drawn] == [np.float64, np.float32]
+    for own in drawn:
+        np.testing.assert_allclose(own[:, :2], data.X, rtol=1e-6)
+        assert 0.5 < own[:, 2:].std() < 1.5
 
+
+def test_all_experiments_are_tried_here():
     own = {name for name, home in EXPERIMENTS.items() if "logo" in home or "lfe_" in home}
     assert own == {*CASES, "logo-splice-coding"}
     assert logo_figures.NOISE.name in own

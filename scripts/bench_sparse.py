@@ -24,8 +24,9 @@ from scipy import sparse
 from convexfs import Logo, Relief
 
 MODELS = {
-    "RELIEF-F": lambda: Relief(n_neighbors=10, n_features_to_select=50),
-    "Logo": lambda: Logo(lam=5.0),
+    "RELIEF-F": lambda n: Relief(n_neighbors=10, n_features_to_select=50),
+    # The loss is a sum over samples: the price grows with their number.
+    "Logo": lambda n: Logo(lam=n / 80.0),
 }
 RELEVANT = 20
 
@@ -54,11 +55,11 @@ def peak_bytes() -> int:
 def measured(name: str, kind: str, n: int, j: int, density: float, out: str) -> None:
     """Print what one fit takes and says; keep its weights (a process of its own)."""
     dense = kind == "dense"
-    MODELS[name]().fit(*sample(60, 1500, 0.05, dense))
+    MODELS[name](60).fit(*sample(60, 1500, 0.05, dense))
     before = peak_bytes()
     X, y = sample(n, j, density, dense)
     start = time.process_time()
-    model = MODELS[name]().fit(X, y)
+    model = MODELS[name](n).fit(X, y)
     took = time.process_time() - start
     np.save(out, model.weights_)
     told = {"seconds": took, "bytes": peak_bytes() - before, "certificate": str(model.certificate_)}

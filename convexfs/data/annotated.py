@@ -140,8 +140,13 @@ def read_bed(path: Path, reading: Reading) -> dict[str, Any]:
         X = bed.read(dtype="float64")
         ids, names, phenotype = bed.iid, bed.sid, np.asarray(bed.pheno, dtype=str)
     known = ~np.isin(phenotype, _NO_PHENOTYPE)
-    if reading.labels is not None or not known.any():
+    if reading.labels is not None:
         return {"X": X, "feature_names": names, "ids": ids}
+    if not known.any():
+        raise InputError(
+            f"{path.with_suffix('.fam').name} has no phenotype of any sample; give them in a file "
+            "by --labels FILE:COLUMN (from Python labels=)"
+        )
     if not known.all():
         reading.tell(f"{np.count_nonzero(~known)} samples without a phenotype are left out")
     return {"X": X[known], "feature_names": names, "ids": ids[known], "y": phenotype[known]}

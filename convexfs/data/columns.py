@@ -132,7 +132,7 @@ def read(matrix: Any, start: int, stop: int, n_samples: int) -> np.ndarray:
     """Read a range of columns as an array of numbers."""
     found = matrix[:, start:stop]
     if hasattr(found, "toarray"):  # of a sparse matrix
-        found = found.toarray()
+        found = found.toarray(order="C")  # as arrays are, so that sums are rounded alike
     found = np.asarray(found)
     if found.shape != (n_samples, stop - start):
         raise InputError(

@@ -24,8 +24,11 @@ from convexfs.neighbors.hits_misses import SignedNeighbors, _Groups, check_neigh
 
 #: Columns looked at together, and features of a tile.
 _READ, _TILE = 1024, 128
-#: Lambda at most: the nearer to 1, the dearer is a large deviation.
-_MOST_BET = 0.75
+#: What a bet may lose of what there is: the more, the dearer is a large deviation.
+_MOST_STAKE = 0.9
+#: Means are found to this share of their distance from the mean of the draws, if so many
+#: halvings get there.
+_NEAR, _HALVINGS = 1e-3, 40
 # Sums may be reordered; NaN stays NaN.
 _FAST = {"reassoc", "contract", "nsz"}
 
@@ -146,20 +149,20 @@ def mean_interval(
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Where the means of a finite population are, by numbers drawn without replacement.
 
-    Scaled to [0, 1], and with any :math:`\lambda_t` in [0, 1) and :math:`\hat\mu_{t-1}` in [0, 1]
-    that the draws before the t-th determine,
+    Scaled to [0, 1], a mean :math:`\mu` says of the t-th draw that it is :math:`c_t` on average,
+    the mean of what is left. Who does not believe that bets on larger numbers, at stakes
+    :math:`\lambda_t` in :math:`[0, 1 / c_t]` that the draws before the t-th determine, and has
 
     .. math::
-        \exp \sum_{t \le n} \lambda_t (x_t - c_t) - (x_t - \hat\mu_{t-1})^2
-        (-\log(1 - \lambda_t) - \lambda_t),
+        \prod_{s \le t} (1 + \lambda_s (x_s - c_s)),
         \qquad c_t = \frac{N \mu - \sum_{s<t} x_s}{N - t + 1}
 
-    has an expectation of at most 1, since :math:`c_t` is the mean of what is left, and
-    :math:`\exp(\lambda \xi - \xi^2 (-\log(1 - \lambda) - \lambda)) \le 1 + \lambda \xi` for
-    :math:`\xi \ge -1`. By Markov's inequality it is beyond 2 / `error` with probability at most
-    `error` / 2, which bounds :math:`\mu` from below, as the same of 1 - x does from above
-    (Waudby-Smith and Ramdas, "Confidence sequences for sampling without replacement", 2020).
-    What was not drawn lies between the ends, which bounds the mean too.
+    after t of them. If :math:`\mu` is the mean this is 1 on average and never negative, so that
+    it ever is 2 / `error` with probability at most `error` / 2 (Ville's inequality). It falls
+    with :math:`\mu`: the least one that it does not refute bounds the mean from below, as the
+    same of 1 - x does from above (Waudby-Smith and Ramdas, "Estimating means of bounded random
+    variables by betting", 2024). What was not drawn lies between the ends, which bounds the mean
+    too.
 
     Parameters
     ----------
@@ -178,33 +181,57 @@ def mean_interval(
     if n == population:
         return low, high
     width = np.where(bound > 0.0, 2.0 * bound, 1.0)
-    centre, radius = np.empty_like(total), np.empty_like(total)
-    betting_interval((drawn + bound) / width, population, np.log(2.0 / error), centre, radius)
+    scaled = (drawn + bound) / width
+    least, most = np.empty_like(total), np.empty_like(total)
+    least_means(scaled, population, 2.0 / error, least)
+    least_means(1.0 - scaled, population, 2.0 / error, most)
     return (
-        np.maximum(low, (centre - radius) * width - bound),
-        np.minimum(high, (centre + radius) * width - bound),
+        np.maximum(low, least * width - bound),
+        np.minimum(high, (1.0 - most) * width - bound),
     )
 
 
 @compiled()
-def betting_interval(drawn, population, rarity, centre, radius):
-    """Write the intervals of :func:`mean_interval`, of numbers in [0, 1]; see there."""
+def least_means(drawn, population, enough, out):
+    """Write the least means that bets do not refute, of numbers in [0, 1]; see above."""
     n, n_columns = drawn.shape
+    rarity = np.log(enough)
+    stakes = np.empty(n)
     for j in range(n_columns):
-        total = numerator = denominator = spent = 0.0
-        mean, squares = 0.5, 0.25
+        x = drawn[:, j].copy()
+        # The stakes that win most from small deviations, as large as these were so far.
+        total, squares = 0.0, 0.25
         for t in range(n):
-            x, left = drawn[t, j], population - t
-            variance = squares / (t + 1)
-            bet = min(_MOST_BET, np.sqrt(2.0 * rarity / (n * variance)))
-            numerator += bet * (x + total / left)
-            denominator += bet * population / left
-            spent += (x - mean) ** 2 * (-np.log1p(-bet) - bet)
-            total += x
-            mean = (0.5 + total) / (t + 2)
-            squares += (x - mean) ** 2
-        centre[j] = numerator / denominator
-        radius[j] = (rarity + spent) / denominator
+            stakes[t] = np.sqrt(2.0 * rarity * (t + 1) / (n * squares))
+            total += x[t]
+            squares += (x[t] - (0.5 + total) / (t + 2)) ** 2
+        # All that was not drawn is 0 at the one end; nobody asks beyond the mean of the draws.
+        least, mean = total / population, total / n
+        possible = mean
+        for _ in range(_HALVINGS):
+            if possible - least <= _NEAR * (mean - least):
+                break
+            tried = 0.5 * (least + possible)
+            if is_refuted(tried, x, stakes, population, enough):
+                least = tried
+            else:
+                possible = tried
+        out[j] = least
+
+
+@compiled()
+def is_refuted(mean, drawn, stakes, population, enough):
+    """Tell whether bets on numbers larger than this mean says ever won enough."""
+    won, total = 1.0, 0.0
+    for t in range(len(drawn)):
+        expected = (population * mean - total) / (population - t)
+        if expected <= 0.0:  # more was drawn than there is by this mean
+            return True
+        won *= 1.0 + min(stakes[t], _MOST_STAKE / expected) * (drawn[t] - expected)
+        if won >= enough:
+            return True
+        total += drawn[t]
+    return False
 
 
 @compiled(fastmath=_FAST)

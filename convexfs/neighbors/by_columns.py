@@ -68,11 +68,34 @@ def margin_vector(
     found = index >= 0
     starts = np.concatenate([[0], np.cumsum(found.sum(axis=(1, 2)))])
     others = index[found].astype(np.int32)
-    pairs = Pairs(starts, others, coefficient[found], np.zeros(len(X)))
-    return np.concatenate(X.gather(partial(_margins, pairs=pairs), map))
+    return pair_sums(X, Pairs(starts, others, coefficient[found], np.zeros(len(X))), map)
 
 
-def _margins(block: Block, pairs: Pairs) -> np.ndarray:
+def pair_sums(X: ColumnSource, pairs: Pairs, map: Callable[..., Any] = map) -> np.ndarray:
+    """Return the weighted differences of these pairs, summed up feature by feature in float64."""
+    return np.concatenate(X.gather(partial(_pair_sums, pairs=pairs), map))
+
+
+def weighted_distances(
+    X: ColumnSource, weights: np.ndarray, map: Callable[..., Any] = map
+) -> np.ndarray:
+    """Return ``d_ni = sum_j w_j |x_nj - x_ij|`` in float64; what weighs 0 is not visited."""
+    total = X.reduce(partial(_weighted_distances, weights=weights), map)
+    return total + total.T
+
+
+def _weighted_distances(block: Block, weights: np.ndarray) -> np.ndarray:
+    window = block.open()
+    total, first = np.zeros((window.shape[0],) * 2), window.origin + window.start
+    for part in parts(window, _READ):
+        own = weights[first : first + part.shape[1]]
+        used, first = np.flatnonzero(own), first + part.shape[1]
+        if len(used):
+            features.add_distances(centred(part[:, used], np.float64) * own[used], total)
+    return total
+
+
+def _pair_sums(block: Block, pairs: Pairs) -> np.ndarray:
     sums = []
     for part in parts(block.open(), _READ):
         out = np.empty(part.shape[1])

@@ -26,13 +26,18 @@ class SampleWeights:
         How many equal rows each stands for.
     balanced : bool
         Whether the terms of every class count the same in all.
+    classes : array (K,), optional
+        How much more the terms of each class count.
     """
 
     rows: np.ndarray
     balanced: bool = False
+    classes: np.ndarray | None = None
 
     def terms(self, codes: np.ndarray) -> np.ndarray:
         """How much the term of each sample counts, given its class."""
+        if self.classes is not None:
+            return self.rows * self.classes[codes]
         if not self.balanced:
             return self.rows
         totals = np.bincount(codes, self.rows)

@@ -1,8 +1,10 @@
 """From a file as a lab has it to a ranking, by one line each."""
 
 import json
+import zipfile
 from typing import Any
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,8 +102,6 @@ def test_what_is_written_keeps_the_ids(capsys, tmp_path, suffix):
 
 
 def test_weights_go_back_into_annotated_data(capsys, tmp_path):
-    import h5py
-
     source, out = h5ad(tmp_path / "d.h5ad"), tmp_path / "weighted.h5ad"
     words = ["select", str(source), "--target", "obs:cell_type", "--top", "1", "--json"]
     assert main([*words, "--out", str(out)]) == 0
@@ -113,6 +113,52 @@ def test_weights_go_back_into_annotated_data(capsys, tmp_path):
     assert chosen.sum() == 1
     assert main(["select", "iris", "--out", str(out)]) == 2
     assert "no known format" in capsys.readouterr().err
+
+
+def zeros(n, j):
+    return pd.DataFrame(np.zeros((n, j)), columns=[f"g{i}" for i in range(j)]).assign(status="a")
+
+
+def write_swollen_workbook(path):
+    """One whose sheet has more rows than it was saved with."""
+    zeros(1, 50).to_excel(path.with_name("small.xlsx"), index=False)
+    row = b"<row>" + b"<c><v>1</v></c>" * 50 + b"</row>"
+    with (
+        zipfile.ZipFile(path.with_name("small.xlsx")) as small,
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as large,
+    ):
+        for name in small.namelist():
+            held = small.read(name).replace(b"</sheetData>", 2000 * row + b"</sheetData>")
+            large.writestr(name, held)
+
+
+def write_hollow_annotated_data(path):
+    """A matrix of which nothing is stored but its size."""
+    with h5py.File(h5ad(path, "array"), "a") as file:
+        del file["X"]
+        file.create_dataset("X", (4, 10**8), "f4", chunks=(4, 10**6), compression="gzip")
+
+
+BOMBS = {
+    "t.csv.gz": lambda path: zeros(2000, 100).to_csv(path, index=False),
+    "t.csv.zst": lambda path: zeros(2000, 100).to_csv(path, index=False, compression="zstd"),
+    "t.parquet": lambda path: zeros(2000, 100).to_parquet(path),
+    "t.xlsx": write_swollen_workbook,
+    "t.h5ad": write_hollow_annotated_data,
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_stopped_at_the_limit(capsys, tmp_path, monkeypatch, name):
+    """By a small file of much inside: one line, before it is all unpacked."""
+    monkeypatch.chdir(tmp_path)
+    BOMBS[name](tmp_path / name)
+    assert (tmp_path / name).stat().st_size < 200_000
+    assert main(["select", name, "--target", "status", "--read-limit", "500kB"]) == 2
+    err = capsys.readouterr().err.splitlines()
+    assert len(err) == 1
+    assert name in err[0]
+    assert "more than the 500 kB that reading may take" in err[0]
 
 
 def test_what_is_wrong_is_one_line(capsys, tmp_path):

@@ -40,6 +40,17 @@ def test_a_regressor_reads_numbers(run, table, tmp_path, settings):
     np.testing.assert_array_equal(again.y, pd.read_csv(table)["price"])
 
 
+def test_numbers_go_into_an_npz_file_and_come_back(run, table, tmp_path):
+    out = tmp_path / "few.npz"
+    words = [table, "--target", "price", "--drop", "age", "--method", "rrelief", "--out", out]
+    assert run(*words)[0] == 0
+    again, frame = convexfs.load(out, target_kind="numbers"), pd.read_csv(table)
+    np.testing.assert_array_equal(again.y, frame["price"])
+    np.testing.assert_array_equal(again.X, frame[list(again.feature_names)])
+    code, printed, _ = run(out, "--method", "rrelief", "--json")
+    assert (code, json.loads(printed)["selected"]) == (0, ["a", "b"])
+
+
 def test_whole_numbers_are_read_as_what_the_method_takes(run, table):
     words = [table, "--target", "age", "--drop", "price", "--top", 1, "--json"]
     code, printed, _ = run(*words, "--method", "rrelief")

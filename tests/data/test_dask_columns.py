@@ -6,7 +6,7 @@ import signal
 import numpy as np
 import pytest
 
-from convexfs import Logo, Relief
+from convexfs import IRelief, Logo, Relief
 from convexfs.data import dask_columns
 from convexfs.data.columns import SlicedColumns, column_source
 from convexfs.data.dask_columns import DaskColumns
@@ -49,7 +49,11 @@ def test_blocks_are_the_array(client):
 
 @pytest.mark.parametrize("make", [two_classes, genotypes])
 @pytest.mark.parametrize(
-    "estimator", [Relief(n_neighbors=5, n_features_to_select=5), Logo()],
+    "estimator", [
+        Relief(n_neighbors=5, n_features_to_select=5),
+        IRelief(n_features_to_select=5, max_iter=5, tol=1.0),
+        Logo(),
+    ],
     ids=lambda own: type(own).__name__,
 )  # fmt: skip
 def test_the_answer_is_that_of_an_array(client, estimator, make):

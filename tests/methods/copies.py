@@ -8,5 +8,5 @@ def copies_are_neighbors(_: Any) -> dict[str, str]:
     why = "copies of a row are its neighbours, those that a weight stands for are not"
     kinds = ("dense", "sparse")
     return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in kinds} | {
-        "check_class_weight_classifiers": "class_weight is 'balanced': others go into sample_weight"
+        "check_class_weight_classifiers": "class_weight counts terms; predictions go by who is near"
     }

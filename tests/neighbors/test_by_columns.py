@@ -5,7 +5,7 @@ import pytest
 
 from convexfs.data.columns import SlicedColumns
 from convexfs.errors import InputError
-from convexfs.neighbors import by_columns, hits_misses
+from convexfs.neighbors import by_columns, feature_passes, hits_misses
 from tests.data.columns import Slices, genotypes, two_classes
 
 
@@ -50,3 +50,11 @@ def test_another_metric_needs_samples_in_memory():
     X, y = two_classes()
     with pytest.raises(InputError, match="takes samples in memory"):
         hits_misses.signed_neighbors(SlicedColumns(Slices(X)), y, metric="sqeuclidean")
+
+
+def test_weighted_distances_are_those_of_an_array():
+    X, _ = two_classes()
+    weights = np.where(np.arange(2500) % 700 < 3, np.arange(2500) / 100.0, 0.0)
+    expected = feature_passes.weighted_distances(X.astype(float), weights)
+    found = by_columns.weighted_distances(SlicedColumns(Slices(X)), weights)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

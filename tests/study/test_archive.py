@@ -83,6 +83,23 @@ def test_done_again_elsewhere_it_comes_out_the_same(study, tmp_path, monkeypatch
         tmp_path / "again" / "archive" / "problems" / "deep" / "rows.npy"])  # fmt: skip
 
 
+def test_a_comparison_on_a_target_of_numbers_is_done_again(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    problem = tmp_path / "problems" / "numbers.py"
+    problem.parent.mkdir()
+    problem.write_text('METHOD = "rrelief"\nDATA = ["measured.npz", "product:n=30,noise=2"]\n')
+    np.savez(problem.with_name("measured.npz"), X=X, y=X[:, 0] + 0.1 * X[:, 1])
+    compare_files([problem], tmp_path / "run", **PLAN)
+    archive = write_archive(tmp_path / "run", tmp_path / "numbers.zip")
+    problem.parent.rename(tmp_path / "hidden")
+    assert main(["compare", "--from", str(archive), "--out", str(tmp_path / "again")]) == 0
+    before, after = outcomes(tmp_path / "run"), outcomes(tmp_path / "again")
+    assert (before["outcome"] == "solved").all()
+    table = repeat.repeated(before, after)
+    assert (table[["tasks", "again"]].to_numpy() == 2).all()
+    assert table[["other_outcome", "other_objective"]].to_numpy().sum() == 0
+
+
 def test_what_came_out_otherwise_is_told(study):
     before = outcomes(study[0] / "run")
     after = before.copy()

@@ -1,12 +1,13 @@
 """Estimators whose objective is a sum over samples, which may count for more or less than one."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
-from convexfs.errors import InputError
+from convexfs.errors import InputError, check_number, did_you_mean
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import MethodEstimator
 from convexfs.neighbors.counted import SampleWeights
@@ -20,12 +21,12 @@ class TakesWeights(MethodEstimator):
 
     Parameters
     ----------
-    class_weight : "balanced", optional
-        Terms of samples count so that every class counts the same in all. Neighbours are what
-        they are without it.
+    class_weight : "balanced" or dict of label to number, optional
+        How much more the terms of samples of a class count, 1 if it is not named; "balanced":
+        so that every class counts the same in all. Neighbours are what they are without it.
     """
 
-    class_weight: str | None = None
+    class_weight: str | Mapping[Any, float] | None = None
 
     _sample_weight: np.ndarray | None = learned()
 
@@ -68,13 +69,32 @@ class TakesWeights(MethodEstimator):
         rows = np.ones(number) if sample_weight is None else sample_weight
         if self.class_weight is None and (rows == 1).all():
             return None
-        return SampleWeights(rows, self.class_weight == BALANCED)
+        if not isinstance(self.class_weight, Mapping):
+            return SampleWeights(rows, self.class_weight == BALANCED)
+        classes = [float(self.class_weight.get(label, 1.0)) for label in self.classes_.tolist()]
+        return SampleWeights(rows, classes=np.array(classes))
 
     def _check_parameters(self, n_features: int) -> None:
         super()._check_parameters(n_features)
         given = self.class_weight
-        if given is not None and not (isinstance(given, str) and given == BALANCED):
+        if isinstance(given, Mapping):
+            self._check_class_weights(given)
+        elif given is not None and not (isinstance(given, str) and given == BALANCED):
             raise InputError(
-                f"class_weight must be 'balanced' or None, not {self.class_weight!r}: other "
-                "weights of classes go into sample_weight"
+                "class_weight must be 'balanced', None or a dict of labels to numbers, such as "
+                f"{{{self.classes_.tolist()[0]!r}: 2.0}}, not {given!r}"
             )
+
+    def _check_class_weights(self, given: Mapping[Any, float]) -> None:
+        labels = self.classes_.tolist()
+        for label, weight in given.items():
+            check_number(f"class_weight of {label!r}", weight, 0)
+        unknown = [label for label in given if label not in labels]
+        # A fold may lack a class: it is a mistake only where another class is not named.
+        if unknown and not all(label in given for label in labels):
+            raise InputError(
+                f"class_weight names {unknown[0]!r}, which is no class: "
+                f"{did_you_mean(str(unknown[0]), [str(label) for label in labels])}"
+            )
+        if not any(given.get(label, 1.0) for label in labels):
+            raise InputError("class_weight is 0 for all classes: some must count")

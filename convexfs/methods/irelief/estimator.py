@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexfs.methods.base.mixed import TakesMissing
+from convexfs.methods.base.columns import TakesColumns
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.base.weighted import TakesWeights
@@ -12,14 +12,15 @@ from convexfs.methods.irelief.fit import Settings, irelief
 
 
 @parameters
-class IRelief(Settings, TakesMissing, TakesWeights, WeightSelector):
+class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
     r"""RELIEF whose neighbours are soft and taken in the space it weighs.
 
     The weights are a fixed point: soft nearest hits and misses at w give a
     margin vector :math:`\nu`, and w solves :math:`\max w^T \nu` over
     :math:`\|w\|_2 \le 1, w \ge 0`. Each step is a convex problem, the whole is
     not: ``converged_`` says whether a fixed point was reached. The data are not
-    scaled: put them on one scale first.
+    scaled: put them on one scale first. Matrices on disk or on a cluster are read by
+    columns, twice an iteration, as :class:`convexfs.methods.base.columns.TakesColumns` says.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class IRelief(Settings, TakesMissing, TakesWeights, WeightSelector):
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
         Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
-    class_weight : "balanced", optional
+    class_weight : "balanced" or dict of label to number, optional
         As :class:`convexfs.methods.base.weighted.TakesWeights` says, and what `fit` does with
         its `sample_weight`.
     formulation : callable or path, optional
@@ -99,6 +100,7 @@ class IRelief(Settings, TakesMissing, TakesWeights, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(irelief)
+    _narrow: ClassVar[bool] = True
     _takes_sparse: ClassVar[bool] = True
 
     margin_: np.ndarray = learned()

@@ -94,7 +94,7 @@ def irelief(
 
     Parameters
     ----------
-    X : array (N, J), or MixedSamples
+    X : array (N, J), MixedSamples or ColumnSource
     codes : int array (N,)
         Classes, 0 to K - 1.
     settings : Settings
@@ -157,7 +157,7 @@ def _back_selected(
     features, rounds, n_iter = np.arange(X.shape[1]), [], 0
     while True:
         rounds.append(len(features))
-        columns = some_features(X, features)
+        columns = X if len(rounds) == 1 else some_features(X, features)
         result = iterated(columns, begin[features])
         n_iter += result.n_iter
         if keep is None or len(features) <= keep:

@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from convexfs.data.columns import ColumnSource
 from convexfs.errors import check_number
+from convexfs.neighbors import by_columns
 from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.differences import MixedSamples, NeighborLists, of_classes
+from convexfs.neighbors.feature_passes import score_pairs
 from convexfs.neighbors.hits_misses import (
     SignedNeighbors,
     distance_rows,
@@ -21,7 +24,7 @@ from convexfs.neighbors.sparse_samples import SparseSamples
 
 
 def irelief(
-    X: np.ndarray | MixedSamples,
+    X: np.ndarray | MixedSamples | ColumnSource,
     codes: np.ndarray,
     *,
     sigma: float,
@@ -48,6 +51,10 @@ def soft_margin(
         d = X[:, used].distances(weights[used], map)
         return X.margin_sum(NeighborLists.of(_trusted(d, codes, sigma, counted)), map)
     X = as_samples(X)
+    if isinstance(X, ColumnSource):
+        d = by_columns.weighted_distances(X, weights, map)
+        signed = _trusted(d, codes, sigma, counted)
+        return by_columns.pair_sums(X, score_pairs(signed, np.ones(len(X))), map)
     sparse = isinstance(X, SparseSamples)
     rows = distance_rows(X.times(weights) if sparse else X * weights)
     d = np.concatenate(list(map(rows, row_blocks(len(X)))))

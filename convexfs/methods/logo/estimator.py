@@ -150,12 +150,13 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
         Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
-    class_weight : "balanced", optional
+    class_weight : "balanced" or dict of label to number, optional
         As :class:`convexfs.methods.base.weighted.TakesWeights` says, and what `fit` does with
-        its `sample_weight`; of the native solver.
+        its `sample_weight`. A changed problem is then to take ``counts``, a number a sample.
     formulation : callable or path, optional
         A changed problem: ``build(Z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
-        problem file. It is solved over all features.
+        problem file. It is solved over all features. It may take ``counts``: how much the
+        term of each sample counts.
     solver, solver_tol, solver_options, time_limit
     n_features_to_select, n_jobs, random_state, verbose
         As for every selector: :class:`convexfs.methods.base.selector.WeightSelector`.

@@ -24,7 +24,7 @@ from convexfs.methods.logo.mixed_locality import locality_of
 from convexfs.methods.logo.null_price import NullPrice, null_price
 from convexfs.methods.logo.paper import paper_fixed_point
 from convexfs.methods.logo.request import LogoRequest, Settings
-from convexfs.methods.logo.solvers import changed_fixed_point, restricted_solver
+from convexfs.methods.logo.solvers import changed_fixed_point, restricted_solver, takes_counts
 from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.differences import MixedSamples
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
@@ -108,10 +108,11 @@ def logo(
     """
     request = LogoRequest(settings or Settings(), solving)
     request.check()
-    if weights is not None and not request.native:
+    build = solving.build
+    if weights is not None and build is not None and not takes_counts(build):
         raise InputError(
-            "samples that count differently are the native solver's: leave solver and formulation "
-            "out, or the weights"
+            "samples count differently, and the changed problem does not ask for it: have build "
+            "take counts, as in counts @ cp.logistic(-(Z @ w)), or leave the weights out"
         )
     locality = locality_of(X, codes, float(request.settings.sigma), map, weights=weights)
     return fit_locality(locality, request, seed, watch)

@@ -2,7 +2,8 @@
 
 Symbols: zbar_n is the margin vector of sample n, expected over its soft nearest
 miss and hit, and row n of Z; w are the feature weights, p the dual variable (one
-a sample), lam the price and beta the bound of the total weight.
+a sample), lam the price and beta the bound of the total weight, counts how much
+the term of each sample counts where that is not 1.
 """
 
 from typing import Any
@@ -16,7 +17,9 @@ from convexfs.errors import warn
 LARGEST_DIRECT = 2_000_000
 
 
-def logo_penalised(Z: np.ndarray, lam: float | cp.Parameter = 1.0) -> cp.Problem:
+def logo_penalised(
+    Z: np.ndarray, lam: float | cp.Parameter = 1.0, counts: np.ndarray | None = None
+) -> cp.Problem:
     r"""Weights that make margins large, at a price (Sun et al. 2010, eq. 7).
 
     .. math::
@@ -27,12 +30,14 @@ def logo_penalised(Z: np.ndarray, lam: float | cp.Parameter = 1.0) -> cp.Problem
     """
     _warn_if_large(Z)
     w = cp.Variable(Z.shape[1], name="w")
-    loss = cp.sum(cp.logistic(-(Z @ w)))
+    loss = _loss(Z, w, counts)
     nonnegative = (w >= 0).set_label("sign")
     return cp.Problem(cp.Minimize(loss + lam * cp.sum(w)), [nonnegative])
 
 
-def logo_constrained(Z: np.ndarray, beta: float | cp.Parameter = 1.0) -> cp.Problem:
+def logo_constrained(
+    Z: np.ndarray, beta: float | cp.Parameter = 1.0, counts: np.ndarray | None = None
+) -> cp.Problem:
     r"""Weights that make margins large, within a budget (eq. 8, the nonnegative garrote).
 
     .. math::
@@ -41,10 +46,15 @@ def logo_constrained(Z: np.ndarray, beta: float | cp.Parameter = 1.0) -> cp.Prob
     """
     _warn_if_large(Z)
     w = cp.Variable(Z.shape[1], name="w")
-    loss = cp.sum(cp.logistic(-(Z @ w)))
+    loss = _loss(Z, w, counts)
     budget: Any = cp.sum(w) <= beta
     nonnegative = (w >= 0).set_label("sign")
     return cp.Problem(cp.Minimize(loss), [budget.set_label("total"), nonnegative])
+
+
+def _loss(Z: np.ndarray, w: cp.Variable, counts: np.ndarray | None) -> cp.Expression:
+    terms = cp.logistic(-(Z @ w))
+    return cp.sum(terms) if counts is None else counts @ terms
 
 
 def _warn_if_large(Z: np.ndarray) -> None:

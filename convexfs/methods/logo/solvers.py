@@ -1,8 +1,11 @@
 """Who solves Logo's convex step: the native solver, a cvxpy backend, a changed problem."""
 
+import inspect
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +35,7 @@ def restricted_solver(
     from convexfs.solving.solve import solve
 
     def restricted(Z: np.ndarray, objective: Objective, start: np.ndarray, _: float) -> np.ndarray:
-        problem = formulation.build(Z, **hyper_of(objective))
+        problem = formulation.build(Z, **hyper_of(objective), counts=objective.counts)
         limit = left_until(until)
         solution = solve(
             problem, solving.solver, solving.tol, limit, solving.options, solving.verbose
@@ -45,6 +48,11 @@ def restricted_solver(
 def left_until(until: float) -> float | None:
     """Return the seconds a backend may take, a moment at least; None if there is no limit."""
     return None if until == np.inf else max(until - time.perf_counter(), _MOMENT)
+
+
+def takes_counts(build: Callable[..., Any]) -> bool:
+    """Tell whether a changed problem asks how much samples count."""
+    return "counts" in inspect.signature(build).parameters
 
 
 def hyper_of(objective: Objective) -> dict[str, float]:
@@ -79,11 +87,13 @@ def changed_fixed_point(
     exceed is known for the printed problems only.
     """
     columns = locality.take(np.arange(locality.X.shape[1]))
+    counts = np.ones(len(locality.rows)) if objective.counts is None else objective.counts
 
     def step(w: np.ndarray) -> ChangedStep:
         Z = locality.margins(columns, locality.signed(columns, w))
         within = replace(solving, time_limit=left_until(history.until))
-        solution, certificate = solve_step(formulation, {"Z": Z}, hyper_of(objective), within)
+        values = {"Z": Z, "counts": counts}
+        solution, certificate = solve_step(formulation, values, hyper_of(objective), within)
         weights = require_answer(solution, formulation.symbol)
         value = np.nan if solution.objective is None else solution.objective
         return ChangedStep(_cleaned(weights, objective), value, certificate.worst)

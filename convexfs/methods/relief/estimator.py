@@ -58,7 +58,7 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
         Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
-    class_weight : "balanced", optional
+    class_weight : "balanced" or dict of label to number, optional
         As :class:`convexfs.methods.base.weighted.TakesWeights` says, and what `fit` does with
         its `sample_weight`.
     formulation : callable or path, optional

@@ -1,17 +1,22 @@
-"""Relief and Logo on columns that lie elsewhere: the answer of arrays, without a copy."""
+"""Estimators on columns that lie elsewhere: the answer of arrays, without a copy."""
 
 import h5py
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from convexfs import Logo, Relief
+from convexfs import IRelief, Logo, Relief
 from convexfs.errors import InputError
 from convexfs.neighbors import feature_passes
 from tests.data.columns import Slices, genotypes, two_classes
 from tests.typed import known
 
 #: Estimators, and how near to those of an array their weights are.
-ESTIMATORS = [Relief(n_neighbors=5, n_features_to_select=5), Logo()]
+ESTIMATORS = [
+    Relief(n_neighbors=5, n_features_to_select=5),
+    IRelief(n_features_to_select=5, max_iter=5, tol=1.0),
+    Logo(),
+]
 
 
 def same(one, other, tol=1e-12):
@@ -67,6 +72,29 @@ def test_a_bed_file(estimator, tmp_path):
     bed_reader.to_bed(tmp_path / "x.bed", X)
     with bed_reader.open_bed(tmp_path / "x.bed") as file:
         same(fitted(estimator, file, y), fitted(estimator, X.astype(float), y))
+
+
+def test_a_zarr_array(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    X, y = two_classes()
+    array = zarr.create_array(tmp_path / "x.zarr", data=X, chunks=(17, 300))
+    for estimator in ESTIMATORS:
+        ours = fitted(estimator, array, y)
+        same(ours, fitted(estimator, X, y))
+        np.testing.assert_array_equal(ours.transform(array), X[:, ours.get_support()])
+
+
+@pytest.mark.parametrize("stored", [np.asarray, sp.csr_matrix, sp.csc_matrix])
+def test_a_backed_anndata(stored, tmp_path):
+    anndata = pytest.importorskip("anndata")
+    X, y = two_classes()
+    X[np.abs(X) < 1.0] = 0.0
+    anndata.AnnData(stored(X)).write_h5ad(tmp_path / "x.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "x.h5ad", backed="r")
+    for estimator in ESTIMATORS:
+        ours = fitted(estimator, backed.X, y)
+        same(ours, fitted(estimator, X, y))
+        np.testing.assert_array_equal(ours.transform(backed.X), X[:, ours.get_support()])
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int8, np.bool_, np.uint8])

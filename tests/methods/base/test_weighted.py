@@ -1,9 +1,11 @@
 """Weights of samples in fits: rows written twice, classes that count the same."""
 
+import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -78,8 +80,34 @@ def test_logo_counts_samples_at_a_budget_and_at_the_price_of_permuted_labels():
     assert np.isclose(bounded.weights_.sum(), 1.0)
     priced = Logo(lam="null", n_permutations=4, class_weight="balanced", random_state=0).fit(X, Y)
     assert priced.certificate_.ok
-    with pytest.raises(InputError, match="are the native solver's: leave solver and formulation"):
-        Logo(solver="CLARABEL").fit(X, Y, sample_weight=ROWS)
+
+
+@pytest.mark.parametrize("options", [{"lam": 2.0}, {"beta": 1.0}])
+def test_logo_counts_samples_through_any_solver(options):
+    native = Logo(**options).fit(X, Y, sample_weight=ROWS)
+    backend = Logo(solver="CLARABEL", **options).fit(X, Y, sample_weight=ROWS)
+    assert backend.certificate_.ok
+    np.testing.assert_allclose(backend.weights_, native.weights_, atol=1e-4)
+    plain = Logo(**options).fit(X, Y).weights_
+    assert np.abs(plain - native.weights_).max() > 0.01
+
+
+def counted(Z, lam, counts):
+    w = cp.Variable(Z.shape[1], name="w", nonneg=True)
+    return cp.Problem(cp.Minimize(counts @ cp.logistic(-(Z @ w)) + lam * cp.sum(w)))
+
+
+def uncounted(Z, lam):
+    return counted(Z, lam, np.ones(len(Z)))
+
+
+def test_a_changed_logo_is_told_what_samples_count_and_must_ask_for_it():
+    for weights in (None, ROWS):
+        changed = Logo(lam=2.0, formulation=counted).fit(X, Y, sample_weight=weights)
+        printed = Logo(lam=2.0).fit(X, Y, sample_weight=weights)
+        np.testing.assert_allclose(changed.weights_, printed.weights_, atol=1e-3)
+    with pytest.raises(InputError, match="have build take counts"):
+        Logo(formulation=uncounted).fit(X, Y, sample_weight=ROWS)
 
 
 def test_relief_of_weights_is_that_of_rows_written_so_often():
@@ -156,6 +184,41 @@ def test_weights_that_cannot_be_are_named(weights, message):
         Relief().fit(X, Y, sample_weight=weights)
 
 
-def test_other_words_for_classes_are_named():
-    with pytest.raises(InputError, match="class_weight must be 'balanced' or None, not 'even'"):
-        Relief(class_weight="even").fit(X, Y)
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_weights_of_classes_by_label(model):
+    """They count terms, as "balanced" does; by twice as much for all nothing turns."""
+    names, totals = np.where(Y, "ill", "well"), {"well": N / 60, "ill": N / 20}
+    own = clone(model).set_params(class_weight=totals).fit(X, names).weights_
+    balanced = clone(model).set_params(class_weight="balanced").fit(X, names).weights_
+    np.testing.assert_allclose(own, balanced, atol=1e-12)
+    one = clone(model).set_params(class_weight={"ill": 1.0}).fit(X, names).weights_
+    np.testing.assert_allclose(one, clone(model).fit(X, names).weights_, atol=1e-9)
+    assert np.abs(own - one).max() > 1e-3
+
+
+def test_weights_of_classes_are_those_of_their_samples_terms():
+    model = Relief(n_neighbors=3, class_weight={1: 2.5, 0: 0}).fit(X, Y, sample_weight=ROWS)
+    kept = Y[ROWS > 0]
+    expected = np.where(kept == 1, 2.5, 0.0) * ROWS[ROWS > 0]
+    np.testing.assert_array_equal(known(model._weights_at(kept)).terms(kept), expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("even", "class_weight must be 'balanced', None or a dict .* such as {0: 2.0}, not 'even'"),
+        ({2: 1.0}, "class_weight names 2, which is no class"),
+        ({0: -1.0}, "class_weight of 0"),
+        ({0: np.nan}, "class_weight of 0"),
+        ({0: "much"}, "class_weight of 0"),
+        ({0: 0.0, 1: 0.0}, "class_weight is 0 for all classes"),
+        ([1.0, 2.0], "class_weight must be"),
+    ],
+)
+def test_weights_of_classes_that_cannot_be_are_named(given, message):
+    with pytest.raises(InputError, match=message):
+        Relief(class_weight=given).fit(X, Y)
+
+
+def test_a_class_that_a_fold_lacks_may_be_named():
+    assert Relief(class_weight={0: 1.0, 1: 2.0, 2: 3.0}).fit(X, Y).certificate_.ok

@@ -39,3 +39,13 @@ def test_a_class_of_one_sample_is_left_out():
     X[:, 0] += 3 * y
     with pytest.warns(UserWarning, match="of one sample only"):
         assert np.isfinite(IRelief().fit(X, y).weights_).all()
+
+
+def test_samples_with_gaps_are_fitted_again_to_permuted_labels():
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 2
+    X = rng.standard_normal((30, 4))
+    X[:, 0] += 4.0 * y
+    X[rng.random(X.shape) < 0.05] = np.nan
+    selector = IRelief(max_iter=3, tol=1.0).fit(X, y)
+    assert selector.get_support(indices=True).tolist() == [0]

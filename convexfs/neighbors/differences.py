@@ -54,8 +54,6 @@ from convexfs.neighbors import difference_kernels as kernels
 
 #: What stands for a missing difference; "error" refuses missing values.
 MISSING_RULES = ("hybrid", "class", "observed", "error")
-#: Share of a sample's hits, and of its misses, that must be seen for a margin of "hybrid".
-LEAST_SEEN = 0.05
 #: Numbers of an array that is worked on at a time; 16 MB.
 _BLOCK_CELLS = 2_000_000
 
@@ -245,7 +243,7 @@ class MixedSamples:
             kernels.seen_sums(*given, z)
             self._add_expected_margins(z, block, lists)
         else:
-            kernels.seen_means(*given, LEAST_SEEN if self.rule == "hybrid" else -1.0, z)
+            kernels.seen_means(*given, self.rule == "hybrid", z)
         return z
 
     def _add_expected_margins(

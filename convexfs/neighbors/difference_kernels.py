@@ -96,3 +96,27 @@ def seen_means(x, seen, cap, starts, others, weight, first_row, by_share, out):
                     either = hits * whole[1] + misses * whole[0]
                     counts = 2.0 * hits * misses / either if either > 0 else 0.0
                 out[row, first + t] = counts * (far - near)
+
+
+@compiled(fastmath=_FAST)
+def mean_differences(x, order, count, groups, out):
+    """``out[k, j, i]``: mean difference of ``x[j, i]`` from all other values of group k.
+
+    Those with a value are ``order[j, : count[j]]``, in its order; NaN where group k has no other.
+    """
+    n_groups = len(out)
+    number, total = np.empty(n_groups), np.empty(n_groups)
+    below, sums = np.empty(n_groups), np.empty(n_groups)
+    for j in range(len(x)):
+        number[:], total[:], below[:], sums[:] = 0.0, 0.0, 0.0, 0.0
+        for i in order[j, : count[j]]:
+            number[groups[i]] += 1.0
+            total[groups[i]] += x[j, i]
+        for i in order[j, : count[j]]:
+            value, own = x[j, i], groups[i]
+            below[own] += 1.0
+            sums[own] += value
+            for k in range(n_groups):
+                others = number[k] - 1.0 if k == own else number[k]
+                apart = value * (2.0 * below[k] - number[k]) - 2.0 * sums[k] + total[k]
+                out[k, j, i] = apart / others if others > 0.0 else np.nan

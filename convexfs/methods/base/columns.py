@@ -12,7 +12,7 @@ from convexfs.errors import InputError, check_choice
 from convexfs.methods.base.mixed import TakesMissing
 from convexfs.methods.base.parameters import parameters
 from convexfs.methods.base.selector import WeightSelector, thread_map
-from convexfs.neighbors.differences import MISSING_RULES
+from convexfs.neighbors.differences import MISSING_RULES, MixedSamples
 
 #: Numbers of fewer bytes are not converted to larger ones.
 _NARROW_BYTES = 4
@@ -37,6 +37,8 @@ class TakesColumns(TakesMissing, WeightSelector):
 
     def _source(self, X: Any) -> ColumnSource | None:
         check_choice("missing", self.missing, MISSING_RULES)
+        if isinstance(X, MixedSamples):  # fitted again, to other labels
+            return None
         source = column_source(X)
         plain = self.categorical_features is None and self.missing != "observed"
         if source is not None and not plain:

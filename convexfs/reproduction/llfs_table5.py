@@ -4,6 +4,7 @@ from functools import partial
 
 from convexfs.reproduction.curves import least_of_means
 from convexfs.reproduction.experiment import Column, Experiment, Table, Variant
+from convexfs.reproduction.llfs_splits import COARSE
 from convexfs.reproduction.llfs_table2 import KERNELS, measure
 
 ERRORS = Table(
@@ -44,8 +45,9 @@ EXPERIMENT = Experiment(
         runs=1,
         settings={
             "sizes": {"dna1": [1000, 2186, 100]},
-            "budgets": {"dna1": [5, 10, 20]},
+            "budgets": {"dna1": list(COARSE)},
             "most_test_rows": 2186,
+            "folds": 1,
         },
         seconds={"dna1": 200.0},
     ),
@@ -54,8 +56,9 @@ EXPERIMENT = Experiment(
         runs=1,
         settings={
             "sizes": {"subclasses": [200, 200, 20]},
-            "budgets": {"subclasses": [2, 5]},
+            "budgets": {"subclasses": [3, 10]},
             "most_test_rows": 200,
+            "folds": 1,
         },
         seconds={"subclasses": 10.0},
     ),

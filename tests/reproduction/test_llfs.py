@@ -15,6 +15,7 @@ from convexfs.reproduction import (
     llfs_splits,
     llfs_table2,
     llfs_table3,
+    llfs_table5,
     llfs_vote,
 )
 from convexfs.reproduction.experiment import Case
@@ -226,3 +227,17 @@ def test_votes_are_counted_both_ways():
     assert {len(np.ravel(curve)) for curve in (*normalised.values(), *raw.values())} == {3}
     by_hand = measured()
     np.testing.assert_allclose(normalised["errors"], by_hand["errors"])
+
+
+def test_dna_may_be_coded_otherwise_on_the_same_rows():
+    sizes = {"dna1": [60, 60, 5]}
+    asked = case("llfs-three", "dna1", data=load("iris"), sizes=sizes, budgets={"dna1": [2, 3]})
+    own, three = llfs_splits.parts(asked), llfs_table5.all_classes(asked)
+    np.testing.assert_array_equal(three.X, own.X)
+    np.testing.assert_array_equal(three.y == llfs_splits.NO_JUNCTION, own.y)
+    np.testing.assert_array_equal(three.y_test == llfs_splits.NO_JUNCTION, own.y_test)
+    plain = llfs_table5.as_coded(asked)
+    np.testing.assert_allclose(llfs_splits.z_scores(plain.X, plain.X_test), own.X_test)
+    by_hand = LLFS(max_features=2).fit(three.X, three.y)
+    expected = 100 * (1 - by_hand.score(three.X_test, three.y_test))
+    assert np.ravel(llfs_table5.measure(asked)["errors"])[0] == pytest.approx(expected)

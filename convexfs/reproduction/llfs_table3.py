@@ -34,6 +34,7 @@ ERRORS = Table(
     name="llfs_table3",
     title="LLFS Table III: other classifiers on the features of others",
     printed="llfs_table3_adaboost_logreg_error",
+    averaged=True,
     columns=tuple(
         Column(
             f"{heading}, {name}", method, f"least {classifier}", f"{PRINTED[method]}_{classifier}"

@@ -22,7 +22,7 @@ from convexfs.errors import InputError
 from convexfs.reproduction.experiment import Figure, Table
 from convexfs.reproduction.running import Plan
 from convexfs.reproduction.statistics import comparisons, win_tie_loss
-from convexfs.reproduction.verdicts import best, judged, tally
+from convexfs.reproduction.verdicts import averages, best, judged, tally
 from convexfs.study.judging import Frame
 
 RUNS = "runs.csv"
@@ -209,6 +209,8 @@ def said_of(table: Table, rows: Frame, tests: Frame | None) -> list[str]:
         said.append(f"The reading marked {DEFAULT_MARK} is held against the paper.")
     if told := tally(rows):
         said.append(f"Within one of the paper's deviations, or better: {told}.")
+    if table.averaged and (told := averages(rows)):
+        said.append(f"Mean of the data sets: {told}.")
     if tests is not None:
         said.append(f"Best on average: {best(rows, table.higher_is_better)}.")
     if tests is not None and tests["p"].notna().any():

@@ -111,3 +111,15 @@ def tally(rows: Frame) -> str:
         for heading, own in told.groupby("method", sort=False)
     ]
     return "; ".join(lines)
+
+
+def averages(rows: Frame) -> str:
+    """Return the mean of every column that all data sets have, and of the paper's beside it."""
+    told, n_sets = rows[rows["ours"].notna()], rows["data"].nunique()
+    lines = []
+    for (heading, reading), own in told.groupby(["method", "reading"], sort=False):
+        if len(own) == n_sets:
+            name = f"{heading}: {reading}" if reading else str(heading)
+            paper = f" / {own['paper'].mean():.1f}" if own["paper"].notna().all() else ""
+            lines.append(f"{name} {own['ours'].mean():.1f}{paper}")
+    return "; ".join(lines)

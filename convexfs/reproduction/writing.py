@@ -22,7 +22,7 @@ from convexfs.errors import InputError
 from convexfs.reproduction.experiment import Figure, Table
 from convexfs.reproduction.running import Plan
 from convexfs.reproduction.statistics import comparisons, win_tie_loss
-from convexfs.reproduction.verdicts import best, judged, tally
+from convexfs.reproduction.verdicts import averages, best, judged, tally
 from convexfs.study.judging import Frame
 
 RUNS = "runs.csv"
@@ -221,6 +221,8 @@ def said_of(table: Table, rows: Frame, tests: Frame | None) -> list[str]:
     chosen = any(map(_has_honest, rows[rows["default"]].to_dict("records")))
     if chosen:
         said.append("In square brackets: with everything chosen on training rows.")
+    if table.averaged and (told := averages(rows)):
+        said.append(f"Mean of the data sets: {told}.")
     if tests is not None:
         said.append(f"Best on average: {best(rows, table.higher_is_better)}.")
     if tests is not None and chosen:

@@ -5,6 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
+#: Samples while the features grow, and features while the samples do.
+FIXED_SAMPLES, FIXED_FEATURES = 200, 500
+#: False discovery rate asked of knockoffs.
+RATE = 0.2
+
 Planted = tuple[np.ndarray, np.ndarray, np.ndarray]  #: samples, labels, which features matter
 
 
@@ -58,25 +63,32 @@ def found(scores: np.ndarray, true: np.ndarray) -> float:
     return float((above[true].sum() + chance * tied[true].sum()) / sought)
 
 
-def real_sets(folder: str | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Sets of two classes: those of a folder (npz files with X and y), else scikit-learn's own."""
-    if folder is None:
-        from sklearn.datasets import load_breast_cancer, load_wine
+def selected_at_rate(lead: np.ndarray, true: np.ndarray) -> dict[str, int]:
+    """How many features knockoff+ selects at `RATE` by their leads, and how many falsely."""
+    lead = np.nan_to_num(np.asarray(lead, float), nan=0.0)
+    for least in np.unique(np.abs(lead[lead != 0])):
+        chosen = np.flatnonzero(lead >= least)
+        if 1 + np.sum(lead <= -least) <= RATE * len(chosen) * (1 + 1e-9):
+            return {"selected": len(chosen), "false": int((~np.isin(chosen, true)).sum())}
+    return {"selected": 0, "false": 0}
 
-        cancer, wine = load_breast_cancer(return_X_y=True), load_wine(return_X_y=True)
-        rng = np.random.default_rng(0)
-        two = wine[1] < 2
-        sets = {
-            "breast cancer": cancer,
-            "wine (2 classes)": (wine[0][two], wine[1][two]),
-        }
-        # Shuffled copies of the columns, so that there is something to leave out.
-        return {
-            f"{name} + 200 noise": (np.hstack([X, rng.permuted(_wide(X), axis=0)]), y)
-            for name, (X, y) in sets.items()
-        }
-    sets = {}
-    for path in sorted(Path(folder).glob("*.npz")):
+
+def real_sets(folder: str | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Sets of two classes: scikit-learn's own, and those of a folder (npz files with X and y)."""
+    from sklearn.datasets import load_breast_cancer, load_wine
+
+    wine = load_wine(return_X_y=True)
+    two, rng = wine[1] < 2, np.random.default_rng(0)
+    own = {
+        "breast cancer": load_breast_cancer(return_X_y=True),
+        "wine (2 classes)": (wine[0][two], wine[1][two]),
+    }
+    # Shuffled copies of the columns, so that there is something to leave out.
+    sets = {
+        f"{name} + 200 noise": (np.hstack([X, rng.permuted(_wide(X), axis=0)]), y)
+        for name, (X, y) in own.items()
+    }
+    for path in sorted(Path(folder).glob("*.npz")) if folder else ():
         with np.load(path, allow_pickle=False) as file:
             X, y = np.asarray(file["X"], float), np.unique(file["y"], return_inverse=True)[1]
         if y.max() == 1 and np.isfinite(X).all():

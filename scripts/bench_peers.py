@@ -86,7 +86,7 @@ def arguments() -> argparse.Namespace:
 
 
 def setup() -> None:
-    """Make the environments, then have each contender answer once, and say which cannot."""
+    """Make the environments, and say who can be used."""
     for name, packages in PACKAGES.items():
         venv.create(CACHE / name, with_pip=True, clear=True)
         if not installed(name, packages):
@@ -95,6 +95,11 @@ def setup() -> None:
             for package in packages:
                 if not installed(name, [*pinned, package]):
                     print(f"{package} cannot be installed", flush=True)
+    say_who_answers()
+
+
+def say_who_answers() -> None:
+    """Have each contender fit small data once, and say which cannot, and why."""
     for name in CONTENDERS:
         said = [*answers(name, [])]
         told = "usable" if READY in said else f"cannot be used here: {said[-1]['ended']}"

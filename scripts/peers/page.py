@@ -18,11 +18,11 @@ One run each, one process, one thread; standardising, loading and compiling are 
 Memory under 1 MB isn't resolved and is shown as such. Written by `scripts/bench_peers.py`, which \
 runs it all again; every cell is in [peers.csv](peers.csv).
 
-Signals are planted and columns shuffled: *linear* (ten features shift with the class), *xor* (the \
-signs of two make the class, and neither alone tells anything), *local* (one feature tells two \
-regions, in each of which three others matter). Found is the share of planted features among as \
-many best-ranked ones. One draw of the data stands for each cell, so that small differences of \
-this share mean nothing.
+Signals are planted in columns drawn at random: *linear* (ten features shift with the class), \
+*xor* (the signs of two make the class, and neither alone tells anything), *local* (one feature \
+tells two regions, in each of which three others matter). Found is the share of planted features \
+among as many best-ranked ones. One draw of the data stands for each cell, so that small \
+differences of this share mean nothing.
 """
 
 

@@ -1,4 +1,4 @@
-"""The data of the comparison: planted signals whose columns are shuffled, and real sets."""
+"""The data of the comparison: signals planted in columns drawn at random, and real sets."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,45 +13,49 @@ RATE = 0.2
 Planted = tuple[np.ndarray, np.ndarray, np.ndarray]  #: samples, labels, which features matter
 
 
-def linear(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray, int]:
+def linear(rng: np.random.Generator, n: int, p: int) -> Planted:
     """Ten features that shift with the class."""
-    X, y = rng.standard_normal((n, p)), np.arange(n) % 2
-    X[:, :10] += y[:, None]
-    return X, y, 10
+    X, y, at = *_noise(rng, n, p), rng.choice(p, 10, replace=False)
+    X[:, at] += y[:, None]
+    return X, y, at
 
 
-def xor(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray, int]:
+def xor(rng: np.random.Generator, n: int, p: int) -> Planted:
     """Two features whose signs make the class together, and none alone."""
-    X = rng.standard_normal((n, p))
-    X[:, :2] = np.sign(X[:, :2]) * (0.5 + np.abs(X[:, :2]))
-    return X, (X[:, 0] * X[:, 1] > 0).astype(int), 2
+    X, at = rng.standard_normal((n, p)), rng.choice(p, 2, replace=False)
+    X[:, at] += 0.5 * np.sign(X[:, at])
+    return X, (X[:, at].prod(axis=1) > 0).astype(int), at
 
 
-def local(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray, int]:
+def local(rng: np.random.Generator, n: int, p: int) -> Planted:
     """Two regions, told by one feature, with three features each that matter only there."""
-    X, y = rng.standard_normal((n, p)), np.arange(n) % 2
+    X, y, at = *_noise(rng, n, p), rng.choice(p, 7, replace=False)
     here = rng.random(n) < 0.5
-    X[:, 0] += np.where(here, 3.0, -3.0)
-    X[:, 1:4] += 2.0 * (y * here)[:, None]
-    X[:, 4:7] += 2.0 * (y * ~here)[:, None]
-    return X, y, 7
+    X[:, at[0]] += np.where(here, 3.0, -3.0)
+    X[:, at[1:4]] += 2.0 * (y * here)[:, None]
+    X[:, at[4:]] += 2.0 * (y * ~here)[:, None]
+    return X, y, at
 
 
-SIGNALS: dict[str, Callable] = {"linear": linear, "xor": xor, "local": local}
+def _noise(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    return rng.standard_normal((n, p)), rng.permutation(np.arange(n) % 2)
+
+
+SIGNALS: dict[str, Callable[..., Planted]] = {"linear": linear, "xor": xor, "local": local}
 
 
 def planted(signal: str, n: int, p: int, seed: int = 0) -> Planted:
-    """Standardised samples with a planted signal; the order of columns tells nothing."""
-    rng = np.random.default_rng([seed, n, p, len(signal)])
-    X, y, count = SIGNALS[signal](rng, n, p)
-    order, rows = rng.permutation(p), rng.permutation(n)
-    return standard(X[rows][:, order]), y[rows], np.flatnonzero(order < count)
+    """Standardised samples with a signal planted in columns drawn at random."""
+    X, y, at = SIGNALS[signal](np.random.default_rng([seed, n, p, len(signal)]), n, p)
+    return standard(X), y, np.sort(at)
 
 
 def standard(X: np.ndarray) -> np.ndarray:
     """Columns of mean zero and spread one: what every contender is given."""
-    spread = X.std(axis=0)
-    return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    X = X - X.mean(axis=0)
+    spread = np.sqrt(np.einsum("nj,nj->j", X, X) / len(X))
+    X /= np.where(spread > 0, spread, 1)
+    return X
 
 
 def found(scores: np.ndarray, true: np.ndarray) -> float:

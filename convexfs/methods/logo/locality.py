@@ -14,6 +14,7 @@ from convexfs.neighbors.feature_passes import (
     exact_scores,
     feature_scores,
     margin_columns,
+    pair_products,
     score_pairs,
     take_columns,
     weighted_distances,
@@ -133,20 +134,14 @@ class Locality:
         moved : array (N, J)
             ``sum_j w_j t_njk``.
         """
-        miss, hit = self.shares(columns, w, signed)
-        curved, moved = np.zeros((len(w), len(w))), np.empty(columns.shape)
-        for rows in few_rows(columns.size, len(columns)):
-            apart = np.abs(columns[rows, None] - columns)
-            near_by, far, pulled = signed[rows], apart @ w, pulls[rows, None]
-            flat = apart.reshape(-1, len(w))
-            curved += flat.T @ (flat * (pulled * near_by).reshape(-1, 1))
-            moved[rows] = ((near_by * far)[:, None] @ apart)[:, 0]
-            for sign, shares in ((1.0, miss), (-1.0, hit)):
-                near = shares[rows]
-                mean = (near[:, None] @ apart)[:, 0]
-                curved -= sign * (mean * pulled).T @ mean
-                moved[rows] -= sign * (near * far).sum(axis=1)[:, None] * mean
-        return curved, moved
+        columns = np.ascontiguousarray(columns)
+        far = self.distances(columns, w)
+        curved, moving = pair_products(columns, score_pairs(signed, pulls)), np.zeros_like(far)
+        for sign, near in zip((1.0, -1.0), self.shares(columns, w, signed), strict=True):
+            mean = margin_columns(columns, near)
+            curved -= sign * (mean * pulls[:, None]).T @ mean
+            moving += sign * near * (far - (near * far).sum(axis=1, keepdims=True))
+        return curved, margin_columns(columns, moving)
 
     def on_all_samples(self, p: np.ndarray) -> np.ndarray:
         full = np.zeros(len(self.codes))

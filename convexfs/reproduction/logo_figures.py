@@ -207,7 +207,7 @@ MILLION = Experiment(
     ),
     full=Variant(
         dict.fromkeys(FIGURE_4, "spiral"), 1, {"noise": FIGURE_4},
-        dict(zip(FIGURE_4, (6.0, 60.0), strict=True)),
+        dict(zip(FIGURE_4, (7.0, 30.0), strict=True)),
     ),
     quick=Variant(
         dict.fromkeys(QUICK_4, "spiral"), 1, {"noise": QUICK_4}, dict.fromkeys(QUICK_4, 0.5)

@@ -10,7 +10,7 @@ from convexfs.reproduction.experiment import Column, Experiment, Table, Variant,
 from convexfs.study.judging import Frame
 
 WITHIN, BETTER, OFF = "within", "better", "off"
-NO_DATA, NOT_RUN, NOT_PRINTED = "no data", "not run", ""
+NO_DATA, NOT_RUN, LEFT_OUT, NOT_PRINTED = "no data", "not run", "left out", ""
 
 
 def judged(
@@ -43,7 +43,8 @@ def judged(
             row["note"] = experiment.why_left_out(data, column.method)
             row["verdict"] = verdict(row, table.higher_is_better)
             if not row["runs"]:
-                row["verdict"] = NO_DATA if data in missing else NOT_RUN
+                absent = LEFT_OUT if row["note"] else NOT_RUN
+                row["verdict"] = NO_DATA if data in missing else absent
             rows.append({"data": data, **row})
     return pd.DataFrame(rows)
 
@@ -123,3 +124,12 @@ def averages(rows: Frame) -> str:
             paper = f" / {own['paper'].mean():.1f}" if own["paper"].notna().all() else ""
             lines.append(f"{name} {own['ours'].mean():.1f}{paper}")
     return "; ".join(lines)
+
+
+def left_out(rows: Frame) -> list[str]:
+    """Return what is not measured and why, a line for each reason."""
+    told = rows[rows["verdict"] == LEFT_OUT]
+    return [
+        f"{', '.join(dict.fromkeys(own['method'] + ' on ' + own['data']))} ({reason})"
+        for reason, own in told.groupby("note", sort=False)
+    ]

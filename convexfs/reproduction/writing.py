@@ -22,7 +22,7 @@ from convexfs.errors import InputError
 from convexfs.reproduction.experiment import Figure, Table
 from convexfs.reproduction.running import Plan
 from convexfs.reproduction.statistics import comparisons, win_tie_loss
-from convexfs.reproduction.verdicts import averages, best, judged, tally
+from convexfs.reproduction.verdicts import averages, best, judged, left_out, tally
 from convexfs.study.judging import Frame
 
 RUNS = "runs.csv"
@@ -216,6 +216,7 @@ def said_of(table: Table, rows: Frame, tests: Frame | None) -> list[str]:
     said = [f"Runs: {counted_runs(rows)}."]
     if any(rows["default"] & (rows["reading"] != "")):
         said.append(f"The reading marked {DEFAULT_MARK} is held against the paper.")
+    said += [f"Left out: {told}." for told in left_out(rows)]
     if told := tally(rows):
         said.append(f"Within one of the paper's deviations, or better: {told}.")
     chosen = any(map(_has_honest, rows[rows["default"]].to_dict("records")))

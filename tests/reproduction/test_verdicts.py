@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from convexfs.reproduction import EXPERIMENTS, experiment_named
-from convexfs.reproduction.verdicts import averages, best, judged, tally, verdict
+from convexfs.reproduction.verdicts import averages, best, judged, left_out, tally, verdict
 from tests.reproduction import tiny
 
 
@@ -40,6 +40,8 @@ def test_a_table_has_paper_ours_difference_and_verdict():
     assert (ours["verdict"], ours["runs"], ours["honest"]) == ("within", 3, 11.0)
     assert rows.loc[("waveform", "Worse", ""), "verdict"] == "not run"
     assert rows.loc[("waveform", "Lame", ""), "note"] == "it cannot"
+    assert rows.loc[("waveform", "Lame", ""), "verdict"] == "left out"
+    assert left_out(rows.reset_index()) == ["Lame on waveform (it cannot)"]
 
 
 def test_a_set_without_numbers_has_one_row_that_says_so():

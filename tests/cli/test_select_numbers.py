@@ -79,3 +79,20 @@ def test_a_target_that_does_not_fit_is_one_clear_line(run, table, words, message
     assert code == 2
     assert message in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("settings", [["rrelief"], ["rlogo", "--set", "lam=5.0"]])
+def test_text_and_gaps_beside_a_target_of_numbers(run, table, tmp_path, settings):
+    frame = pd.read_csv(table)
+    frame["site"] = np.where(np.arange(90) % 3, "north", "south")
+    frame["price"] += 4.0 * (frame["site"] == "north")
+    frame.loc[7, "e"] = np.nan
+    frame.to_csv(tmp_path / "sites.csv", index=False)
+    words = [tmp_path / "sites.csv", "--target", "price", "--drop", "age", "--method", *settings]
+    code, printed, said = run(*words, "--top", 3, "--json")
+    assert (code, sorted(json.loads(printed)["selected"])) == (0, ["a", "b", "site"])
+    assert "column 'site' holds text, 2 values: taken as a category" in said
+    code, _, said = run(*words, "--missing", "class")
+    assert code == 2
+    assert "unknown missing 'class': choose from error, expected" in said
+    assert said.splitlines()[-1].startswith("convexfs: error: ")

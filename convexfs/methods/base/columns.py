@@ -37,8 +37,9 @@ class TakesColumns(TakesMissing, WeightSelector):
 
     def _source(self, X: Any) -> ColumnSource | None:
         check_choice("missing", self.missing, MISSING_RULES)
-        # Samples that were read before can be sliced too.
-        source = None if isinstance(X, MixedSamples) else column_source(X)
+        if isinstance(X, MixedSamples):  # fitted again, to other labels
+            return None
+        source = column_source(X)
         plain = self.categorical_features is None and self.missing != "observed"
         if source is not None and not plain:
             raise InputError(

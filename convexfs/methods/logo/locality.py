@@ -135,7 +135,7 @@ class Locality:
         miss, hit = self.shares(columns, w, signed)
         curved, moved = np.zeros((len(w), len(w))), np.empty(columns.shape)
         for rows in few_rows(columns.size, len(columns)):
-            apart = np.abs(columns[rows, None] - columns)
+            apart = self.differences(columns, rows)
             near_by, far, pulled = signed[rows], apart @ w, pulls[rows, None]
             flat = apart.reshape(-1, len(w))
             curved += flat.T @ (flat * (pulled * near_by).reshape(-1, 1))
@@ -146,6 +146,10 @@ class Locality:
                 curved -= sign * (mean * pulled).T @ mean
                 moved[rows] -= sign * (near * far).sum(axis=1)[:, None] * mean
         return curved, moved
+
+    def differences(self, columns: Any, rows: slice) -> np.ndarray:
+        """Differences (rows, N, J) of some samples from all, in a few columns."""
+        return np.abs(columns[rows, None] - columns)
 
     def on_all_samples(self, p: np.ndarray) -> np.ndarray:
         full = np.zeros(len(self.codes))

@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
-from convexfs.methods.logo.fit import Locality, LogoRequest, LogoResult, fit_locality
+from convexfs.methods.logo.fit import (
+    Locality,
+    LogoRequest,
+    LogoResult,
+    MixedLocality,
+    fit_locality,
+)
 from convexfs.methods.logo.fit import Settings as LogoSettings
-from convexfs.neighbors.feature_passes import weighted_distances
+from convexfs.neighbors.differences import MixedSamples
 from convexfs.neighbors.soft_targets import (
     check_difference,
     has_both,
@@ -45,15 +51,35 @@ class SoftLocality(Locality):
         return signed_shares(distances, self.delta, self.sigma)
 
     def shares(
-        self, columns: np.ndarray, w: np.ndarray, signed: np.ndarray
+        self, columns: Any, w: np.ndarray, signed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         used = np.flatnonzero(w)
-        distances = weighted_distances(columns[:, used], w[used])
+        distances = self.distances(columns[:, used], w[used])
         return soft_shares(distances, self.delta, self.sigma)
 
 
+class SoftMixedLocality(SoftLocality, MixedLocality):
+    """The same of samples with missing values, whose differences are expected, or categories."""
+
+    at_labels = Locality.at_labels
+
+    def differences(self, columns: MixedSamples, rows: slice) -> np.ndarray:
+        expected, gone = columns.expected, 1.0 - columns.seen
+        apart = np.minimum(np.abs(columns.x[rows, None] - columns.x), columns.cap)
+        apart *= columns.seen[rows, None] * columns.seen
+        # Of one value that is missing, then of the other, and of both.
+        apart += expected.one[0][rows, None] * gone
+        return apart + gone[rows, None] * (expected.one[0] + expected.both[0, 0] * gone)
+
+    def turning(
+        self, columns: MixedSamples, w: np.ndarray, signed: np.ndarray, pulls: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        # Signs do not tell misses from hits here: every sample is some of both.
+        return Locality.turning(self, columns, w, signed, pulls)
+
+
 def rlogo(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples,
     y: np.ndarray,
     settings: Settings | None = None,
     solving: Solving = AS_USUAL,
@@ -71,7 +97,7 @@ def rlogo(
 
     Parameters
     ----------
-    X : array (N, J)
+    X : array (N, J), or MixedSamples
     y : array (N,)
         Numbers.
     settings, solving, seed, map, watch
@@ -82,5 +108,6 @@ def rlogo(
     request.check()
     check_difference(settings.difference)
     y = np.asarray(y, dtype=np.float64)
-    locality = SoftLocality(X, y, float(settings.sigma), map, difference=settings.difference)
+    kind = SoftMixedLocality if isinstance(X, MixedSamples) else SoftLocality
+    locality = kind(X, y, float(settings.sigma), map, difference=settings.difference)
     return fit_locality(locality, request, seed, watch)

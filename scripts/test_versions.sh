@@ -2,10 +2,10 @@
 # Tests in other surroundings than the usual one: the oldest allowed versions and the newest,
 # without each extra, without ECOS, with spawned workers, on other Pythons where there are any.
 #
-#   bash scripts/test_versions.sh                          # every setting, the tests named below
+#   bash scripts/test_versions.sh                          # every setting, the tests of tests_of
 #   bash scripts/test_versions.sh oldest spawn -- tests    # two settings; after -- words of pytest
 #
-# Each setting has an environment of its own, which is kept: see $cache.
+# Each setting has an environment of its own, made anew: see $cache.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/convexfs/versions"
@@ -14,10 +14,38 @@ all=(
   python3.12 python3.13 python3.14
 )
 extras=(solvers dask mpi nlp tables)
-default_tests=(
+smoke=(
+  tests/methods/relief/test_estimator.py tests/methods/logo/test_estimator.py
+  tests/methods/lfe/test_estimator.py tests/solving/test_solve.py
+  tests/cli/test_main.py tests/cli/test_select.py tests/test_release.py
+)
+wide=(
   tests/methods/relief tests/methods/logo tests/methods/lfe tests/solving/test_solve.py
   tests/solving/test_certify.py tests/data tests/batch tests/cli tests/test_release.py
 )
+of_solvers=(tests/solving/test_backends.py tests/study/test_plan.py tests/cli/test_study.py)
+of_executors=(
+  tests/batch/test_executors.py tests/data/test_dask_columns.py tests/methods/llfs/test_tasks.py
+)
+of_nlp=(tests/methods/llfs/test_problem.py)
+of_tables=(tests/data tests/methods/base/test_columns.py tests/cli/test_select_files.py)
+
+tests_of() {
+  # Versions change anything; a missing extra what uses it, and whether the rest still loads.
+  local tests
+  case $1 in
+    oldest | newest | no-ecos | python*) tests=("${wide[@]}") ;;
+    spawn) tests=(tests/batch) ;;
+    core) tests=(
+      "${smoke[@]}" "${of_solvers[@]}" "${of_executors[@]}" "${of_nlp[@]}" "${of_tables[@]}"
+    ) ;;
+    no-solvers) tests=("${smoke[@]}" "${of_solvers[@]}") ;;
+    no-dask | no-mpi) tests=("${smoke[@]}" "${of_executors[@]}") ;;
+    no-nlp) tests=("${smoke[@]}" "${of_nlp[@]}") ;;
+    no-tables) tests=("${smoke[@]}" "${of_tables[@]}") ;;
+  esac
+  echo "${tests[@]}"
+}
 
 find_uv() {
   # It alone resolves to the oldest versions; one of its own leaves yours as it is.
@@ -30,9 +58,18 @@ find_uv() {
 
 python_of() {
   case $1 in
-    python*) if is_new_enough "$1"; then echo "$1"; fi ;;
-    *) find_python ;;
+    python*) find_version "$1" || true ;;
+    *) find_version python3.11 || find_python ;; # the oldest, like the oldest packages
   esac
+}
+
+find_version() {
+  # On the path, where one of pyenv's may be a name without a program, or among pyenv's own.
+  local candidate
+  for candidate in "$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/${1#python}".*/bin/"$1"; do
+    if is_new_enough "$candidate"; then echo "$candidate" && return; fi
+  done
+  return 1
 }
 
 extras_of() {
@@ -46,23 +83,22 @@ extras_of() {
 make_environment() {
   local setting=$1 python=$2 home="$cache/$1" resolution=highest
   if [ "$setting" = oldest ]; then resolution=lowest-direct; fi
-  "$uv" venv --quiet --clear --python "$python" "$home"
-  "$uv" pip install --quiet --python "$home" --only-binary :all: --no-binary convexfs \
-    --resolution "$resolution" --editable "$root[$(extras_of "$setting")]"
+  "$uv" venv --quiet --clear --python "$python" "$home" &&
+    "$uv" pip install --quiet --python "$home" --only-binary :all: --no-binary convexfs \
+      --resolution "$resolution" --editable "$root[$(extras_of "$setting")]" || return 1
   if [ "$setting" = no-ecos ]; then "$uv" pip uninstall --quiet --python "$home" ecos; fi
 }
 
 test_in() {
-  local setting=$1 start=""
+  local setting=$1 start="" tests=("${@:2}")
   if [ "$setting" = spawn ]; then start=spawn; fi
+  if [ ${#tests[@]} = 0 ]; then read -ra tests <<<"$(tests_of "$setting")"; fi
   CONVEXFS_START=$start NUMBA_CACHE_DIR="$cache/$setting/numba" OMP_NUM_THREADS=1 \
     OPENBLAS_NUM_THREADS=1 "$cache/$setting/bin/python" -m pytest -q "${tests[@]}"
 }
 
 settings=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do settings+=("$1") && shift; done
-tests=("${@:2}")
-if [ ${#tests[@]} = 0 ]; then tests=("${default_tests[@]}"); fi
 if [ ${#settings[@]} = 0 ]; then settings=("${all[@]}"); fi
 for setting in "${settings[@]}"; do
   case " ${all[*]} " in *" $setting "*) ;; *)
@@ -79,7 +115,7 @@ for setting in "${settings[@]}"; do
   python=$(python_of "$setting")
   if [ -z "$python" ]; then absent+=("$setting") && continue; fi
   echo "== $setting"
-  if ! { make_environment "$setting" "$python" && test_in "$setting"; }; then failed+=("$setting"); fi
+  make_environment "$setting" "$python" && test_in "$setting" "${@:2}" || failed+=("$setting")
 done
 if [ ${#absent[@]} -gt 0 ]; then echo "Not on this machine, so not tested: ${absent[*]}"; fi
 if [ ${#failed[@]} -gt 0 ]; then echo "Failed: ${failed[*]}" && exit 1; fi

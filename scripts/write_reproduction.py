@@ -3,9 +3,9 @@
     python scripts/write_reproduction.py RUNS [RUNS ...]
 
 RUNS is the ``--out`` of the command. Of every experiment there the summary and the numbers of
-single runs go to ``problems/results``; in ``convexfs/guide/reproduction.md`` and
-``problems/RESULTS.md`` the tables between ``<!-- table NAME -->`` and ``<!-- end -->`` are
-written anew.
+single runs go to ``problems/results``; in the guide's two pages and ``problems/RESULTS.md`` what
+stands between ``<!-- table NAME -->`` and ``<!-- end -->`` is written anew, be it a table or the
+points of a figure.
 """
 
 import re
@@ -17,7 +17,11 @@ import pandas as pd
 from convexfs.study.judging import Frame
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ("convexfs/guide/reproduction.md", "problems/RESULTS.md")
+DOCUMENTS = (
+    "convexfs/guide/reproduction.md",
+    "convexfs/guide/reproduction-llfs.md",
+    "problems/RESULTS.md",
+)
 PLACE = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -38,6 +42,16 @@ def filled(text: str, tables: dict[str, str]) -> str:
     return PLACE.sub(table, text)
 
 
+def points_shown(points: Frame) -> str:
+    """The points of a figure as a table, a line for each series."""
+    wide = points.pivot(index="series", columns="x", values="y").reindex(points["series"].unique())
+    heading = ["", *(f"{x:g}" for x in wide.columns)]
+    lines = [heading, ["---"] * len(heading)]
+    for series, row in zip(wide.index, wide.to_numpy(), strict=True):
+        lines.append([str(series), *("" if y != y else f"{y:.3g}" for y in row)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def main(folders: list[Path]) -> None:
     results, tables = ROOT / "problems/results", {}
     results.mkdir(exist_ok=True)
@@ -50,6 +64,10 @@ def main(folders: list[Path]) -> None:
             own.stem: own.read_text(encoding="utf-8")
             for own in summary.parent.glob("*.md")
             if own != summary
+        }
+        tables |= {
+            drawn.stem: points_shown(pd.read_csv(drawn.with_suffix(".csv")))
+            for drawn in summary.parent.glob("*.svg")
         }
     for document in (ROOT / name for name in DOCUMENTS):
         text = document.read_text(encoding="utf-8")

@@ -9,9 +9,20 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 
 import bench_peers
+from peers.cell import READY
 from peers.contenders import CONTENDERS, SOUGHT, Contender
-from peers.page import ENDS, ends, losses, megabytes, slopes
-from peers.worlds import SIGNALS, found, nested_errors, planted
+from peers.losses import ALONE, AS_GOOD, FOUND, WORSE, losses, losses_part
+from peers.page import ends, megabytes, slopes
+from peers.rows import ENDS, NOT_TRIED, OVER
+from peers.worlds import (
+    FIXED_SAMPLES,
+    SIGNALS,
+    found,
+    nested_errors,
+    planted,
+    real_sets,
+    selected_at_rate,
+)
 
 
 def test_planted_features_are_found_by_a_perfect_ranking_only():
@@ -65,21 +76,34 @@ def test_settings_that_are_shown_are_those_that_are_used():
     assert who.told() == "size = number sought, C = 1.0"
 
 
-def row(contender, seconds, found=1.0, p=100):
+def row(contender, seconds, found=1.0, p=100, n=FIXED_SAMPLES):
     blank = dict.fromkeys(bench_peers.COLUMNS, "")
-    told = {"contender": contender, "signal": "linear", "n": "100", "p": str(p)}
+    told = {"contender": contender, "signal": "linear", "n": str(n), "p": str(p), "limit": "10"}
     return blank | told | {"seconds": str(seconds), "found": str(found)}
 
 
+CELL = f"linear {FIXED_SAMPLES} x 100"
+
+
 def test_every_loss_is_named():
-    assert losses([row("convexfs Relief", 1.0), row("skrebate ReliefF", 2.0)]) == []
-    (faster,) = losses([row("convexfs Relief", 1.0), row("skrebate ReliefF", 0.5)])
-    assert "skrebate ReliefF" in faster
-    assert "faster in 1 of 1 cells" in faster
-    (more,) = losses([row("convexfs Relief", 1.0, 0.5), row("F test", 0.1, 0.9)])
-    assert "found more" in more
-    assert "faster" not in more
-    assert losses([row("convexfs Relief", 1.0, 0.7), row("F test", 0.1, 0.8)]) == []
+    ours = row("convexfs Relief", 1.0)
+    assert losses([ours, row("skrebate ReliefF", 2.0)]) == {}
+    pair = ("convexfs Relief", "skrebate ReliefF")
+    assert losses([ours, row("skrebate ReliefF", 0.5)]) == {pair: {AS_GOOD: [CELL]}}
+    assert losses([ours, row("skrebate ReliefF", 0.5, 0.8)]) == {pair: {WORSE: [CELL]}}
+    found_less = row("convexfs Relief", 1.0, 0.5)
+    assert losses([found_less, row("F test", 0.1, 0.9)]) == {
+        ("convexfs Relief", "F test"): {FOUND: [CELL]}
+    }
+    assert losses([row("convexfs Relief", 1.0, 0.7), row("F test", 0.1, 0.8)]) == {}
+
+
+def test_the_page_says_by_how_much_a_peer_was_better():
+    rows = [row("convexfs Relief", 1.0, 0.5), row("skrebate ReliefF", 0.25, 0.9)]
+    told = losses_part(rows)
+    assert "| skrebate ReliefF | 1 | 1 | 0 | 0 | 1 | 0 | 0 |" in told
+    assert f"- {CELL}: faster, no worse by skrebate ReliefF (4.0 times)" in told
+    assert "skrebate ReliefF found 90%, ours 50%" in told
 
 
 def refusal(contender):
@@ -89,10 +113,20 @@ def refusal(contender):
 
 def test_a_refusal_is_not_a_finding_of_nothing():
     rows = [refusal("convexfs KnockoffSelector"), row("knockpy", 1.0)]
-    (told,) = losses(rows)
-    assert "answered (ours: refused) in 1 of 1 cells" in told
-    assert "found more" not in told
-    assert "faster" not in told
+    assert losses(rows) == {("convexfs KnockoffSelector", "knockpy"): {ALONE: [CELL]}}
+
+
+def test_knockoffs_are_counted_at_the_rate():
+    lead = np.array([6.0, 5, 4, 3, 2, -1])
+    assert selected_at_rate(lead, np.array([0, 1, 2, 3])) == {"selected": 5, "false": 1}
+    assert selected_at_rate(-lead, np.array([0])) == {"selected": 0, "false": 0}
+
+
+def test_sets_of_a_folder_come_besides_those_that_ship(tmp_path):
+    X, y = np.random.default_rng(0).random((6, 3)), np.arange(6) % 2
+    np.savez(tmp_path / "mine.npz", X=X, y=y)
+    np.savez(tmp_path / "three_classes.npz", X=X, y=np.arange(6) % 3)
+    assert [*real_sets(str(tmp_path))] == [*real_sets(None), "mine"]
 
 
 def test_how_cells_ended_is_counted_and_what_is_missing():
@@ -115,11 +149,66 @@ def test_growth_is_the_fitted_power():
     assert slopes(rows[:2], "mrmr", "p") is None
 
 
+def cell(signal="xor", n=100, p=500, limit=3.0):
+    return {"signal": signal, "n": n, "p": p, "limit": limit}
+
+
 def test_larger_cells_than_one_over_the_limit_are_not_tried():
-    over = [{"signal": "xor", "n": 100, "p": 500}]
-    assert bench_peers.hopeless({"signal": "xor", "n": 100, "p": 5000}, over)
-    assert not bench_peers.hopeless({"signal": "xor", "n": 200, "p": 100}, over)
-    assert not bench_peers.hopeless({"signal": "local", "n": 100, "p": 5000}, over)
+    over = [cell()]
+    assert bench_peers.hopeless(cell(p=5000), over)
+    assert bench_peers.hopeless(cell("local", p=5000), over)
+    assert not bench_peers.hopeless(cell(n=200, p=100), over)
+    assert not bench_peers.hopeless(cell(p=5000, limit=9.0), over)
+
+
+def test_what_was_over_a_smaller_limit_is_tried_again():
+    measured, over = row("mrmr", 1.0), row("mrmr", "", n=50) | {"ended": OVER}
+    cells = [cell("linear", FIXED_SAMPLES, 100, 20.0), cell("linear", 50, 100, 20.0)]
+    assert bench_peers.todo("mrmr", cells, [measured, over]) == cells[1:]
+    assert bench_peers.todo("mrmr", cells, [measured, over | {"limit": "20"}]) == []
+    assert bench_peers.todo("celer", cells, [measured, over]) == cells
+
+
+def said_by(monkeypatch, *processes):
+    left = [*processes]
+    monkeypatch.setattr(bench_peers, "answers", lambda name, cells: iter(left.pop(0)))
+
+
+def ends_of(cells):
+    return [(row["p"], row["ended"]) for row in bench_peers.run("mrmr", cells, [])]
+
+
+def test_a_cell_that_is_ended_is_over_and_a_new_process_goes_on(monkeypatch):
+    small, large, huge = cell(p=50), cell(p=500), cell(p=5000)
+    said_by(
+        monkeypatch,
+        [READY, {"begins": large}, {"ended": OVER}],
+        [READY, {"begins": small}, {"cell": small, "seconds": 1.0}, {"ended": ""}],
+    )
+    assert ends_of([large, small, huge]) == [(500, OVER), (5000, NOT_TRIED), (50, "")]
+
+
+def test_one_that_cannot_start_says_why_for_every_cell(monkeypatch):
+    said_by(monkeypatch, [{"ended": "failed: no module"}])
+    assert ends_of([cell(p=50), cell(p=500)]) == [
+        (50, "failed: no module"),
+        (500, "failed: no module"),
+    ]
+
+
+def test_a_process_that_runs_out_of_memory_is_not_given_larger_cells(monkeypatch):
+    large, huge = cell(p=500), cell(p=5000)
+    no_memory = {"cell": large, "ended": f"{OVER}: 6 GB"}
+    said_by(monkeypatch, [READY, {"begins": large}, no_memory, {"ended": ""}])
+    assert ends_of([large, huge]) == [(500, f"{OVER}: 6 GB"), (5000, NOT_TRIED)]
+
+
+def test_a_contender_answers_a_cell_in_a_process_of_its_own():
+    small = cell("linear", 20, 10)
+    said = [*bench_peers.answers("convexfs Relief", [small])]
+    assert said[:2] == [READY, {"begins": small}]
+    assert said[2]["found"] > 0
+    assert said[2]["seconds"] > 0
 
 
 def test_each_family_with_a_method_of_ours_is_compared():

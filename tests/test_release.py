@@ -101,6 +101,6 @@ def test_workflows_try_every_setting_of_versions():
 
 
 def test_hooks_lint_as_the_locked_version_does():
-    hooks = written(".github/pre-commit.yaml")["repos"][0]["hooks"]
+    hooks = written(".pre-commit-config.yaml")["repos"][0]["hooks"]
     ruffs = {need for hook in hooks for need in hook["additional_dependencies"] if "ruff" in need}
     assert ruffs == {f"ruff=={locked_versions()['ruff']}"}

@@ -9,6 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from convexfs.reproduction import EXPERIMENTS, experiment_named
+
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 
 
@@ -64,3 +66,19 @@ def test_runs_are_kept_without_curves():
     rows = [("error", 0, 1.23456789), ("curve", 0, 1.0), ("curve", 1, 2.0)]
     runs = pd.DataFrame(rows, columns=["measure", "position", "value"])
     assert script["kept_runs"](runs).to_dict("list") == {"measure": ["error"], "value": [1.234568]}
+
+
+def test_points_of_a_figure_become_a_table():
+    script = runpy.run_path(str(SCRIPTS / "write_reproduction.py"))
+    rows = [("ours", 1.0, 2.0), ("ours", 10.0, 0.12345), ("paper", 10.0, 21.0)]
+    shown = script["points_shown"](pd.DataFrame(rows, columns=["series", "x", "y"]))
+    assert shown.splitlines() == [
+        "|  | 1 | 10 |", "| --- | --- | --- |", "| ours | 2 | 0.123 |", "| paper |  | 21 |",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name.startswith("llfs")])
+def test_every_table_of_llfs_has_its_place_in_the_guide(name):
+    page = (SCRIPTS.parent / "convexfs/guide/reproduction-llfs.md").read_text(encoding="utf-8")
+    for table in experiment_named(name).tables:
+        assert f"<!-- table {table.name} -->" in page

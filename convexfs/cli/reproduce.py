@@ -17,6 +17,7 @@ from convexfs.cli.console import Console
 from convexfs.errors import InputError, check_number
 
 if TYPE_CHECKING:
+    from convexfs.reproduction.experiment import Experiment
     from convexfs.reproduction.running import Plan
 
 EVERYTHING = "all"
@@ -99,6 +100,7 @@ def _write(console: Console, planned: "Plan", folder: Path) -> None:
     """Write and print the tables of what the folder has."""
     from convexfs.reproduction.running import numbers_of
     from convexfs.reproduction.writing import (
+        LEGEND,
         overview,
         results,
         said_of,
@@ -115,7 +117,7 @@ def _write(console: Console, planned: "Plan", folder: Path) -> None:
         for line in lines:
             drawn.add_row(*map(Text, line))
         console.print(drawn)
-        console.print("ours / the paper's, deviations in brackets", style="dim")
+        console.print(LEGEND, style="dim")
         for line in said_of(table, rows, shown.tests.get(name)):
             console.print(Text(line), soft_wrap=True)
     written = write_results(shown, folder)
@@ -136,18 +138,25 @@ def _list(console: Console, data_dir: str | None) -> int:
             Text(own.title),
             Text(", ".join(name for name in found if found[name])),
             Text(", ".join(name for name in found if not found[name])),
-            *(
-                f"{variant.runs * sum(variant.seconds.values()) / 60:.1f} min"
-                for variant in (own.full, own.quick)
-            ),
+            *(f"{minutes:.1f} min" for minutes in _minutes(own, found)),
         )
     console.print(table)
     console.print(
-        "Minutes of one processor, as measured once. Data are found by --data DIR or "
-        "CONVEXFS_DATA; --quick needs none.",
+        "Minutes of one processor, as measured once, on the data there. Data are found by "
+        "--data DIR or CONVEXFS_DATA; --quick needs none.",
         soft_wrap=True,
     )
     return 0
+
+
+def _minutes(experiment: "Experiment", found: dict[str, bool]) -> tuple[float, float]:
+    """Return what the full run takes on data that are there (on all if none is), and the quick."""
+    full, quick = experiment.full, experiment.quick
+    there = [row for row, spec in full.sources.items() if found[spec.removeprefix("data:")]]
+    return (
+        full.runs * sum(full.seconds[row] for row in there or full.sources) / 60,
+        quick.runs * sum(quick.seconds.values()) / 60,
+    )
 
 
 def add_reproduce_options(parser: argparse.ArgumentParser) -> None:

@@ -89,6 +89,8 @@ def select(arguments: argparse.Namespace) -> int:
     line = shlex.join(["convexfs", *arguments.words])
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:
         selection = fitted(fit, data, replace(judge, tell=tell), arguments.scale, line)
+        if arguments.report is not None:
+            selection = selection.with_curve()
     _write(arguments, data, selection)
     (json_report if arguments.json else table_report)(arguments, data, selection)
     if selection.certificate is not None and selection.certificate.ok is False:

@@ -4,6 +4,7 @@ Each failure is one sentence with the place and the cure. Rows are data rows cou
 from 1, the header left out.
 """
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from convexfs.errors import InputError, did_you_mean, warn
 _INSIST = "say --target-kind classes (from Python target_kind='classes')"
 _BLOCK_CELLS = 2**20
 _NAMED_AT_MOST = 5
+_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}\b")
 _CURE = "drop or impute such cells first"
 
 
@@ -316,10 +318,11 @@ def _matrix_of_frame(X: Any, where: str, feature_names: Sequence[str] | None) ->
 
 def _text_error(frame: Any, text: Sequence[int], where: str, out: str) -> InputError:
     names, first = [str(frame.columns[j]) for j in text], frame.iloc[:, text[0]]
-    what = "dates" if first.dtype.kind in "mM" else "text"
+    shown = _first_text(first)
+    what = "dates" if first.dtype.kind in "mM" or _DATE.match(str(shown)) else "text"
     return InputError(
         f"{where} holds {what} in {_listing('column', 'columns', names)}, such as "
-        f"'{_first_text(first)}'; encode {what} as numbers or leave such columns out{out}"
+        f"'{shown}'; encode {what} as numbers or leave such columns out{out}"
     )
 
 

@@ -95,7 +95,7 @@ def _content(path: Path, suffix: str, name: str, reading: Reading) -> Any:
     except (InputError, MemoryError):
         raise
     except UnicodeDecodeError:
-        raise InputError(not_text(name)) from None
+        raise InputError(not_text(path, name)) from None
     except ImportError as error:
         raise InputError(
             f"{name} needs a package to be read: pip install '{error.name or suffix}' "

@@ -13,6 +13,7 @@ from convexfs.data.reading import Reading
 from convexfs.errors import InputError
 
 _TARGET_NAMES = frozenset({"target", "class", "label", "y"})
+_NAMED_AT_MOST = 5
 #: What columns of ids are often called.
 ID_NAMES = frozenset({"id", "ids", "sample", "sample_id", "sampleid", "sample id", "patient",
                       "patient_id", "subject", "subject_id", "barcode", "iid"})  # fmt: skip
@@ -78,8 +79,17 @@ def in_order(n_samples: int, reading: Reading, name: str) -> Joined:
     return Joined(np.ones(n_samples, dtype=bool), target, labels.to_numpy())
 
 
-def target_column(columns: list[str], target: str | None, name: str, hint: str = "") -> str:
-    """Return the column with the classes: the one asked for, or one that is usually called so."""
+def target_column(
+    columns: list[str],
+    target: str | None,
+    name: str,
+    hint: str = "",
+    likely: Sequence[str] = (),
+) -> str:
+    """Return the column with the classes: the one asked for, or one that is usually called so.
+
+    Where there is none, the error names those that are `likely` to hold classes, and `hint`.
+    """
     if target in columns:
         return str(target)
     if target is not None:
@@ -89,9 +99,16 @@ def target_column(columns: list[str], target: str | None, name: str, hint: str =
         raise InputError(
             f"{name} has {len(usual) or 'no'} columns called target, class, label or y; say which "
             "column holds the classes by target= (--target on the command line): "
-            f"{last_columns(columns)}{hint}"
+            f"{_likely_columns(likely) or last_columns(columns)}{hint}"
         )
     return usual[0]
+
+
+def _likely_columns(columns: Sequence[str]) -> str:
+    if not columns:
+        return ""
+    more = ", ..." if len(columns) > _NAMED_AT_MOST else ""
+    return f"it may be {' or '.join(columns[:_NAMED_AT_MOST])}{more}"
 
 
 def check_ids(column: Any, called: str, name: str) -> None:

@@ -30,6 +30,13 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+#: Files of other formats by how they begin: what they are, and what to do.
+_OTHERS = {
+    b"PK\x03\x04": "a zip archive, as Excel's workbooks are: if it is one, name it {}.xlsx",
+    b"\xd0\xcf\x11\xe0": "a workbook of an old Excel: save it as {}.xlsx",
+    b"PAR1": "a parquet file: name it {}.parquet",
+    b"\x89HDF": "an HDF5 file: name it {}.h5ad if it is AnnData's",
+}
 #: What is not UTF-8 is nearly always this, which Excel writes.
 _OTHER_ENCODING = "cp1252"
 _COMMENTS = ("#", "!")
@@ -103,13 +110,13 @@ def read_separated(path: Path, reading: Reading, usual: str = ",") -> Any:
 def recognised(path: Path, reading: Reading, usual: str) -> tuple[TextFormat, list[str]]:
     """Find out how a table is written; return that and its first lines, comments left out."""
     start = _start(path, reading.limit)
-    encoding = reading.encoding or _encoding(start, path.name)
+    encoding = reading.encoding or _encoding(start, path)
     try:
         text = codecs.getincrementaldecoder(encoding)("strict").decode(start)
     except LookupError:
         raise InputError(f"no encoding is called {encoding!r}; try utf-8, cp1252, utf-16") from None
     if "\0" in text:
-        raise InputError(not_text(path.name))
+        raise InputError(not_text(path, path.name))
     every = re.split(r"\r\n|\r|\n", text)
     first, comment = _first_line(every)
     lines = [line for line in every[first : first + _LINES] if line.strip(" ")]
@@ -136,8 +143,13 @@ def _first_line(lines: Sequence[str]) -> tuple[int, str]:
     return len(lines), comment
 
 
-def not_text(name: str) -> str:
-    """Say that a file is no text."""
+def not_text(path: Path, name: str) -> str:
+    """Say that a file is no text, and what it is if its first bytes tell."""
+    with path.open("rb") as file:
+        start = file.read(8)
+    for magic, what in _OTHERS.items():
+        if start.startswith(magic):
+            return f"{name} is no text but {what.format(path.stem)}"
     return f"{name} is not text in UTF-8; save it as such, or name it by the format it has"
 
 
@@ -170,7 +182,7 @@ def _start(path: Path, limit: ReadLimit) -> bytes:
     return start[: end + 1] if end > 0 and start[:2] not in _MARKS else start
 
 
-def _encoding(start: bytes, name: str) -> str:
+def _encoding(start: bytes, path: Path) -> str:
     for mark, encoding in _MARKS.items():
         if start.startswith(mark):
             return encoding
@@ -178,7 +190,7 @@ def _encoding(start: bytes, name: str) -> str:
         start.decode("utf-8")
     except UnicodeDecodeError as error:
         if b"\0" in start:
-            raise InputError(not_text(name)) from None
+            raise InputError(not_text(path, path.name)) from None
         if error.start < len(start) - 4:
             return _OTHER_ENCODING
     return "utf-8"

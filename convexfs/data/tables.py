@@ -1,6 +1,7 @@
 """From a table as a lab has it to samples and classes: ids, labels, orientation."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from convexfs.errors import InputError
 
 #: Rows from which whole numbers of their own are hardly measurements.
 _NUMBERED = 8
+#: Rows that a word stands in, on average, if it is a class.
+_ROWS_A_CLASS = 4
 #: Rows and columns that are looked at to see whether samples are columns.
 _LOOKED_AT = 50
 
@@ -31,7 +34,8 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
     name : str
         What the data set and messages call it.
     """
-    hint = "" if reading.transpose else _transposition_hint(frame)
+    hint = "" if reading.transpose else _transposition_hint(frame, reading.target)
+    rows = len(frame.columns) - 1 if reading.transpose else len(frame)
     if reading.transpose:
         frame = _transposed(frame, reading)
     frame = frame.set_axis(distinct_names(frame.columns, reading.tell), axis=1)
@@ -47,23 +51,53 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
         frame, target = _labelled(frame, own, reading, name)
     else:
         columns = [column for column in frame.columns if column not in others]
-        target = target_column(columns, reading.target, name, hint)
+        few = _of_few_words(frame[columns]) if reading.target is None else []
+        target = target_column(columns, reading.target, name, hint, few)
+        frame = _with_target(frame, target, reading)
     ids = None if own is None else [str(value) for value in frame[own]]
-    return make_dataset(
-        frame[[column for column in frame.columns if column not in {target, *others}]],
-        frame[target],
-        name=name,
-        target=target,
-        drop=reading.drop,
-        ids=ids,
-        id_name=own or "id",
-        aside={column: frame[column] for column in aside},
-        impute=reading.impute,
-        mixed=reading.mixed,
-        categorical=reading.categorical,
-        told=reading.told,
-        target_kind=reading.target_kind,
-    )
+    with _rows_counted(left_out=rows - len(frame)):
+        return make_dataset(
+            frame[[column for column in frame.columns if column not in {target, *others}]],
+            frame[target],
+            name=name,
+            target=target,
+            drop=reading.drop,
+            ids=ids,
+            id_name=own or "id",
+            aside={column: frame[column] for column in aside},
+            impute=reading.impute,
+            mixed=reading.mixed,
+            categorical=reading.categorical,
+            told=reading.told,
+            target_kind=reading.target_kind,
+        )
+
+
+@contextmanager
+def _rows_counted(left_out: int) -> Iterator[None]:
+    """Say in what a number of a row is counted, where some rows were left out."""
+    try:
+        yield
+    except InputError as error:
+        if not left_out or "data row" not in str(error):
+            raise
+        raise InputError(f"{error}; rows are counted without the {left_out} left out") from None
+
+
+def _with_target(frame: Any, target: str, reading: Reading) -> Any:
+    """Leave out the rows that have no target, and say so; without any, all stay to be refused."""
+    known = frame[target].notna().to_numpy()
+    left_out = int((~known).sum())
+    if left_out in (0, len(frame)):
+        return frame
+    reading.tell(f"{left_out} of {len(frame)} rows have no '{target}', and are left out")
+    return frame[known]
+
+
+def _of_few_words(frame: Any) -> list[str]:
+    """Name the columns that may hold classes: some words, each in several rows."""
+    words = (column for column in frame.columns if _is_text(frame[column]))
+    return [c for c in words if 2 <= frame[c].nunique() <= len(frame) / _ROWS_A_CLASS]
 
 
 def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
@@ -156,12 +190,14 @@ def _number_text(reading: Reading) -> Any:
     return (lambda cell: str(cell).replace(",", ".")) if commas else str
 
 
-def _transposition_hint(frame: Any) -> str:
+def _transposition_hint(frame: Any, target: str | None) -> str:
     """End an error message with how to turn a table whose samples seem to be columns.
 
-    Kinds run along features: then a row of words stands among rows of numbers, and every
-    column is mixed.
+    Then the target is the name of a row; or kinds run along features: a row of words stands
+    among rows of numbers, and every column is mixed.
     """
+    if target is not None and len(frame.columns) and target in set(frame.iloc[:, 0]):
+        return f"; but it has a row '{target}', as if samples were columns: try --transpose"
     part = frame.iloc[:_LOOKED_AT, 1 : _LOOKED_AT + 1]
     if min(part.shape) < 2:
         return ""

@@ -61,12 +61,11 @@ def seen_sums(x, seen, cap, starts, others, weight, first_row, out):
 
 
 @compiled(fastmath=_FAST)
-def seen_means(x, seen, cap, starts, others, weight, first_row, least, out):
+def seen_means(x, seen, cap, starts, others, weight, first_row, by_share, out):
     """Mean difference from the misses minus that from the hits, over pairs both seen.
 
-    A side counts as much as its weights add up to, seen or not. With ``least >= 0`` a margin
-    is 0 unless more than this share of the weight of either side is seen; otherwise a side
-    without any is 0 by itself.
+    A side counts as much as its weights add up to, seen or not, and is 0 without any. With
+    `by_share` a margin is multiplied by the harmonic mean of the shares seen of both sides.
     """
     n_features = x.shape[1]
     for first in range(0, n_features, _TILE):
@@ -91,5 +90,33 @@ def seen_means(x, seen, cap, starts, others, weight, first_row, least, out):
                 hits, misses = masses[0, t], masses[1, t]
                 near = whole[0] * sums[0, t] / hits if hits > 0 else 0.0
                 far = whole[1] * sums[1, t] / misses if misses > 0 else 0.0
-                few = hits <= least * whole[0] or misses <= least * whole[1]
-                out[row, first + t] = 0.0 if least >= 0 and few else far - near
+                counts = 1.0
+                if by_share:
+                    # 2 / (1 / share + 1 / share), and 0 if either is.
+                    either = hits * whole[1] + misses * whole[0]
+                    counts = 2.0 * hits * misses / either if either > 0 else 0.0
+                out[row, first + t] = counts * (far - near)
+
+
+@compiled(fastmath=_FAST)
+def mean_differences(x, order, count, groups, out):
+    """``out[k, j, i]``: mean difference of ``x[j, i]`` from all other values of group k.
+
+    Those with a value are ``order[j, : count[j]]``, in its order; NaN where group k has no other.
+    """
+    n_groups = len(out)
+    number, total = np.empty(n_groups), np.empty(n_groups)
+    below, sums = np.empty(n_groups), np.empty(n_groups)
+    for j in range(len(x)):
+        number[:], total[:], below[:], sums[:] = 0.0, 0.0, 0.0, 0.0
+        for i in order[j, : count[j]]:
+            number[groups[i]] += 1.0
+            total[groups[i]] += x[j, i]
+        for i in order[j, : count[j]]:
+            value, own = x[j, i], groups[i]
+            below[own] += 1.0
+            sums[own] += value
+            for k in range(n_groups):
+                others = number[k] - 1.0 if k == own else number[k]
+                apart = value * (2.0 * below[k] - number[k]) - 2.0 * sums[k] + total[k]
+                out[k, j, i] = apart / others if others > 0.0 else np.nan

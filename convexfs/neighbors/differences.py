@@ -54,8 +54,6 @@ from convexfs.neighbors import difference_kernels as kernels
 
 #: What stands for a missing difference; "error" refuses missing values.
 MISSING_RULES = ("hybrid", "class", "observed", "error")
-#: Share of a sample's hits, and of its misses, that must be seen for a margin of "hybrid".
-LEAST_SEEN = 0.05
 #: Numbers of an array that is worked on at a time; 16 MB.
 _BLOCK_CELLS = 2_000_000
 
@@ -245,7 +243,7 @@ class MixedSamples:
             kernels.seen_sums(*given, z)
             self._add_expected_margins(z, block, lists)
         else:
-            kernels.seen_means(*given, LEAST_SEEN if self.rule == "hybrid" else -1.0, z)
+            kernels.seen_means(*given, self.rule == "hybrid", z)
         return z
 
     def _add_expected_margins(
@@ -320,37 +318,45 @@ def _expected(
     x: np.ndarray, seen: np.ndarray, cap: np.ndarray, codes: np.ndarray | None = None
 ) -> Expected:
     """Mean differences from the values seen of each class; without classes, of all samples."""
-    groups = np.zeros(len(x), np.int64) if codes is None else codes
-    n_groups, order = int(groups.max()) + 1, np.argsort(np.where(seen > 0, x, np.inf), axis=0)
-    one, both = np.empty((n_groups, *x.shape)), np.zeros((n_groups, n_groups, x.shape[1]))
-    for group in range(n_groups):
-        one[group] = _from_others(x, seen * (groups == group)[:, None], cap, order)
-    if n_groups > 1 and np.isnan(one).any():
+    everyone = np.zeros(len(x), np.int64)
+    groups = everyone if codes is None else codes
+    one = _from_others(x, seen, cap, groups)
+    if np.isnan(one).any():
         # A class without a value of the feature has those of all.
-        one = np.where(np.isnan(one), _from_others(x, seen, cap, order), one)
-    one = np.nan_to_num(one) * seen
-    for group in range(n_groups):
-        rows = seen * (groups == group)[:, None]
-        rows = np.where(rows.any(axis=0), rows, seen)
-        both[group] = (rows * one).sum(axis=1) / np.maximum(rows.sum(axis=0), 1.0)
-    return Expected(groups, one, both)
+        one = np.nan_to_num(np.where(np.isnan(one), _from_others(x, seen, cap, everyone), one))
+    member = np.eye(len(one))[groups].T
+    count = member @ seen
+    # Nothing is added by samples that lack the feature: there `one` is 0.
+    mean = one.sum(axis=1) / np.maximum(seen.sum(axis=0), 1.0)
+    both = np.where(count > 0, (member @ one) / np.maximum(count, 1.0), mean[:, None])
+    return Expected(groups, one, np.ascontiguousarray(both.swapaxes(0, 1)))
 
 
 def _from_others(
-    x: np.ndarray, among: np.ndarray, cap: np.ndarray, order: np.ndarray
+    x: np.ndarray, seen: np.ndarray, cap: np.ndarray, groups: np.ndarray
 ) -> np.ndarray:
-    """Mean difference of each value from all others with ``among == 1``; NaN if there is none."""
-    ordered, weight = (np.take_along_axis(each, order, axis=0) for each in (x, among))
-    below, sums = np.cumsum(weight, axis=0), np.cumsum(weight * ordered, axis=0)
-    total = np.empty(x.shape)
-    apart = ordered * (2.0 * below - below[-1]) - 2.0 * sums + sums[-1]
-    np.put_along_axis(total, order, apart, axis=0)
+    """Mean difference of each value from all others of each group (K, N, J); NaN if none are."""
+    by_feature = np.ascontiguousarray(x.T)
+    order = np.argsort(np.where(seen.T > 0, by_feature, np.inf), axis=1)
+    one = np.zeros((int(groups.max()) + 1, *by_feature.shape))
+    count = seen.sum(axis=0).astype(np.int64)
+    kernels.mean_differences(by_feature, order, count, groups, one)
+    one = np.ascontiguousarray(one.swapaxes(1, 2))
     for j in np.flatnonzero(np.isfinite(cap)):
-        values, codes = np.unique(x[:, j], return_inverse=True)
-        alike = np.bincount(codes, among[:, j], len(values))
-        total[:, j] = cap[j] * (among[:, j].sum() - alike[codes])
-    count = among.sum(axis=0) - among
-    return np.divide(total, count, out=np.full(x.shape, np.nan), where=count > 0)
+        one[:, :, j] = cap[j] * _shares_of_others(x[:, j], seen[:, j] > 0, groups)
+    return one
+
+
+def _shares_of_others(x: np.ndarray, seen: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Share of the others of each group that are of another category (K, N)."""
+    values, codes = np.unique(x, return_inverse=True)
+    table = np.zeros((groups.max() + 1, len(values)))
+    np.add.at(table, (groups[seen], codes[seen]), 1.0)
+    own = groups == np.arange(len(table))[:, None]
+    others = table.sum(axis=1)[:, None] - own
+    differing = table.sum(axis=1)[:, None] - table[:, codes]
+    share = np.divide(differing, others, out=np.full(own.shape, np.nan), where=others > 0)
+    return np.where(seen, share, 0.0)
 
 
 def as_if_all_seen(d: np.ndarray, seen: np.ndarray, all_seen: float) -> np.ndarray:

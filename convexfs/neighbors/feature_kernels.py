@@ -141,3 +141,12 @@ def pair_sums(block, starts, others, weight, out):
                 for j in range(width):
                     out[first + j] += total[j]
                     total[j] = 0
+
+
+@compiled(fastmath=_FAST)
+def scaled_differences(block, rows, others, scale, out):
+    """``out[k, j] = scale[k] |block[rows[k], j] - block[others[k], j]|``."""
+    for k in range(len(rows)):
+        x, y, by = block[rows[k]], block[others[k]], scale[k]
+        for j in range(block.shape[1]):
+            out[k, j] = by * abs(x[j] - y[j])

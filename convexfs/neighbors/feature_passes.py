@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
 
 from convexfs.data.columns import ColumnSource, parts, ranges
 from convexfs.errors import InputError
@@ -27,6 +28,8 @@ from convexfs.neighbors.sparse_samples import SparseBlock, SparseSamples, TileBl
 
 #: Features read at a time; with a few hundred samples, a few megabytes.
 _READ = 1024
+#: Pairs whose differences are held at a time.
+_PAIRS = 1024
 #: Unit roundoff of float32.
 _ROUNDOFF = 2.0**-24
 
@@ -186,6 +189,26 @@ def exact_scores(X: np.ndarray, index: np.ndarray, pairs: Pairs) -> np.ndarray:
         block = take_columns(X, index[chosen])
         kernels.pair_sums(block, pairs.starts, pairs.others, pairs.weight, scores[chosen])
     return scores
+
+
+def pair_products(columns: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """``sum of weight d d'`` over the pairs with ``d = |x_n - x_i|``, in float64, for few features.
+
+    Pairs of positive and of negative weight apart, since a square root of it goes to either d:
+    a symmetric product then takes half the work of another.
+    """
+    n_features = columns.shape[1]
+    total = np.zeros((n_features, n_features), order="F")
+    rows = np.repeat(np.arange(len(columns)), np.diff(pairs.starts))
+    buffer = np.empty((_PAIRS, n_features))
+    for sign in (1.0, -1.0):
+        chosen = np.flatnonzero(sign * pairs.weight > 0)
+        for first in range(0, len(chosen), _PAIRS):
+            few = chosen[first : first + _PAIRS]
+            root, part = np.sqrt(np.abs(pairs.weight[few])), buffer[: len(few)]
+            kernels.scaled_differences(columns, rows[few], pairs.others[few], root, part)
+            dsyrk(sign, part.T, beta=1.0, c=total, overwrite_c=True)
+    return total + np.triu(total, 1).T
 
 
 def _distances(block: Any, dtype: Any) -> np.ndarray:

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 EXPERIMENTS: dict[str, str] = {
     "logo-table2": "convexfs.reproduction.logo_table2:EXPERIMENT",
     "logo-noise": "convexfs.reproduction.logo_figures:NOISE",
+    "logo-million": "convexfs.reproduction.logo_figures:MILLION",
     "logo-parameters": "convexfs.reproduction.logo_figures:PARAMETERS",
     "logo-starts": "convexfs.reproduction.logo_figures:STARTS",
     "logo-classifier": "convexfs.reproduction.logo_figures:CLASSIFIER",
+    "logo-ties": "convexfs.reproduction.logo_because:TIES",
     "logo-rfe-gamma": "convexfs.reproduction.logo_because:GAMMA",
     "logo-splice-coding": "convexfs.reproduction.logo_because:SPLICE",
     "logo-table4": "convexfs.reproduction.logo_table4:EXPERIMENT",

@@ -72,7 +72,7 @@ class Table:
     """A table of a paper; ``printed`` is its file, without one there is nothing to judge by.
 
     ``reference`` is the heading that others are tested against, run by run; ``rows`` are the
-    data sets it is about, by default all.
+    data sets it is about, by default all; ``averaged`` tells means over them, as some papers do.
     """
 
     name: str
@@ -83,6 +83,7 @@ class Table:
     reference: str = ""
     higher_is_better: bool = False
     rows: tuple[str, ...] = ()
+    averaged: bool = False
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,7 @@ EXPERIMENT = Experiment(
         settings={
             "sizes": {}, "most_test_rows": 1500, "train": 100,
             "noise": {"choices": 100, "many": 100_000, "growth": 5000},
-            "swept": [1, 2, 5, 10, 17, 30, 60, 130], "grown": [300, 1000, 3000],
+            "swept": [1, *range(10, 131, 10)], "grown": [300, 1000, 3000],
         },
         seconds={"dna": 100.0, "breast": 20.0, "duke_breast": 5.0, "subclasses": 60.0},
     ),

@@ -1,11 +1,13 @@
 """The data of the LLFS paper: its Table I, z-scores, noise, pruning of the microarrays."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import StratifiedKFold
 
 from convexfs.methods.logo.fit import logo
 from convexfs.reproduction.experiment import Case, printed
@@ -25,14 +27,14 @@ SOURCES = {
     "nervous_system": "data:cns",
 }
 MICROARRAYS = ("prostate", "duke_breast", "leukemia", "colon", "nervous_system")
-#: Budgets tried: some of the paper's range, more where they cost little, and what it prints.
-BUDGETS = (3, 6, 10, 20)
-OTHER_BUDGETS = {
-    "adult": (5, 10, 40),
-    "arr": (5, 10, 40),
-    **dict.fromkeys(MICROARRAYS, (1, 2, 3, 4, 6, 8, 10, 14, 20, 25, 30)),
-    "nervous_system": (1, 2, 3, 4, 6, 8, 10, 14, 20, 25, 30, 35),
-}
+#: The largest budget and number of features that the paper tries (Sec. IV-C), beginning with 1.
+LARGEST = dict.fromkeys(SOURCES, 30) | {"adult": 60, "arr": 100, "nervous_system": 35}
+#: Where a fit takes a second or more, not all of them but every fifth or tenth.
+STEPS = {"adult": 5, "arr": 10}
+#: What is tried where it costs most, such as in folds: these, and the largest of a set.
+COARSE = (1, 3, 10, 30)
+#: The training rows are parted into as many, of which some or all are held out in turn.
+FOLDS = 5
 #: What microarrays are pruned to, by Logo's weights, for LLFS alone.
 PRUNED_TO = 300
 #: Where DNA has three classes; the paper asks whether there is a junction.
@@ -80,11 +82,21 @@ def sizes(row: str, settings: Mapping[str, Any]) -> tuple[int, int, int]:
 
 
 def budgets(row: str, settings: Mapping[str, Any]) -> list[int]:
-    """Return the values of alpha that are tried, in order."""
+    """Return the values of alpha, or numbers of features, that are tried, in order.
+
+    They are the paper's, all of them or evenly spaced, with the coarse ones and the one printed.
+    """
     asked = settings["budgets"].get(row)
     if asked is not None:
         return list(asked)
-    return sorted({*OTHER_BUDGETS.get(row, BUDGETS), int(SIZES.loc[row, "llfs_alpha"])})  # type: ignore[arg-type]
+    largest, step = LARGEST[row], STEPS.get(row, 1)
+    fixed = {int(SIZES.loc[row, "llfs_alpha"]), largest, *(b for b in COARSE if b <= largest)}  # type: ignore[arg-type]
+    return sorted({*range(step, largest + 1, step), *fixed})
+
+
+def coarse(tried: list[int]) -> list[int]:
+    """Return the few of the values that are tried where each costs much."""
+    return [value for value in tried if value in COARSE or value == tried[-1]]
 
 
 def rows_drawn(case: Case) -> tuple[np.ndarray, np.ndarray, int]:
@@ -103,6 +115,14 @@ def rows_drawn(case: Case) -> tuple[np.ndarray, np.ndarray, int]:
     return X[:, order], np.unique(y, return_inverse=True)[1], train
 
 
+def folds(own: Parts, case: Case) -> Iterator[Parts]:
+    """Yield folds of the training rows, each a split whose microarrays are pruned anew."""
+    parted = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(own.X, own.y)
+    for train, held in islice(parted, case.settings["folds"]):
+        X, y = own.X[train], own.y[train]
+        yield Parts(X, y, own.X[held], own.y[held], left_by_pruning(X, y, case.row))
+
+
 def z_scores(known: np.ndarray, X: np.ndarray) -> np.ndarray:
     """Return columns of mean 0 and deviation 1 in the rows that are known."""
     spread = known.std(axis=0)
@@ -116,10 +136,13 @@ def best_by_logo(X: np.ndarray, y: np.ndarray, n_features: int = PRUNED_TO) -> n
     return np.sort(np.argsort(-logo(X, y).weights, kind="stable")[:n_features])
 
 
+def left_by_pruning(X: np.ndarray, y: np.ndarray, row: str) -> np.ndarray:
+    """Return the columns that LLFS is given: of microarrays those that Logo weighs most."""
+    return best_by_logo(X, y) if row in MICROARRAYS else np.arange(X.shape[1])
+
+
 def _parts(case: Case) -> Parts:
     X, y, train = rows_drawn(case)
     X = z_scores(X[:train], X)
-    columns = np.arange(X.shape[1])
-    if case.row in MICROARRAYS:
-        columns = best_by_logo(X[:train], y[:train])
+    columns = left_by_pruning(X[:train], y[:train], case.row)
     return Parts(X[:train], y[:train], X[train:], y[train:], columns)

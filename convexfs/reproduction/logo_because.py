@@ -1,6 +1,7 @@
 """Why rows of Logo's Table 2 differ: RFE's kernel width, and the coding of the splice data."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -8,12 +9,17 @@ from scipy.spatial.distance import pdist
 from convexfs.baselines import selector
 from convexfs.baselines.checks import standardised
 from convexfs.batch.measuring import Numbers
+from convexfs.methods.logo.estimator import Logo
 from convexfs.reproduction.experiment import Case, Column, Experiment, Table, Variant
+from convexfs.reproduction.logo_readings import readings
 from convexfs.reproduction.logo_table2 import MOST_FEATURES, TRIED, prepared
 from convexfs.reproduction.logo_table2 import measure as measure_table2
 
 #: Widths tried, times the median squared distance of the clean columns.
 RELATIVE_GAMMAS = {"gamma 1/64": 1 / 64, "gamma 1/8": 1 / 8, "gamma 1": 1.0, "gamma 4": 4.0}
+#: Prices of weight tried, and orders of the features that have none.
+PRICES = {"lam 0.5": 0.5, "lam 1": 1.0, "lam 2": 2.0, "lam 3": 3.0, "lam 5": 5.0}
+ORDERS = {"permuted": "random", "slope": "slope", "index": "column, leaks"}
 #: What the letters A, C, G, T are coded as; the file at hand has 1 = A, 2 = G, 3 = C, 4 = T.
 CODINGS = {
     "splice, A G C T": (1, 2, 3, 4),
@@ -41,6 +47,20 @@ def measure_coding(case: Case) -> Numbers:
     code = np.array([0, *case.settings["codings"][case.row]], dtype=float)
     recoded = replace(case.data, X=code[np.clip(case.data.X, 1, 4).astype(int)])
     return measure_table2(replace(case, data=recoded))
+
+
+def measure_ties(case: Case) -> Numbers:
+    """Return the least test error in % at one price, by the order of features without weight."""
+    split, machine = prepared(case)
+    model = Logo(sigma=2.0, lam=PRICES[case.method]).fit(split.X, split.y)
+    ranked = readings(model, split, MOST_FEATURES)
+    curves = {name: machine.curve(split, getattr(ranked, name)) for name in ORDERS}
+    numbers: dict[str, Any] = {name: float(curve.min()) for name, curve in curves.items()}
+    return numbers | {
+        "strict": float(curves["slope"][: ranked.held].min()),
+        "features": float(curves["slope"].argmin() + 1),
+        "originals": float(split.original[ranked.slope[: int(split.original.sum())]].sum()),
+    }
 
 
 REFERENCE = (
@@ -118,4 +138,50 @@ SPLICE = Experiment(
         {"iris": 2.0},
     ),
     notes=("Each row has splits of its own.",),
+)  # fmt: skip
+TIES = Experiment(
+    name="logo-ties",
+    title="Why twonorm and waveform differ in Logo's Table 2: features of weight zero, and lam",
+    reference=REFERENCE,
+    methods=tuple(PRICES),
+    measure=measure_ties,
+    tables=(
+        Table(
+            name="logo_ties",
+            title="Logo at sigma 2 by lam and the order of features without weight",
+            printed="logo_table2_svm_error",
+            columns=tuple(
+                Column(method, method, name, "logo", reading, default=name == "strict")
+                for method in PRICES
+                for name, reading in {"strict": "left out", **ORDERS}.items()
+            ),
+        ),
+        Table(
+            name="logo_ties_originals",
+            title="Original features among as many ranked first, ties by slope",
+            unit="features",
+            columns=tuple(Column(method, method, "originals") for method in PRICES),
+        ),
+    ),
+    full=Variant(
+        sources={
+            "twonorm": "data:twonorm", "waveform": "data:waveform", "splice": "data:splice",
+            "thyroid": "data:thyroid", "heart": "data:heart",
+        },
+        runs=10,
+        settings={**TRIED, "sizes": {}, "noise": 5000, "grid": {}, "grids": {}},
+        seconds={"twonorm": 12, "waveform": 12, "splice": 10, "thyroid": 3, "heart": 3},
+    ),
+    quick=Variant(
+        sources={"twonorm": "twonorm:n=600,seed=1"},
+        runs=1,
+        settings={
+            **TRIED, "sizes": {"twonorm": [100, 500]}, "noise": 200, "grid": {}, "grids": {},
+        },
+        seconds={"twonorm": 3},
+    ),
+    notes=(
+        "slope: features of weight zero follow by the price at which they would take weight. "
+        "column: original columns follow first, which leaks what is to be found.",
+    ),
 )  # fmt: skip

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 import convexfs
 from convexfs.reproduction.experiment import Table
-from convexfs.reproduction.writing import SHOWN, cells, draw, overview, said_of, shown_columns
+from convexfs.reproduction.writing import (
+    LEGEND,
+    SHOWN,
+    cells,
+    draw,
+    overview,
+    said_of,
+    shown_columns,
+)
 from convexfs.study.judging import Frame
 from convexfs.study.page.assemble import escape
 
@@ -76,7 +84,7 @@ def _table_section(table: Table, rows: Frame, tests: Frame | None) -> str:
     every = _html_table([headings[place] for place in places], body)
     short = _html_table(heading, "".join(f"<tr>{_cells(line)}</tr>" for line in lines))
     said = "".join(f'<p class="note">{escape(line)}</p>' for line in said_of(table, rows, tests))
-    lead = f'<p class="lead">{escape(table.unit)}; ours / the paper\'s, deviations in brackets</p>'
+    lead = f'<p class="lead">{escape(table.unit)}; {escape(LEGEND)}</p>'
     return _section(
         table.title,
         f"{lead}{short}{said}<details><summary>Every number</summary>{every}</details>",

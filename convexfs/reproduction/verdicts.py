@@ -90,13 +90,16 @@ def verdict(row: dict[str, Any], higher_is_better: bool = False) -> str:
     return BETTER if difference < 0 else OFF
 
 
-def best(rows: Frame, higher_is_better: bool = False) -> str:
-    """Return which method of the default readings does best on each data set, on average."""
-    told = rows[rows["default"] & rows["contends"] & rows["ours"].notna()]
+def best(rows: Frame, higher_is_better: bool = False, number: str = "ours") -> str:
+    """Return which method of the default readings does best on each data set, on average.
+
+    ``number`` is "ours", or "honest" for those with everything chosen on training rows.
+    """
+    told = rows[rows["default"] & rows["contends"] & rows[number].notna()]
     lines = []
     for data, own in told.groupby("data", sort=False):
-        chosen = own["ours"].idxmax() if higher_is_better else own["ours"].idxmin()
-        lines.append(f"{data} {own.loc[chosen, 'method']} {own.loc[chosen, 'ours']:.1f}")
+        chosen = own[number].idxmax() if higher_is_better else own[number].idxmin()
+        lines.append(f"{data} {own.loc[chosen, 'method']} {own.loc[chosen, number]:.1f}")
     return ", ".join(lines)
 
 
@@ -107,4 +110,16 @@ def tally(rows: Frame) -> str:
         f"{heading}: {int((own['verdict'] != OFF).sum())} of {len(own)}"
         for heading, own in told.groupby("method", sort=False)
     ]
+    return "; ".join(lines)
+
+
+def averages(rows: Frame) -> str:
+    """Return the mean of every column that all data sets have, and of the paper's beside it."""
+    told, n_sets = rows[rows["ours"].notna()], rows["data"].nunique()
+    lines = []
+    for (heading, reading), own in told.groupby(["method", "reading"], sort=False):
+        if len(own) == n_sets:
+            name = f"{heading}: {reading}" if reading else str(heading)
+            paper = f" / {own['paper'].mean():.1f}" if own["paper"].notna().all() else ""
+            lines.append(f"{name} {own['ours'].mean():.1f}{paper}")
     return "; ".join(lines)

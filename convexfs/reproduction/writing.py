@@ -22,7 +22,7 @@ from convexfs.errors import InputError
 from convexfs.reproduction.experiment import Figure, Table
 from convexfs.reproduction.running import Plan
 from convexfs.reproduction.statistics import comparisons, win_tie_loss
-from convexfs.reproduction.verdicts import best, judged, tally
+from convexfs.reproduction.verdicts import averages, best, judged, tally
 from convexfs.study.judging import Frame
 
 RUNS = "runs.csv"
@@ -32,6 +32,8 @@ SHOWN = {
     "paper_sd": "paper sd", "ours": "ours", "sd": "sd", "runs": "runs",
     "difference": "difference, sd", "verdict": "verdict", "honest": "honest", "note": "note",
 }  # fmt: skip
+#: What a cell of a table has.
+LEGEND = "ours / the paper's, deviations in brackets"
 #: What marks the reading that is held against the paper.
 DEFAULT_MARK = "*"
 
@@ -164,12 +166,19 @@ def _heading(row: Any) -> str:
     return f"{row['method']}: {row['reading']}{mark}" if row["reading"] else row["method"]
 
 
+def _has_honest(row: Any) -> bool:
+    """Whether something was chosen on test rows, and its number without that is there."""
+    return bool(row["honest"] == row["honest"] and row["honest"] != row["ours"])
+
+
 def _told(row: Any) -> str:
-    """Return a number with its deviation, the paper's, and the verdict."""
+    """Return a number with its deviation, the honest one, the paper's, and the verdict."""
     ours, paper = (
         _cell(row[name]) + (f" ({_cell(row[sd])})" if _cell(row[sd]) else "")
         for name, sd in (("ours", "sd"), ("paper", "paper_sd"))
     )
+    if row["default"] and _has_honest(row):
+        ours += f" [{_cell(row['honest'])}]"
     beside = f"{ours} / {paper}" if ours and paper else ours
     return f"{beside} {row['verdict']}".strip()
 
@@ -177,7 +186,7 @@ def _told(row: Any) -> str:
 def table_lines(table: Table, rows: Frame, tests: Frame | None = None) -> list[str]:
     """Return the overview of a table in Markdown, with the sentences under it."""
     heading, *lines = overview(rows)
-    title = f"**{table.title}** ({table.unit}; ours / the paper's, deviations in brackets)"
+    title = f"**{table.title}** ({table.unit}; {LEGEND})"
     said = [f"- {line}" for line in said_of(table, rows, tests)]
     return [title, "", *_lines(heading, lines), "", *said]
 
@@ -209,8 +218,16 @@ def said_of(table: Table, rows: Frame, tests: Frame | None) -> list[str]:
         said.append(f"The reading marked {DEFAULT_MARK} is held against the paper.")
     if told := tally(rows):
         said.append(f"Within one of the paper's deviations, or better: {told}.")
+    chosen = any(map(_has_honest, rows[rows["default"]].to_dict("records")))
+    if chosen:
+        said.append("In square brackets: with everything chosen on training rows.")
+    if table.averaged and (told := averages(rows)):
+        said.append(f"Mean of the data sets: {told}.")
     if tests is not None:
         said.append(f"Best on average: {best(rows, table.higher_is_better)}.")
+    if tests is not None and chosen:
+        told = best(rows, table.higher_is_better, "honest")
+        said.append(f"Best with everything chosen on training rows: {told}.")
     if tests is not None and tests["p"].notna().any():
         counts = win_tie_loss(tests)
         counted = ", ".join(

@@ -23,8 +23,8 @@ def weight_figure(selection: Selection) -> Figure | None:
     """Draw the heaviest weights; not those that are only places in an order."""
     if selection.orders_only or not np.isfinite(selection.weights).any():
         return None
-    heaviest, weighed = _heaviest(selection)[:MOST_BARS], np.count_nonzero(selection.weights)
-    heaviest = heaviest[: max(weighed, 1)]
+    order, weighed = _heaviest(selection), np.count_nonzero(selection.weights)
+    heaviest = (order[selection.weights[order] != 0] if weighed else order[:1])[:MOST_BARS]
     frame = pd.DataFrame({"feature": shown_names(selection, heaviest)})
     frame["weight"] = selection.weights[heaviest]
     frame["selected"] = True if selection.support is None else selection.support[heaviest]
@@ -70,6 +70,10 @@ def strip_figure(selection: Selection) -> Figure:
     rows = spread(np.argsort(data.y, kind="stable"), MOST_SAMPLES)
     names, samples = shown_names(selection, chosen), _samples(selection, rows)
     values = _values(selection, chosen)[rows]
+    named = [j for j, feature in enumerate(chosen.tolist()) if feature in data.categories]
+    # Shaken a little, for samples of the same value.
+    shaken = np.random.default_rng(0).uniform(-0.25, 0.25, (len(rows), len(named)))
+    values[:, named] += shaken
     parts = [
         pd.DataFrame({"feature": name, "label": data.labels[rows], "value": own, "sample": samples})
         for name, own in zip(names, values.T, strict=True)
@@ -78,7 +82,9 @@ def strip_figure(selection: Selection) -> Figure:
         "values", f"Values by {'target' if data.numeric else 'class'}", "strips",
         pd.concat(parts, ignore_index=True), "label", "value", "", "",
         series="" if data.numeric else "label", panel="feature", hover="sample",
-        note=_whose(selection, len(chosen)) + " In the data's own units, a dot a sample."
+        ticks={names[j]: list(map(short, data.categories[chosen[j]])) for j in named},
+        note=_whose(selection, len(chosen)) + " In the data's own units, a dot a sample"
+        + (f", along {short(data.target)}." if data.numeric else ".")
         + _thinned(len(rows), data.n_samples),
     )  # fmt: skip
 
@@ -89,6 +95,10 @@ def heat_figure(selection: Selection) -> Figure | None:
     if support is None or not support.any():
         return None
     chosen = _first(selection)[:MOST_ROWS]
+    numbers = chosen[~np.isin(chosen, list(data.categories))]
+    if not len(numbers):
+        return None
+    left_out, chosen = len(numbers) < len(chosen), numbers
     rows = spread(np.argsort(data.y, kind="stable"), MOST_SAMPLES)
     values = _values(selection, chosen)
     spreads = np.nanstd(values, axis=0)
@@ -100,6 +110,8 @@ def heat_figure(selection: Selection) -> Figure | None:
         note=_whose(selection, len(chosen))
         + f" Samples stand by {'their target' if data.numeric else 'class'}; colours end at "
         f"{FURTHEST:g} standard deviations from the mean of a feature."
+        + " Categories are left out." * left_out
+        + " What is missing is tan." * bool(np.isnan(values).any())
         + _thinned(len(rows), data.n_samples),
     )  # fmt: skip
 
@@ -197,9 +209,9 @@ def _whose(selection: Selection, count: int) -> str:
     total = int(support.sum())
     if not total:
         return "Nothing is selected: these weigh most, and may differ by chance alone."
-    return (
-        f"The {count} heaviest of {total} selected." if count < total else f"All {total} selected."
-    )
+    if count < total:
+        return f"{count} of {total} selected, the heaviest first."
+    return f"All {total} selected."
 
 
 def _values(selection: Selection, features: np.ndarray) -> np.ndarray:

@@ -194,7 +194,7 @@ class Judge:
         from convexfs.inference import StabilitySelector
 
         model = StabilitySelector(self._few(source, data), random_state=self.seed)
-        model.fit(data.X, data.labels)
+        model.fit(feature_frame(data), data.labels)
         values = model.probabilities_
         record = {"probabilities": _by_name(values, data), "threshold": float(model.threshold_)}
         return Judgement(

@@ -1,7 +1,6 @@
 """A selection as one page of HTML about features, which needs nothing else."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pandas as pd
 
 import convexfs
 from convexfs.batch.run import describe_environment
+from convexfs.data.dataset import Dataset
 from convexfs.selection import figures
 from convexfs.selection.result import Selection
 from convexfs.study.columns import Column, On
@@ -32,7 +32,7 @@ NAMED = 12
 RULES = {
     "": "as the method does by default",
     "top": "the heaviest, as many as were asked for",
-    "non-zero weights": "all that the method gives any weight",
+    "non-zero weights": "what the method selects by itself",
     "fdr": "those that stand out from permuted labels, false at a bounded rate",
     "fwer": "those that stand out from permuted labels, hardly any of them false",
     "curve": "as many as predict held-out samples best",
@@ -44,20 +44,11 @@ NOTHING = "Nothing is selected."
 
 def selection_html(selection: Selection) -> str:
     """Return the whole page."""
-    selection = _with_curve(selection)
+    selection = selection.with_curve()
     found = [section for section in _sections(selection) if section is not None]
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     title = f"{_count(selection)} of {_data_name(selection)}, by {selection.method}"
     return page_html(title, found, [], convexfs.__version__, now)
-
-
-def _with_curve(selection: Selection) -> Selection:
-    """Add held-out errors to what is told, if they are had in seconds."""
-    judged, curve = selection.judgement, selection.curve()
-    if judged is None or curve is None:
-        return selection
-    lines = dict(judged.lines) | curve.lines()
-    return replace(selection, judgement=replace(judged, curve=curve, lines=lines))
 
 
 def _sections(selection: Selection) -> Iterator[Section | None]:
@@ -87,18 +78,28 @@ def _overview(selection: Selection) -> Section:
     if selection.explained is not None:
         numbers.append(("components", len(selection.explained), False))
     body = tiles(numbers) + _verdict(selection) + facts(_asked(selection))
-    lead = (
-        f"Which features {'go with the target' if data.numeric else 'tell the classes apart'}, by "
-        "this method on these samples. Permuted labels say whether there is a signal, held-out "
-        "samples how well it predicts; the certificate only says that the mathematical problem is "
-        "solved."
+    return Section("overview", "What was asked and found", _lead(selection), body)
+
+
+def _lead(selection: Selection) -> str:
+    what = "go with the target" if selection.data.numeric else "tell the classes apart"
+    evidence = (
+        "Nothing here was tested, and the"
+        if selection.support is None
+        else "Permuted labels say whether there is a signal, held-out samples how well it "
+        "predicts; the"
     )
-    return Section("overview", "What was asked and found", lead, body)
+    return (
+        f"Which features {what}, by this method on these samples. {evidence} certificate only says "
+        "that the mathematical problem is solved."
+    )
 
 
 def _asked(selection: Selection) -> Iterator[tuple[str, Any]]:
     data = selection.data
     yield "data", _data_name(selection)
+    yield "read", "; ".join(data.told)
+    yield "missing", _missing(data)
     if data.numeric:
         yield f"target {data.target}", f"numbers from {data.y.min():.4g} to {data.y.max():.4g}"
     else:
@@ -117,6 +118,12 @@ def _asked(selection: Selection) -> Iterator[tuple[str, Any]]:
         value = "" if objective is None else f", objective {objective:.6g}"
         yield "solved by", f"{selection.solution.solver}{value}"
     yield "took", f"{selection.seconds:.2g} s"
+
+
+def _missing(data: Dataset) -> str:
+    """Say how much is not known, where methods take that."""
+    holes = 0 if data.is_sparse else int(np.isnan(data.X).sum())
+    return f"{holes:,} of {data.X.size:,} values ({holes / data.X.size:.2g})" if holes else ""
 
 
 def _verdict(selection: Selection) -> str:
@@ -201,12 +208,7 @@ def _no_curve(selection: Selection) -> Section | None:
     """Say what would show how well the features predict, where it was not computed."""
     if selection.support is None:
         return None
-    lead = (
-        "Held-out errors were not computed: fits take too long for what nobody asked for, a class "
-        "has fewer than five samples, samples are sparse, values are missing or categories, or the "
-        'target is a number. --curve, from Python rule="curve", computes them where that can be '
-        "done."
-    )
+    lead = f"Held-out errors were not computed: {selection.why_no_curve()}."
     return Section("held-out-error", "Error and number of features", lead, "")
 
 

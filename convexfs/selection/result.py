@@ -1,9 +1,9 @@
 """What a method of any kind says of the features, to be read, written and looked at."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -122,7 +122,11 @@ class Selection:
 
     def told(self) -> dict[str, str]:
         """What was tested, and what the certificate does and does not say."""
-        lines = {} if self.judgement is None else dict(self.judgement.lines)
+        lines: dict[str, str] = {}
+        if self.judgement is not None:
+            lines |= self.judgement.lines
+            why = self.why_no_curve() or "--curve or --report does it"
+            lines.setdefault("held-out error", f"not computed: {why}")
         covers = "no certificate (comparator)"
         return lines | {
             "certificate": covers if self.certificate is None else self.certificate.covers
@@ -134,8 +138,37 @@ class Selection:
             return None
         if self.judgement.curve is not None:
             return self.judgement.curve
-        quick = FOLDS * self.fit_seconds <= MOST_SECONDS
-        return self.held_out() if quick and enough_for_folds(self.data) else None
+        return None if self.why_no_curve() else self.held_out()
+
+    def with_curve(self) -> Self:
+        """Add held-out errors to what is told, if they are had in seconds."""
+        judged, curve = self.judgement, self.curve()
+        if judged is None or curve is None:
+            return self
+        lines = dict(judged.lines) | curve.lines()
+        return replace(self, judgement=replace(judged, curve=curve, lines=lines))
+
+    def why_no_curve(self) -> str:
+        """Say why there are no held-out errors, and what to do; nothing if there may be some."""
+        data = self.data
+        if self.held_out is None:
+            return "this rule has none; --curve is one that has"
+        if enough_for_folds(data):
+            if FOLDS * self.fit_seconds <= MOST_SECONDS:
+                return ""
+            return f"a fit takes {self.fit_seconds:.0f} s, and each fold some; --curve waits"
+        if data.numeric:
+            return "they are of classes, and the target is a number"
+        if data.is_sparse:
+            return "they are of dense samples"
+        sizes = np.bincount(data.y)
+        if sizes.min() < FOLDS:
+            name = data.class_names[int(sizes.argmin())]
+            return f"class '{name}' has {sizes.min()} of the {FOLDS} samples that folds need"
+        return (
+            "the classifier takes numbers only: --impute fills what is missing, and --drop leaves "
+            "categories out"
+        )
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one page about the features that needs nothing else, and write it to `path`."""

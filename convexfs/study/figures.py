@@ -1,6 +1,7 @@
 """The figures of a report: what is drawn, told once for the page and for picture files."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ class Figure:
         With the columns named by ``x, y``, and perhaps ``series`` (colours), ``panel`` (one
         drawing for each value), ``hover`` (what a point is), ``mark`` (True: ringed),
         ``value`` (of a heat map) and ``group`` (what its columns are told by).
+    ticks : mapping of str to list of str
+        By panel of strips, what its values 0, 1, ... are called, if they have names.
     limit : float
         Of a heat map whose values go as far below 0 as above; else they go from 0 to 1.
     equal : bool
@@ -68,6 +71,7 @@ class Figure:
     low: str = ""
     high: str = ""
     group: str = ""
+    ticks: Mapping[str, list[str]] = field(default_factory=dict)
     limit: float = 0.0
     equal: bool = False
     note: str = ""

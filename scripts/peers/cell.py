@@ -4,7 +4,8 @@
 
 A first fit on small data loads and compiles what is needed and is not counted. Of each cell are
 counted the processor seconds of this process, its threads and children, and the memory beyond
-what it held before. Columns are standardised before the count begins.
+what it held before. Columns are standardised before the count begins. More memory than
+`MOST_MEMORY` is not given.
 """
 
 import ctypes
@@ -19,8 +20,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from peers.contenders import CONTENDERS
-from peers.worlds import found, nested_errors, planted, real_sets
+from peers.contenders import CONTENDERS, Contender
+from peers.worlds import found, nested_errors, planted, real_sets, selected_at_rate
+
+#: Said after the first fit, which may take so many processor seconds.
+READY = {"ready": True}
+FIRST_FIT = 100.0
+MOST_MEMORY = 6 * 2**30
+NO_MEMORY = f"over the limit: {MOST_MEMORY // 2**30} GB"
 
 
 def cpu_seconds() -> float:
@@ -46,37 +53,52 @@ def within(limit: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_seconds() + limit + 1), hard))
 
 
-def measured(score: Any, cell: dict[str, Any]) -> dict[str, Any]:
+def measured(contender: Contender, cell: dict[str, Any]) -> dict[str, Any]:
     if "set" in cell:
         X, y = real_sets(cell["data"])[cell["set"]]
         before = cpu_seconds()
-        errors = nested_errors(score, X, y)
+        errors = nested_errors(contender.score, X, y)
         return {"seconds": cpu_seconds() - before, **errors}
     X, y, true = planted(cell["signal"], cell["n"], cell["p"])
     forget_peak()
     held, before = peak_bytes(), cpu_seconds()
-    scores = score(X, y, len(true))
-    seconds = cpu_seconds() - before
-    return {"seconds": seconds, "memory": peak_bytes() - held, "found": found(scores, true)}
+    scores = contender.score(X, y, len(true))
+    cost = {"seconds": cpu_seconds() - before, "memory": peak_bytes() - held}
+    quality = {"found": found(scores, true)}
+    if contender.family == "knockoffs":
+        quality |= selected_at_rate(scores, true)
+    return cost | quality
 
 
 def main() -> None:
     contender = CONTENDERS[sys.argv[1]]
     warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    within(FIRST_FIT)
     X, y, true = planted("linear", 40, 20)
     contender.score(X, y, len(true))
+    print(json.dumps(READY), flush=True)
     for line in sys.stdin:
         cell = json.loads(line)
         print(json.dumps({"begins": cell}), flush=True)
         within(cell["limit"])
-        try:
-            result = measured(contender.score, cell)
-        except ValueError as error:
-            result = {"failure": f"refused: {error}"[:200]}
-        except Exception as error:
-            result = {"failure": f"failed: {type(error).__name__}: {error}"[:200]}
-        result["version"] = version(contender.package)
+        result = answer(contender, cell)
         print(json.dumps({"cell": cell, **result}), flush=True)
+        if result.get("ended") == NO_MEMORY:
+            return  # what is left of it might burden the next cell
+
+
+def answer(contender: Contender, cell: dict[str, Any]) -> dict[str, Any]:
+    """What was measured, or why nothing was."""
+    known = {"version": version(contender.package)}
+    try:
+        return known | measured(contender, cell)
+    except MemoryError:
+        return known | {"ended": NO_MEMORY}
+    except ValueError as error:
+        return known | {"ended": f"refused: {error}"[:200]}
+    except Exception as error:
+        return known | {"ended": f"failed: {type(error).__name__}: {error}"[:200]}
 
 
 if __name__ == "__main__":

@@ -195,7 +195,7 @@ def recursive(X, y, **settings):
     return -RFE(**settings).fit(X, y).ranking_.astype(float)
 
 
-@contender("convexfs KnockoffSelector", "knockoffs", OWN, "convexfs", random_state=0)
+@contender("convexfs KnockoffSelector", "knockoffs", OWN, "convexfs", force=True, random_state=0)
 def own_knockoffs(X, y, **settings):
     from convexfs import KnockoffSelector
 

@@ -1,52 +1,61 @@
-"""The data of the comparison: planted signals whose columns are shuffled, and real sets."""
+"""The data of the comparison: signals planted in columns drawn at random, and real sets."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+#: Samples while the features grow, and features while the samples do.
+FIXED_SAMPLES, FIXED_FEATURES = 200, 500
+#: False discovery rate asked of knockoffs.
+RATE = 0.2
+
 Planted = tuple[np.ndarray, np.ndarray, np.ndarray]  #: samples, labels, which features matter
 
 
-def linear(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray, int]:
+def linear(rng: np.random.Generator, n: int, p: int) -> Planted:
     """Ten features that shift with the class."""
-    X, y = rng.standard_normal((n, p)), np.arange(n) % 2
-    X[:, :10] += y[:, None]
-    return X, y, 10
+    X, y, at = *_noise(rng, n, p), rng.choice(p, 10, replace=False)
+    X[:, at] += y[:, None]
+    return X, y, at
 
 
-def xor(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray, int]:
+def xor(rng: np.random.Generator, n: int, p: int) -> Planted:
     """Two features whose signs make the class together, and none alone."""
-    X = rng.standard_normal((n, p))
-    X[:, :2] = np.sign(X[:, :2]) * (0.5 + np.abs(X[:, :2]))
-    return X, (X[:, 0] * X[:, 1] > 0).astype(int), 2
+    X, at = rng.standard_normal((n, p)), rng.choice(p, 2, replace=False)
+    X[:, at] += 0.5 * np.sign(X[:, at])
+    return X, (X[:, at].prod(axis=1) > 0).astype(int), at
 
 
-def local(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray, int]:
+def local(rng: np.random.Generator, n: int, p: int) -> Planted:
     """Two regions, told by one feature, with three features each that matter only there."""
-    X, y = rng.standard_normal((n, p)), np.arange(n) % 2
+    X, y, at = *_noise(rng, n, p), rng.choice(p, 7, replace=False)
     here = rng.random(n) < 0.5
-    X[:, 0] += np.where(here, 3.0, -3.0)
-    X[:, 1:4] += 2.0 * (y * here)[:, None]
-    X[:, 4:7] += 2.0 * (y * ~here)[:, None]
-    return X, y, 7
+    X[:, at[0]] += np.where(here, 3.0, -3.0)
+    X[:, at[1:4]] += 2.0 * (y * here)[:, None]
+    X[:, at[4:]] += 2.0 * (y * ~here)[:, None]
+    return X, y, at
 
 
-SIGNALS: dict[str, Callable] = {"linear": linear, "xor": xor, "local": local}
+def _noise(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    return rng.standard_normal((n, p)), rng.permutation(np.arange(n) % 2)
+
+
+SIGNALS: dict[str, Callable[..., Planted]] = {"linear": linear, "xor": xor, "local": local}
 
 
 def planted(signal: str, n: int, p: int, seed: int = 0) -> Planted:
-    """Standardised samples with a planted signal; the order of columns tells nothing."""
-    rng = np.random.default_rng([seed, n, p, len(signal)])
-    X, y, count = SIGNALS[signal](rng, n, p)
-    order, rows = rng.permutation(p), rng.permutation(n)
-    return standard(X[rows][:, order]), y[rows], np.flatnonzero(order < count)
+    """Standardised samples with a signal planted in columns drawn at random."""
+    X, y, at = SIGNALS[signal](np.random.default_rng([seed, n, p, len(signal)]), n, p)
+    return standard(X), y, np.sort(at)
 
 
 def standard(X: np.ndarray) -> np.ndarray:
     """Columns of mean zero and spread one: what every contender is given."""
-    spread = X.std(axis=0)
-    return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    X = X - X.mean(axis=0)
+    spread = np.sqrt(np.einsum("nj,nj->j", X, X) / len(X))
+    X /= np.where(spread > 0, spread, 1)
+    return X
 
 
 def found(scores: np.ndarray, true: np.ndarray) -> float:
@@ -58,25 +67,32 @@ def found(scores: np.ndarray, true: np.ndarray) -> float:
     return float((above[true].sum() + chance * tied[true].sum()) / sought)
 
 
-def real_sets(folder: str | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Sets of two classes: those of a folder (npz files with X and y), else scikit-learn's own."""
-    if folder is None:
-        from sklearn.datasets import load_breast_cancer, load_wine
+def selected_at_rate(lead: np.ndarray, true: np.ndarray) -> dict[str, int]:
+    """How many features knockoff+ selects at `RATE` by their leads, and how many falsely."""
+    lead = np.nan_to_num(np.asarray(lead, float), nan=0.0)
+    for least in np.unique(np.abs(lead[lead != 0])):
+        chosen = np.flatnonzero(lead >= least)
+        if 1 + np.sum(lead <= -least) <= RATE * len(chosen) * (1 + 1e-9):
+            return {"selected": len(chosen), "false": int((~np.isin(chosen, true)).sum())}
+    return {"selected": 0, "false": 0}
 
-        cancer, wine = load_breast_cancer(return_X_y=True), load_wine(return_X_y=True)
-        rng = np.random.default_rng(0)
-        two = wine[1] < 2
-        sets = {
-            "breast cancer": cancer,
-            "wine (2 classes)": (wine[0][two], wine[1][two]),
-        }
-        # Shuffled copies of the columns, so that there is something to leave out.
-        return {
-            f"{name} + 200 noise": (np.hstack([X, rng.permuted(_wide(X), axis=0)]), y)
-            for name, (X, y) in sets.items()
-        }
-    sets = {}
-    for path in sorted(Path(folder).glob("*.npz")):
+
+def real_sets(folder: str | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Sets of two classes: scikit-learn's own, and those of a folder (npz files with X and y)."""
+    from sklearn.datasets import load_breast_cancer, load_wine
+
+    wine = load_wine(return_X_y=True)
+    two, rng = wine[1] < 2, np.random.default_rng(0)
+    own = {
+        "breast cancer": load_breast_cancer(return_X_y=True),
+        "wine (2 classes)": (wine[0][two], wine[1][two]),
+    }
+    # Shuffled copies of the columns, so that there is something to leave out.
+    sets = {
+        f"{name} + 200 noise": (np.hstack([X, rng.permuted(_wide(X), axis=0)]), y)
+        for name, (X, y) in own.items()
+    }
+    for path in sorted(Path(folder).glob("*.npz")) if folder else ():
         with np.load(path, allow_pickle=False) as file:
             X, y = np.asarray(file["X"], float), np.unique(file["y"], return_inverse=True)[1]
         if y.max() == 1 and np.isfinite(X).all():

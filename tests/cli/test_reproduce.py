@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from convexfs.cli import main
@@ -21,7 +22,13 @@ def test_without_a_name_it_lists(capsys):
     listed = capsys.readouterr().out
     assert "tiny" in listed
     assert "banana" in listed
-    assert "5.0 min" in listed
+    assert "0.0 min" in listed
+
+
+def test_minutes_are_those_of_data_that_are_there(capsys, tmp_path):
+    np.savez(tmp_path / "banana.npz", X=np.eye(4), y=np.arange(4) % 2)
+    assert main(["reproduce", "--data", str(tmp_path)]) == 0
+    assert "5.0 min" in capsys.readouterr().out
 
 
 def test_an_experiment_is_run_and_shown(tmp_path, capsys):

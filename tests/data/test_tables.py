@@ -99,6 +99,8 @@ def test_samples_in_columns_are_turned_when_asked(tmp_path, decimal):
     path = tmp_path / "t.csv"
     turned.to_csv(path, sep=";")
     with pytest.raises(InputError, match=r"samples seem to be columns \(row 'kind'.*--transpose"):
+        load(path)
+    with pytest.raises(InputError, match=r"has no column 'kind'.*it has a row 'kind'.*--transpose"):
         load(path, target="kind")
     data = load(path, target="kind", transpose=True)
     np.testing.assert_array_equal(data.X, FRAME[["a", "b"]])
@@ -114,6 +116,27 @@ def test_genes_in_rows_with_labels_apart(tmp_path):
         load(tmp_path / "t.tsv", labels=labels, id="gene")
     data = load(tmp_path / "t.tsv", labels=labels, transpose=True)
     np.testing.assert_array_equal(data.X, FRAME[["a", "b"]])
+
+
+def test_rows_without_a_target_are_left_out_and_said(tmp_path):
+    frame = FRAME.assign(kind=["ham", "spam", None, "ham"])
+    data = load(write(tmp_path / "t.csv", frame), target="kind")
+    assert data.ids == ("p1", "p2", "p4")
+    np.testing.assert_array_equal(data.X, FRAME.loc[[0, 1, 3], ["a", "b"]])
+    assert data.told == (SAID, "1 of 4 rows have no 'kind', and are left out")
+
+
+def test_places_of_errors_say_that_rows_are_left_out(tmp_path):
+    frame = FRAME.assign(kind=["ham", None, "spam", "ham"], a=[1.0, 2.0, 3.0, None])
+    with pytest.raises(InputError, match="data row 3, column 'a'.*without the 1 left out$"):
+        load(write(tmp_path / "t.csv", frame), target="kind")
+
+
+def test_columns_that_may_hold_the_classes_are_named(tmp_path):
+    rows = pd.DataFrame({"tissue": ["blood", "liver"] * 8, "status": ["a", "b", "b", "a"] * 4})
+    rows = rows.assign(note=[f"n{i // 2}" for i in range(16)], gene=np.arange(16) / 3)
+    with pytest.raises(InputError, match="--target on the command line.: it may be tissue or stat"):
+        load(write(tmp_path / "t.csv", rows))
 
 
 @pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])

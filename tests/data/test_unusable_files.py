@@ -32,7 +32,10 @@ from tests.data.tables import TABLE, X, Y
         ("a,b,kind\n1,2,0\n1,3,1\n", "zzz", "no column 'zzz'; its last columns are a, b, kind"),
         ("a,b,y\n1,2,0.5\n1,3,0.7\n", None, "target 'y' of .* looks continuous"),
         ("a,b,y\n1,2,0\n1,3,0\n", None, "only one class, '0'"),
-        ("a,b,y\n1,2,\n1,3,0\n", None, "target 'y' of .* missing value .*data row 1"),
+        ("a,b,y\n1,2,\n1,3,\n", None, "target 'y' of .* missing value .*data row 1"),
+        ("a,b,y\n1,1.2.2021,0\n1,3.4.2021,1\n", None, "dates in column 'b', such as '1.2.2021'"),
+        ("PK\3\4\0\xff", None, "t.csv is no text but a zip archive, as Excel.*name it t.xlsx"),
+        ("\xd0\xcf\x11\xe0\0", None, "t.csv is no text but .* old Excel: save it as t.xlsx"),
         (",a,y\n5,2,0\n5,3,1\n", None, "no name for column 1; name it"),
         ("a,y\n7,1,0\n8,2,1\n", None, "more cells than the header"),
         ("a,y\n1,2\n1,2,3,4\n", None, r"cannot be read as \.csv \(.*line 3"),
@@ -200,6 +203,8 @@ def test_nominal_features_of_an_arff_file(tmp_path):
 def test_missing_nominal_target_of_an_arff_file(tmp_path):
     path = tmp_path / "d.arff"
     header = "@relation r\n@attribute c numeric\n@attribute class {u,v}\n@data\n"
-    path.write_text(header + "1,u\n2,?\n")
-    with pytest.raises(InputError, match=r"target 'class' .*missing value .* data row 2"):
+    path.write_text(header + "1,?\n2,?\n")
+    with pytest.raises(InputError, match=r"target 'class' .*missing value .* data row 1"):
         load(path)
+    path.write_text(header + "1,u\n2,?\n3,v\n")
+    assert load(path).told == ("1 of 3 rows have no 'class', and are left out",)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from convexfs.neighbors.differences import (
-    LEAST_SEEN,
     MixedSamples,
     NeighborLists,
     mixed_samples,
@@ -79,10 +78,8 @@ def test_margins_by_class_are_sums_of_expected_differences():
     np.testing.assert_allclose(samples.scores(SIGNED, p), p @ z, atol=1e-12)
 
 
-@pytest.mark.parametrize("rule", ["hybrid", "observed"])
-def test_margins_are_means_over_what_is_seen(rule):
-    samples = mixed_samples(HOLED, CATEGORICAL, rule)
-    z = np.zeros((N, J))
+def seen_by_hand(rule):
+    """Of every sample and feature: how much is seen of its misses and hits, and their means."""
     for j in range(J):
         x = HOLED[:, j]
         size = mean_difference(x, CATEGORICAL[j])
@@ -94,14 +91,27 @@ def test_margins_are_means_over_what_is_seen(rule):
             for sign in (1.0, -1.0):
                 mass = np.maximum(sign * SIGNED[n], 0.0)
                 seen = np.where(np.isnan(apart[n]), 0.0, mass)
-                enough = seen.sum() > LEAST_SEEN * mass.sum() if rule == "hybrid" else seen.sum()
-                mean = np.nansum(seen * apart[n]) / seen.sum() * mass.sum() if enough else None
-                sides.append(mean)
-            far, near = sides
-            if rule == "hybrid" and (far is None or near is None):
-                continue
-            z[n, j] = (far or 0.0) - (near or 0.0)
+                mean = np.nansum(seen * apart[n]) / seen.sum() if seen.any() else 0.0
+                sides.append((seen.sum() / mass.sum(), mean * mass.sum()))
+            yield n, j, *sides
+
+
+def test_observed_margins_are_means_over_what_is_seen():
+    z = np.zeros((N, J))
+    for n, j, (_, far), (_, near) in seen_by_hand("observed"):
+        z[n, j] = far - near
+    samples = mixed_samples(HOLED, CATEGORICAL, "observed")
+    np.testing.assert_allclose(samples.margins(SIGNED), z, atol=1e-12)
+
+
+def test_hybrid_margins_are_means_that_count_as_much_as_is_seen():
+    z = np.zeros((N, J))
+    for n, j, (misses, far), (hits, near) in seen_by_hand("hybrid"):
+        # The harmonic mean of the shares seen, as the variance of a difference of two means.
+        counts = 2.0 / (1.0 / misses + 1.0 / hits) if misses and hits else 0.0
+        z[n, j] = counts * (far - near)
     assert (z == 0).any()
+    samples = mixed_samples(HOLED, CATEGORICAL, "hybrid")
     np.testing.assert_allclose(samples.margins(SIGNED), z, atol=1e-12)
 
 

@@ -18,6 +18,7 @@ from convexfs.neighbors.feature_passes import (
     feature_blocks,
     feature_scores,
     margin_columns,
+    pair_products,
     score_pairs,
     take_columns,
     weighted_distances,
@@ -100,6 +101,15 @@ def test_exact_scores_are_exact():
     index = np.arange(0, 2500, 2)
     found = exact_scores(X, index, score_pairs(signed, p))
     np.testing.assert_allclose(found, brute_scores(X[:, index], signed, p), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "j"), [(60, 30), (5, 3)])
+def test_pair_products_are_those_of_all_pairs(n, j):
+    X, (signed, p) = samples(n, j), signed_and_pull(n)
+    apart = np.abs(X[:, None] - X)
+    expected = np.einsum("n,ni,nij,nik->jk", p, signed, apart, apart, optimize=True)
+    found = pair_products(X, score_pairs(signed, p))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * n**2 * 400)
 
 
 @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])

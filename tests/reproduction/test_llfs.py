@@ -15,15 +15,17 @@ from convexfs.reproduction import (
     llfs_splits,
     llfs_table2,
     llfs_table3,
+    llfs_table5,
     llfs_vote,
 )
 from convexfs.reproduction.experiment import Case
 from convexfs.reproduction.verdicts import judged
 
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "sizes": {"breast": [40, 60, 10], "colon": [40, 60, 10]},
-    "budgets": {"breast": [2, 10], "colon": [2, 10]},
+    "budgets": {"breast": [2, 3, 10], "colon": [2, 3, 10]},
     "most_test_rows": 50,
+    "folds": 5,
 }
 
 
@@ -44,7 +46,18 @@ def test_sizes_and_budgets_are_the_papers_up_to_the_cap():
     as_printed = {"sizes": {}, "budgets": {}, "most_test_rows": 1500}
     assert llfs_splits.sizes("dna", as_printed) == (100, 1500, 100)
     assert llfs_splits.sizes("colon", as_printed) == (50, 12, 0)
-    assert 17 in llfs_splits.budgets("breast", as_printed)
+    assert llfs_splits.budgets("breast", as_printed) == list(range(1, 31))
+    assert llfs_splits.budgets("nervous_system", as_printed) == list(range(1, 36))
+
+
+@pytest.mark.parametrize("row", llfs_splits.SOURCES)
+def test_what_is_tried_is_in_the_papers_range_and_has_what_it_prints_and_folds_try(row):
+    tried = llfs_splits.budgets(row, {"budgets": {}})
+    few = llfs_splits.coarse(tried)
+    assert int(llfs_splits.SIZES["llfs_alpha"][row]) in tried
+    assert tried[-1] == llfs_splits.LARGEST[row] == few[-1]
+    assert few[:4] == [1, 3, 10, 30]
+    assert set(few) <= set(tried)
 
 
 def test_a_split_is_scaled_by_its_training_rows_and_permuted():
@@ -92,25 +105,49 @@ def test_errors_are_those_of_a_fit_at_every_budget():
     own = llfs_splits.parts(case())
     numbers = measured()
     by_hand = LLFS(max_features=10).fit(own.X, own.y)
-    assert numbers["errors"][1] == pytest.approx(100 * (1 - by_hand.score(own.X_test, own.y_test)))
-    assert numbers["features"][1] == by_hand.local_support_.sum(axis=1).mean()
+    assert numbers["errors"][2] == pytest.approx(100 * (1 - by_hand.score(own.X_test, own.y_test)))
+    assert numbers["features"][2] == by_hand.local_support_.sum(axis=1).mean()
+    assert numbers["coarse"] == numbers["errors"][1:]
     literal = measured("llfs-literal")
-    assert literal["budgets"] == [2.0, 10.0]
+    assert literal["budgets"] == [3.0, 10.0]
 
 
-def test_the_nested_budget_does_not_look_at_test_rows():
+def test_what_is_nested_does_not_look_at_test_rows():
     data = load("wdbc")
     rows = case().random("split").permutation(data.n_samples)[40:]
-    first, second = (measured("llfs-nested", each) for each in (data, shaken(data, rows)))
+    first, second = (measured("llfs", each) for each in (data, shaken(data, rows)))
     assert first["budget"] == second["budget"]
-    assert first["error"] != second["error"]
+    assert first["nested"] != second["nested"]
+
+
+def test_folds_hold_every_training_row_out_once_and_prune_without_it(pruned_to_five):
+    asked = case(row="colon")
+    own = llfs_splits.parts(asked)
+    parted = list(llfs_splits.folds(own, asked))
+    assert sum(len(fold.y_test) for fold in parted) == len(own.y)
+    for fold in parted:
+        np.testing.assert_array_equal(fold.columns, llfs_splits.best_by_logo(fold.X, fold.y))
+    (alone,) = llfs_splits.folds(own, case(row="colon", folds=1))
+    np.testing.assert_array_equal(alone.X_test, parted[0].X_test)
+
+
+def test_the_number_of_features_is_chosen_by_rankings_of_the_folds():
+    asked = case("ks")
+    own, numbers = llfs_splits.parts(asked), measured("ks")
+    wrong = {3: 0.0, 10: 0.0}
+    for fold in llfs_splits.folds(own, asked):
+        order = llfs_table2.first_best(llfs_table2.ranking("ks"), fold)
+        for count in wrong:
+            wrong[count] += llfs_table2.error(SVC(gamma="scale"), fold, order[:count])
+    best = min(wrong, key=lambda count: wrong[count])
+    assert numbers["nested scaled"] == numbers["scaled"][[2, 3, 10].index(best)]
 
 
 def test_a_ranking_is_judged_by_both_kernels():
     own = llfs_splits.parts(case())
     numbers = measured("logo")
     top = np.argsort(-Logo().fit(own.X, own.y).weights_, kind="stable")[:3]
-    at = llfs_table2.COUNTS.index(3)
+    at = SETTINGS["budgets"]["breast"].index(3)
     kernels: dict[str, Any] = {"unscaled": 1.0, "scaled": "scale"}
     for name, gamma in kernels.items():
         model = SVC(gamma=gamma).fit(own.X[:, top], own.y)
@@ -127,7 +164,7 @@ def test_every_comparator_gives_percentages(method):
 
 def test_other_classifiers_have_a_curve_each():
     numbers = llfs_table3.measure(case("fisher-markov"))
-    assert {len(np.atleast_1d(curve)) for curve in numbers.values()} == {5}
+    assert {len(np.atleast_1d(curve)) for curve in numbers.values()} == {2}
     assert set(numbers) == {"adaboost", "logreg"}
 
 
@@ -187,6 +224,20 @@ def test_a_table_may_be_about_some_of_the_data_sets(table):
 
 def test_votes_are_counted_both_ways():
     normalised, raw = (llfs_vote.measure(case(vote)) for vote in ("normalised", "raw"))
-    assert {len(np.ravel(curve)) for curve in (*normalised.values(), *raw.values())} == {2}
+    assert {len(np.ravel(curve)) for curve in (*normalised.values(), *raw.values())} == {3}
     by_hand = measured()
     np.testing.assert_allclose(normalised["errors"], by_hand["errors"])
+
+
+def test_dna_may_be_coded_otherwise_on_the_same_rows():
+    sizes = {"dna1": [60, 60, 5]}
+    asked = case("llfs-three", "dna1", data=load("iris"), sizes=sizes, budgets={"dna1": [2, 3]})
+    own, three = llfs_splits.parts(asked), llfs_table5.all_classes(asked)
+    np.testing.assert_array_equal(three.X, own.X)
+    np.testing.assert_array_equal(three.y == llfs_splits.NO_JUNCTION, own.y)
+    np.testing.assert_array_equal(three.y_test == llfs_splits.NO_JUNCTION, own.y_test)
+    plain = llfs_table5.as_coded(asked)
+    np.testing.assert_allclose(llfs_splits.z_scores(plain.X, plain.X_test), own.X_test)
+    by_hand = LLFS(max_features=2).fit(three.X, three.y)
+    expected = 100 * (1 - by_hand.score(three.X_test, three.y_test))
+    assert np.ravel(llfs_table5.measure(asked)["errors"])[0] == pytest.approx(expected)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from convexfs.reproduction import EXPERIMENTS, experiment_named
-from convexfs.reproduction.verdicts import best, judged, tally, verdict
+from convexfs.reproduction.verdicts import averages, best, judged, tally, verdict
 from tests.reproduction import tiny
 
 
@@ -60,6 +60,7 @@ def test_the_best_method_of_each_set_is_named():
         ]
     )
     assert best(rows) == "waveform Worse 8.0"
+    assert best(rows, number="honest") == "waveform Ours 1.0"
     assert best(rows, higher_is_better=True) == "waveform Ours 9.0"
     assert best(rows.assign(contends=rows["method"] != "Worse")) == "waveform Ours 9.0"
 
@@ -84,3 +85,16 @@ def test_every_table_has_rows_for_quick_data(name):
     own = experiment_named(name)
     numbers = pd.DataFrame(columns=["data", "method", "run", "measure", "value"])
     assert all(len(judged(own, table, own.quick, numbers)) for table in own.tables)
+
+
+def test_means_are_told_of_columns_that_every_data_set_has():
+    rows = pd.DataFrame(
+        [
+            ("a", "Ours", "strict", 1.0, 2.0), ("a", "Other", "", 5.0, np.nan),
+            ("a", "Scarce", "", np.nan, 1.0),
+            ("b", "Ours", "strict", 3.0, 6.0), ("b", "Other", "", 6.0, 4.0),
+            ("b", "Scarce", "", 7.0, 1.0),
+        ],
+        columns=["data", "method", "reading", "ours", "paper"],
+    )  # fmt: skip
+    assert averages(rows) == "Ours: strict 2.0 / 4.0; Other 5.5"

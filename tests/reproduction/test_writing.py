@@ -53,6 +53,16 @@ def test_a_table_as_text_marks_the_default_reading_and_counts(written):
     assert "worse (error) 0/" in text
 
 
+def test_the_honest_number_stands_in_square_brackets_and_its_best_is_said(written):
+    text = (written / "tiny_table.md").read_text()
+    table = read(written / "tiny_table.csv")
+    (own,) = table[(table["method"] == "Ours") & table["default"]].to_dict("records")[:1]
+    assert own["honest"] > own["ours"]
+    assert f"[{own['honest']:.1f}] / 9.8" in text
+    assert text.count("[") == 1
+    assert "Best with everything chosen on training rows: waveform" in text
+
+
 def test_figures_are_drawn_and_their_points_kept(written):
     assert (written / "tiny_curve.png").read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in (written / "tiny_curve.svg").read_text()

@@ -265,7 +265,7 @@ def _explain(result: LogoResult, request: LogoRequest, locality: Locality) -> No
             "lam=0 (eq. 6) has no bound to certify by, and its minimum may not be attained: "
             "a small positive lam gives nearly the same weights with a certificate"
         )
-    if not result.weights.any():
+    if not result.weights.any() and not _out_of_time(result, request):
         cure = "check that some feature goes along with the target"
         if price:
             top = f"lam={settings.lam:g} is not below lam_max={lam_max(locality):.4g}"
@@ -277,13 +277,18 @@ def _explain(result: LogoResult, request: LogoRequest, locality: Locality) -> No
         warn(elsewhere)
 
 
+def _out_of_time(result: LogoResult, request: LogoRequest) -> bool:
+    limit = request.solving.time_limit
+    return limit is not None and result.solution.solve_seconds >= limit
+
+
 def _refusal(result: LogoResult, request: LogoRequest) -> str:
     """Why an answer is no proven fixed point, and what to do."""
-    n_iter, certificate, limit = len(result.history), result.certificate, request.solving.time_limit
-    if limit is not None and result.solution.solve_seconds >= limit:
+    n_iter, certificate = len(result.history), result.certificate
+    if _out_of_time(result, request):
         return (
-            f"the time limit of {limit:g} s ended the iteration after {n_iter} iterations, "
-            "before a fixed point was proven: use a larger time_limit or tol"
+            f"the time limit of {request.solving.time_limit:g} s ended the iteration after "
+            f"{n_iter} iterations, before a fixed point was proven: use a larger time_limit or tol"
         )
     if certificate.residual <= certificate.residual_tol:
         what = f"the iteration stopped after {n_iter} iterations at a point that is not proven"

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.feature_passes import (
@@ -13,6 +14,7 @@ from convexfs.neighbors.feature_passes import (
     exact_scores,
     feature_scores,
     margin_columns,
+    pair_products,
     score_pairs,
     take_columns,
     weighted_distances,
@@ -132,24 +134,14 @@ class Locality:
         moved : array (N, J)
             ``sum_j w_j t_njk``.
         """
-        miss, hit = self.shares(columns, w, signed)
-        curved, moved = np.zeros((len(w), len(w))), np.empty(columns.shape)
-        for rows in few_rows(columns.size, len(columns)):
-            apart = self.differences(columns, rows)
-            near_by, far, pulled = signed[rows], apart @ w, pulls[rows, None]
-            flat = apart.reshape(-1, len(w))
-            curved += flat.T @ (flat * (pulled * near_by).reshape(-1, 1))
-            moved[rows] = ((near_by * far)[:, None] @ apart)[:, 0]
-            for sign, shares in ((1.0, miss), (-1.0, hit)):
-                near = shares[rows]
-                mean = (near[:, None] @ apart)[:, 0]
-                curved -= sign * (mean * pulled).T @ mean
-                moved[rows] -= sign * (near * far).sum(axis=1)[:, None] * mean
-        return curved, moved
-
-    def differences(self, columns: Any, rows: slice) -> np.ndarray:
-        """Differences (rows, N, J) of some samples from all, in a few columns."""
-        return np.abs(columns[rows, None] - columns)
+        columns = np.ascontiguousarray(columns)
+        far = self.distances(columns, w)
+        curved, moving = pair_products(columns, score_pairs(signed, pulls)), np.zeros_like(far)
+        for sign, near in zip((1.0, -1.0), self.shares(columns, w, signed), strict=True):
+            mean = margin_columns(columns, near)
+            curved -= sign * (mean * pulls[:, None]).T @ mean
+            moving += sign * near * (far - (near * far).sum(axis=1, keepdims=True))
+        return curved, margin_columns(columns, moving)
 
     def on_all_samples(self, p: np.ndarray) -> np.ndarray:
         full = np.zeros(len(self.codes))
@@ -181,3 +173,19 @@ def relief_margin(locality: Locality) -> np.ndarray:
     if locality.weights is not None:
         once = locality.weights.terms(locality.codes)
     return locality.scores(signed, once)[0]
+
+
+def entry_prices(locality: Locality, w: np.ndarray) -> np.ndarray:
+    r"""Return the lam below which each feature would take weight, neighbours and others at w.
+
+    :math:`\sum_n \bar z_n(j) / (1 + \exp(w^T \bar z_n))`: at a fixed point it is lam where w is
+    positive and at most that elsewhere, so it ranks features of weight zero too.
+    """
+    used = np.flatnonzero(w)
+    columns = locality.take(used)
+    signed = locality.signed(columns, w[used])
+    pulls = expit(-(locality.margins(columns, signed) @ w[used]))
+    if locality.counts is not None:
+        pulls = locality.counts * pulls
+    everyone = np.arange(locality.X.shape[1])
+    return locality.exact_scores(everyone, signed, locality.on_all_samples(pulls))

@@ -63,19 +63,28 @@ class SoftMixedLocality(SoftLocality, MixedLocality):
 
     at_labels = Locality.at_labels
 
-    def differences(self, columns: MixedSamples, rows: slice) -> np.ndarray:
-        expected, gone = columns.expected, 1.0 - columns.seen
-        apart = np.minimum(np.abs(columns.x[rows, None] - columns.x), columns.cap)
-        apart *= columns.seen[rows, None] * columns.seen
-        # Of one value that is missing, then of the other, and of both.
-        apart += expected.one[0][rows, None] * gone
-        return apart + gone[rows, None] * (expected.one[0] + expected.both[0, 0] * gone)
-
     def turning(
         self, columns: MixedSamples, w: np.ndarray, signed: np.ndarray, pulls: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        # Signs do not tell misses from hits here: every sample is some of both.
-        return Locality.turning(self, columns, w, signed, pulls)
+        # As of numbers: signs do not tell misses from hits here, every sample is some of both.
+        far = self.distances(columns, w)
+        curved, moving = np.zeros((len(w), len(w))), np.zeros_like(far)
+        for n, weights in enumerate(pulls[:, None] * signed):
+            apart = differences(columns, n)
+            curved += apart.T @ (apart * weights[:, None])
+        for sign, near in zip((1.0, -1.0), self.shares(columns, w, signed), strict=True):
+            mean = columns.margins(near)
+            curved -= sign * (mean * pulls[:, None]).T @ mean
+            moving += sign * near * (far - (near * far).sum(axis=1, keepdims=True))
+        return curved, columns.margins(moving)
+
+
+def differences(samples: MixedSamples, n: int) -> np.ndarray:
+    """Differences (N, J) of one sample from all; expected, where a value is missing."""
+    gone, one, both = 1.0 - samples.seen, samples.expected.one[0], samples.expected.both[0, 0]
+    apart = np.minimum(np.abs(samples.x[n] - samples.x), samples.cap)
+    apart *= samples.seen[n] * samples.seen
+    return apart + one[n] * gone + gone[n] * (one + both * gone)
 
 
 def rlogo(

@@ -123,7 +123,10 @@ const stripColumns = (count) => Math.min(count, narrow() ? 2 : 4);
 /** A box with its samples for every class, in axes of their own for every panel. */
 function stripTraces(figure, rows) {
   const { table } = figure;
-  return [...grouped(table, rows, figure.panel).values()].flatMap((panel, number) =>
+  const panels = [...grouped(table, rows, figure.panel)];
+  // Values that have names are no quantities: they have dots, and no box that a legend could show.
+  const boxed = Math.max(0, panels.findIndex(([name]) => !figure.ticks[name]));
+  return panels.flatMap(([name, panel], number) =>
     [...grouped(table, panel, figure.series)].map(([series, own]) => {
       const look = style(series, figure.names);
       const place = { xaxis: `x${number + 1}`, yaxis: `y${number + 1}`, y: picked(table, figure.y, own), text: picked(table, figure.hover, own).map(plain) };
@@ -131,10 +134,10 @@ function stripTraces(figure, rows) {
       // Without series the target is a number: a dot a sample, along it.
       if (!figure.series) return { type: "scatter", mode: "markers", ...place, marker, x: picked(table, figure.x, own), showlegend: false };
       return {
-        type: "box", name: plain(series), legendgroup: series, showlegend: number === 0,
+        type: "box", name: plain(series), legendgroup: series, showlegend: number === boxed,
         ...place,
         boxpoints: "all", jitter: 0.6, pointpos: 0, whiskerwidth: 0.5, fillcolor: "rgba(0,0,0,0)",
-        line: { color: look.colour, width: 1.5 }, marker,
+        line: { color: look.colour, width: figure.ticks[name] ? 0 : 1.5 }, marker,
       };
     }),
   );
@@ -280,6 +283,15 @@ function layoutOf(figure, traces, rows) {
   return layout;
 }
 
+/** Names of the values 0, 1, ... inside the axes, each above its dots. */
+function valueNames(names) {
+  const above = 0.4;
+  return {
+    tickvals: names.map((_, value) => value + above), ticktext: names.map(plain), ticklabelposition: "inside",
+    range: [-above, names.length - 0.4], showgrid: false, zeroline: false,
+  };
+}
+
 /** Axes of a grid, with the name of its panel above each. */
 function layoutStrips(figure, rows, layout) {
   const names = [...grouped(figure.table, rows, figure.panel).keys()];
@@ -292,7 +304,7 @@ function layoutStrips(figure, rows, layout) {
   names.forEach((name, number) => {
     const [left, top] = [(number % columns) * (wide + gapX), 1 - Math.floor(number / columns) * (high + gapY)];
     layout[`xaxis${number + 1}`] = axis("", false, { domain: [left, left + wide], anchor: `y${number + 1}`, showticklabels: !figure.series, nticks: 4, automargin: false });
-    layout[`yaxis${number + 1}`] = axis("", false, { domain: [Math.max(0, top - high), top], anchor: `x${number + 1}`, nticks: 5, automargin: false, tickfont: { size: 11, color: resolved("--quiet") } });
+    layout[`yaxis${number + 1}`] = axis("", false, { domain: [Math.max(0, top - high), top], anchor: `x${number + 1}`, nticks: 5, automargin: false, tickfont: { size: 11, color: resolved("--quiet") }, ...(figure.ticks[name] && valueNames(figure.ticks[name])) });
     layout.annotations.push({
       text: plain(name.length > letters ? `${name.slice(0, letters - 1)}…` : name), hovertext: plain(name), x: left, y: top, xref: "paper", yref: "paper",
       xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 12.5 },

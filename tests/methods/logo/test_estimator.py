@@ -168,6 +168,13 @@ def test_a_time_limit_ends_the_fit_without_a_proof():
         Logo(time_limit=0).fit(X, y)
 
 
+def test_a_fit_without_time_does_not_blame_its_price():
+    X, y = np.random.default_rng(0).standard_normal((20, 1200)), np.arange(20) % 2
+    with pytest.warns(ConvexfsWarning) as told:
+        Logo(lam=0.1, time_limit=1e-9).fit(X, y)
+    assert [str(each.message)[:14] for each in told] == ["the time limit"]
+
+
 def test_a_time_limit_that_is_not_reached_changes_nothing(spiral, model):
     limited = Logo(time_limit=600).fit(spiral.X, spiral.y)
     np.testing.assert_array_equal(limited.weights_, model.weights_)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from convexfs import IRelief, Logo
+from convexfs.inference import permutation_test
 from convexfs.methods.logo.equilibrium import State
 from convexfs.methods.logo.fit import logo
 from convexfs.methods.logo.mixed_locality import locality_of
@@ -99,6 +100,16 @@ def test_permuted_labels_set_the_price(data, rule):
     model = Logo(lam="null", n_permutations=5, missing=rule, random_state=0).fit(X, y)
     assert model.certificate_.ok
     assert model.objective_pvalue_ == 1 / 6
+
+
+@pytest.mark.filterwarnings("ignore:nothing is selected")  # Logo speaks for the whole alone
+@pytest.mark.parametrize("method", [Logo, IRelief])
+def test_permuted_labels_are_fitted_with_the_same_holes(data, method):
+    found = permutation_test(
+        method(), data[0][:, :6], data[1], n_permutations=19, control="fwer", level=0.05,
+        random_state=0,
+    )  # fmt: skip
+    assert found.global_pvalue == 1 / 20
 
 
 def test_the_printed_algorithm_ends_at_the_same_point(data):

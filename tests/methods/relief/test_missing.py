@@ -128,6 +128,19 @@ def test_the_permutation_test_computes_the_margins_of_a_fit(holed, rule, neighbo
     assert result.global_pvalue == 1 / 40
 
 
+@pytest.mark.filterwarnings("ignore:nothing is selected")
+def test_holes_that_follow_the_class_are_no_evidence():
+    """Noise of which the smaller class lacks most varies as it does at permuted labels."""
+    rng, y, t = np.random.default_rng(7), np.arange(120) < 30, []
+    for _ in range(25):
+        X = rng.standard_normal((120, 20))
+        X[:, :8] = np.where(rng.random((120, 8)) < np.where(y, 0.7, 0.1)[:, None], np.nan, X[:, :8])
+        test = permutation_test(Relief(n_neighbors=10), X, y, n_permutations=39, random_state=0)
+        t.append(test.centred[:8])
+    assert np.mean(t) < 0.3
+    assert np.std(t) < 1.25
+
+
 def test_without_a_number_holes_go_into_the_test_too(holed):
     model = Relief(n_neighbors=0.25).fit(*holed)
     assert known(model.permutation_test_).selected[:3].all()

@@ -1,0 +1,33 @@
+"""What was measured: a row a cell, and how a cell can end."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+Rows = list[dict[str, Any]]
+OVER, NOT_TRIED, NOT_RUN = "over the limit", "not tried", "not run"
+#: How a cell can end, as the page counts it; the first has a result.
+ENDS = ("measured", "refused", "failed", OVER, NOT_TRIED, "did not start", NOT_RUN)
+#: Less memory than this isn't resolved.
+RESOLVED = 2**20
+
+
+def end(row: dict[str, Any] | None) -> str:
+    """How a cell ended, in one of the words of `ENDS`."""
+    if row is None:
+        return NOT_RUN
+    return "measured" if row.get("seconds") else row["ended"].partition(":")[0]
+
+
+def by_cell(rows: Rows) -> dict[str, dict[str, dict]]:
+    cells: dict[str, dict[str, dict]] = defaultdict(dict)
+    for row in rows:
+        name = row["set"] or f"{row['signal']} {row['n']} x {row['p']}"
+        cells[name][row["contender"]] = row
+    return cells
+
+
+def table(head: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
+    head = [*head]
+    marks = ["---"] * len(head)
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, marks, *map(list, lines)))

@@ -2,11 +2,13 @@
 
     python scripts/bench_regression.py                     # five seeds, 1,000 noise features
     python scripts/bench_regression.py --seeds 1 --noise 50
+    python scripts/bench_regression.py --targets ring --json ring.json
+    python scripts/bench_regression.py --table ring.json product.json    # as the guide has it
 
 Of every ranking: the average precision of the true features, and R2 of ten nearest neighbours on
 one half of the samples, in as many features as are true, chosen on the other half. Means over
 seeds with their standard errors. With every certified fit: whether it converged, and its
-certificate. scikit-rebate is run if it is installed (`pip install skrebate`).
+certificate. scikit-rebate is run by --rebate if it is installed (`pip install skrebate`).
 """
 
 import argparse
@@ -105,6 +107,23 @@ def mean(values: list[float]) -> str:
     return f"{np.mean(values):.2f}{spread}"
 
 
+def markdown(files: list[Path]) -> str:
+    """Average precision and R2 of every ranking and target, of numbers written before."""
+    rows = [row for file in files for row in json.loads(file.read_text(encoding="utf-8"))]
+    targets = [name for name in TARGETS if name in {row["target"] for row in rows}]
+    lines = ["| | " + " | ".join(targets) + " |", "|---" * (len(targets) + 1) + "|"]
+    for name in RANKINGS | REBATE:
+        cells = []
+        for target in targets:
+            own = [row for row in rows if (row["target"], row["ranking"]) == (target, name)]
+            pair = (mean([row[key] for row in own]) for key in ("ap", "r2"))
+            cells.append(", ".join(pair) if own else "")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    fits = [said for row in rows for said in row["fits"] if said]
+    good = sum(said.startswith(("converged, certified", "certified")) for said in fits)
+    return "\n".join([*lines, f"\n{good} of {len(fits)} fits with a certificate have it."])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=5)
@@ -113,7 +132,11 @@ def main() -> None:
     parser.add_argument("--rebate", action="store_true", help="scikit-rebate too: minutes a target")
     parser.add_argument("--only", help="rankings whose name holds this")
     parser.add_argument("--json", type=Path, help="where to write all numbers")
+    parser.add_argument("--table", type=Path, nargs="+", help="what --json wrote, as Markdown")
     chosen = parser.parse_args()
+    if chosen.table:
+        print(markdown(chosen.table))
+        return
     rankings = RANKINGS | (REBATE if chosen.rebate else {})
     if chosen.only:
         rankings = {name: rank for name, rank in rankings.items() if chosen.only in name}

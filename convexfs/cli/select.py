@@ -240,7 +240,7 @@ def _add_reading_options(group: Any) -> None:
     add("--categorical", type=_names, default=[], metavar="COL,COL",
         help="columns that are categories [text of few values: noticed, and said]")  # fmt: skip
     add("--missing", choices=MISSING_RULES,
-        help="how methods that take missing values count them [hybrid]")  # fmt: skip
+        help="how methods of classes count missing values [hybrid]")  # fmt: skip
 
 
 def add_select_options(parser: argparse.ArgumentParser) -> None:

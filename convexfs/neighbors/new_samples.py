@@ -1,8 +1,34 @@
-"""Samples to be classified, seen from known ones of which values may be missing."""
+"""New samples, seen from known ones; of either values may be missing."""
+
+from collections.abc import Callable
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
-from convexfs.neighbors.differences import MixedSamples, as_if_all_seen
+from convexfs.neighbors.differences import MixedSamples, as_if_all_seen, mixed_samples
+
+
+def known_to(new: np.ndarray, known: np.ndarray | MixedSamples) -> np.ndarray | MixedSamples:
+    """Known samples as those with gaps are, if the new ones have gaps."""
+    if isinstance(known, MixedSamples) or not np.isnan(new).any():
+        return known
+    return mixed_samples(known, np.zeros(known.shape[1], dtype=bool), "hybrid")
+
+
+def distances_to(
+    known: np.ndarray | MixedSamples, weights: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function from new samples to their distances from the known ones."""
+    used = np.flatnonzero(weights)
+    if isinstance(known, MixedSamples):
+        few = known[:, used]
+        return lambda new: distances_to_known(new[:, used], few, weights[used])
+    targets = _weighted(known, used, weights)
+    return lambda new: cdist(_weighted(new, used, weights), targets, "cityblock")
+
+
+def _weighted(X: np.ndarray, used: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return np.asarray(X[:, used], dtype=np.float64) * weights[used]
 
 
 def distances_to_known(values: np.ndarray, known: MixedSamples, weights: np.ndarray) -> np.ndarray:

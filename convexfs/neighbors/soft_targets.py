@@ -81,7 +81,7 @@ def _shared(distances: np.ndarray, part: np.ndarray, sigma: float) -> np.ndarray
 
 
 def ranked_neighbors(
-    X: np.ndarray,
+    X: Any,
     n_neighbors: float,
     spread: float | None = None,
     map: Callable[..., Any] = map,

@@ -40,6 +40,23 @@ def test_a_regressor_reads_numbers(run, table, tmp_path, settings):
     np.testing.assert_array_equal(again.y, pd.read_csv(table)["price"])
 
 
+@pytest.mark.parametrize("settings", [["rrelief"], ["rlogo", "--set", "lam=5.0"]])
+def test_text_and_gaps_beside_a_target_of_numbers(run, table, tmp_path, settings):
+    frame = pd.read_csv(table)
+    frame["site"] = np.where(np.arange(90) % 3, "north", "south")
+    frame["price"] += 4.0 * (frame["site"] == "north")
+    frame.loc[7, "e"] = np.nan
+    frame.to_csv(tmp_path / "sites.csv", index=False)
+    words = [tmp_path / "sites.csv", "--target", "price", "--drop", "age", "--method", *settings]
+    code, printed, said = run(*words, "--top", 3, "--json")
+    assert (code, sorted(json.loads(printed)["selected"])) == (0, ["a", "b", "site"])
+    assert "column 'site' holds text, 2 values: taken as a category" in said
+    code, _, said = run(*words, "--missing", "class")
+    assert code == 2
+    assert "unknown missing 'class': choose from error, expected" in said
+    assert said.splitlines()[-1].startswith("convexfs: error: ")
+
+
 def test_numbers_go_into_an_npz_file_and_come_back(run, table, tmp_path):
     out = tmp_path / "few.npz"
     words = [table, "--target", "price", "--drop", "age", "--method", "rrelief", "--out", out]

@@ -94,7 +94,7 @@ def test_a_comparison_on_a_target_of_numbers_is_done_again(tmp_path):
     problem.parent.rename(tmp_path / "hidden")
     assert main(["compare", "--from", str(archive), "--out", str(tmp_path / "again")]) == 0
     before, after = outcomes(tmp_path / "run"), outcomes(tmp_path / "again")
-    assert (before["outcome"] == "solved").all()
+    assert set(before["outcome"]) == {"solved"}
     table = repeat.repeated(before, after)
     assert (table[["tasks", "again"]].to_numpy() == 2).all()
     assert table[["other_outcome", "other_objective"]].to_numpy().sum() == 0

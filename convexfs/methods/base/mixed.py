@@ -1,6 +1,6 @@
 """Estimators that take missing values and categories as they are."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -33,10 +33,13 @@ class TakesMissing(MethodEstimator):
     missing: str = "hybrid"
     categorical_features: Any = None
 
+    #: What `missing` may be.
+    _missing_rules: ClassVar[tuple[str, ...]] = MISSING_RULES
+
     _coding: Coding = learned()
 
     def _readable(self, X: Any) -> Any:
-        check_choice("missing", self.missing, MISSING_RULES)
+        check_choice("missing", self.missing, self._missing_rules)
         if issparse(X):
             self._refuse_for_sparse()
             self._coding = Coding(np.zeros(0, bool), {})
@@ -63,10 +66,14 @@ class TakesMissing(MethodEstimator):
         if not len(categorical):
             categorical = np.zeros(X.shape[1], dtype=bool)
         check_range(np.where(np.isnan(X), 0.0, X), "Input X", names)
-        rule = "hybrid" if self.missing == "error" else self.missing
-        samples = mixed_samples(X, categorical, rule)
+        samples = mixed_samples(X, categorical, self._rule)
         self._constant = samples.spread == 0
         return samples
+
+    @property
+    def _rule(self) -> str:
+        """How differences are taken; without gaps any rule will do."""
+        return "hybrid" if self.missing == "error" else self.missing
 
     def _readable_queries(self, X: Any) -> Any:
         return X if issparse(X) else self._coding.coded(X, "Input X")

@@ -1,12 +1,9 @@
 """Classifiers that come with the weights: who is nearest in the weighted space."""
 
-from collections.abc import Callable
-
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from convexfs.neighbors.differences import MixedSamples
-from convexfs.neighbors.new_samples import distances_to_known
+from convexfs.neighbors.new_samples import distances_to
 from convexfs.neighbors.soft import expected_distances
 
 #: Distances held at a time; 16 MB.
@@ -47,24 +44,8 @@ def class_distances(
     -------
     array (M, K)
     """
-    distances = _distances_to(known, weights)
+    distances = distances_to(known, weights)
     step = max(1, _BLOCK_CELLS // len(known))
     cuts = (slice(start, start + step) for start in range(0, len(new), step))
     blocks = (expected_distances(distances(new[cut]), codes, sigma, rows) for cut in cuts)
     return np.concatenate(list(blocks))
-
-
-def _distances_to(
-    known: np.ndarray | MixedSamples, weights: np.ndarray
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function from new samples to their distances from the known ones."""
-    used = np.flatnonzero(weights)
-    if isinstance(known, MixedSamples):
-        few = known[:, used]
-        return lambda new: distances_to_known(new[:, used], few, weights[used])
-    targets = _weighted(known, used, weights)
-    return lambda new: cdist(_weighted(new, used, weights), targets, "cityblock")
-
-
-def _weighted(X: np.ndarray, used: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    return np.asarray(X[:, used], dtype=np.float64) * weights[used]

@@ -13,7 +13,7 @@ from convexfs.methods.base.weighted import TakesWeights
 from convexfs.methods.logo.classification import class_distances
 from convexfs.methods.logo.fit import logo
 from convexfs.methods.logo.request import Settings
-from convexfs.neighbors.differences import MixedSamples, mixed_samples
+from convexfs.neighbors.new_samples import known_to
 from convexfs.neighbors.samples import as_samples
 from convexfs.records import NOT_TESTED
 
@@ -55,9 +55,8 @@ class LocalMarginClassifier(ClassifierMixin, WeightSelector):
 
     def _class_distances(self, X: Any) -> np.ndarray:
         X = self._queries(X)
-        weights, X, known = self.weights_[self._used], X[:, self._used], self._known
-        if not isinstance(known, MixedSamples) and np.isnan(X).any():
-            known = mixed_samples(known, np.zeros(len(weights), dtype=bool), "hybrid")
+        weights, X = self.weights_[self._used], X[:, self._used]
+        known = known_to(X, self._known)
         rows = getattr(self, "_sample_weight", None)
         return class_distances(X, known, self._codes, weights, self.sigma_, rows)
 

@@ -20,6 +20,7 @@ from convexfs.methods.base.parameters import AS_USUAL, Solving
 from convexfs.methods.logo.certified import FixedPoint, certified_fixed_point
 from convexfs.methods.logo.fixed_point import History
 from convexfs.methods.logo.locality import Locality, lam_max, relief_margin
+from convexfs.methods.logo.mixed_locality import MixedLocality as MixedLocality
 from convexfs.methods.logo.mixed_locality import locality_of
 from convexfs.methods.logo.null_price import NullPrice, null_price
 from convexfs.methods.logo.paper import paper_fixed_point

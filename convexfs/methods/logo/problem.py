@@ -52,7 +52,7 @@ def logo_constrained(
     return cp.Problem(cp.Minimize(loss), [budget.set_label("total"), nonnegative])
 
 
-def _loss(Z: np.ndarray, w: cp.Variable, counts: np.ndarray | None) -> cp.Expression:
+def _loss(Z: np.ndarray, w: cp.Variable, counts: np.ndarray | None) -> Any:
     terms = cp.logistic(-(Z @ w))
     return cp.sum(terms) if counts is None else counts @ terms
 

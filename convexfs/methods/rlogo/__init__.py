@@ -33,4 +33,5 @@ METHOD = Method(
     formulations=_FORMULATIONS,
     select_with={"lam": "null"},
     target=NUMBERS,
+    takes_missing=("rlogo",),
 )

@@ -10,6 +10,8 @@ from convexfs.methods.base.regressor import NumberSelector
 from convexfs.methods.logo.estimator import NUMERIC, LogoFitted
 from convexfs.methods.rlogo.fit import Settings, rlogo
 from convexfs.methods.rlogo.prediction import soft_means
+from convexfs.neighbors.new_samples import known_to
+from convexfs.neighbors.samples import as_samples
 
 
 @parameters
@@ -31,6 +33,10 @@ class LogoRegressor(Settings, RegressorMixin, NumberSelector, LogoFitted):
     difference : {"rank", "range"}, default="rank"
         :math:`\delta` is the share of samples nearer in the target, which does not ask how the
         target is scaled, or the difference of targets over their range.
+    missing : {"expected", "error"}, default="expected"
+    categorical_features : sequence of int, str or bool, optional
+        Missing values and categories, as
+        :class:`convexfs.methods.base.regressor.NumberSelector` and its base say.
     sigma, lam, n_permutations, beta, algorithm, damping, tol, max_iter, prune, start, n_starts
     time_limit, formulation
         As for :class:`convexfs.Logo`.
@@ -82,14 +88,13 @@ class LogoRegressor(Settings, RegressorMixin, NumberSelector, LogoFitted):
 
     def predict(self, X: Any) -> np.ndarray:
         """The mean target of the soft nearest neighbours."""
-        return soft_means(self._weighted(self._queries(X)), self._known, self._numbers, self.sigma_)
+        new = self._queries(X)[:, self._used]
+        known, weights = known_to(new, self._known), self.weights_[self._used]
+        return soft_means(new, known, self._numbers, weights, self.sigma_)
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         """Keep what predictions need: the samples in the features that have weight."""
         super()._remember(X, codes)
         self.sigma_ = float(self.sigma)
         self._used = np.flatnonzero(self.weights_)
-        self._known, self._numbers = self._weighted(X), codes
-
-    def _weighted(self, X: np.ndarray) -> np.ndarray:
-        return np.asarray(X[:, self._used], dtype=np.float64) * self.weights_[self._used]
+        self._known, self._numbers = as_samples(X[:, self._used]), codes

@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
-from convexfs.methods.logo.fit import Locality, LogoRequest, LogoResult, fit_locality
+from convexfs.methods.logo.fit import (
+    Locality,
+    LogoRequest,
+    LogoResult,
+    MixedLocality,
+    fit_locality,
+)
 from convexfs.methods.logo.fit import Settings as LogoSettings
-from convexfs.neighbors.feature_passes import weighted_distances
+from convexfs.neighbors.differences import MixedSamples
 from convexfs.neighbors.soft_targets import (
     check_difference,
     has_both,
@@ -45,15 +51,44 @@ class SoftLocality(Locality):
         return signed_shares(distances, self.delta, self.sigma)
 
     def shares(
-        self, columns: np.ndarray, w: np.ndarray, signed: np.ndarray
+        self, columns: Any, w: np.ndarray, signed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         used = np.flatnonzero(w)
-        distances = weighted_distances(columns[:, used], w[used])
+        distances = self.distances(columns[:, used], w[used])
         return soft_shares(distances, self.delta, self.sigma)
 
 
+class SoftMixedLocality(SoftLocality, MixedLocality):
+    """The same of samples with missing values, whose differences are expected, or categories."""
+
+    at_labels = Locality.at_labels
+
+    def turning(
+        self, columns: MixedSamples, w: np.ndarray, signed: np.ndarray, pulls: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        # As of numbers: signs do not tell misses from hits here, every sample is some of both.
+        far = self.distances(columns, w)
+        curved, moving = np.zeros((len(w), len(w))), np.zeros_like(far)
+        for n, weights in enumerate(pulls[:, None] * signed):
+            apart = differences(columns, n)
+            curved += apart.T @ (apart * weights[:, None])
+        for sign, near in zip((1.0, -1.0), self.shares(columns, w, signed), strict=True):
+            mean = columns.margins(near)
+            curved -= sign * (mean * pulls[:, None]).T @ mean
+            moving += sign * near * (far - (near * far).sum(axis=1, keepdims=True))
+        return curved, columns.margins(moving)
+
+
+def differences(samples: MixedSamples, n: int) -> np.ndarray:
+    """Differences (N, J) of one sample from all; expected, where a value is missing."""
+    gone, one, both = 1.0 - samples.seen, samples.expected.one[0], samples.expected.both[0, 0]
+    apart = np.minimum(np.abs(samples.x[n] - samples.x), samples.cap)
+    apart *= samples.seen[n] * samples.seen
+    return apart + one[n] * gone + gone[n] * (one + both * gone)
+
+
 def rlogo(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples,
     y: np.ndarray,
     settings: Settings | None = None,
     solving: Solving = AS_USUAL,
@@ -71,7 +106,7 @@ def rlogo(
 
     Parameters
     ----------
-    X : array (N, J)
+    X : array (N, J), or MixedSamples
     y : array (N,)
         Numbers.
     settings, solving, seed, map, watch
@@ -82,5 +117,6 @@ def rlogo(
     request.check()
     check_difference(settings.difference)
     y = np.asarray(y, dtype=np.float64)
-    locality = SoftLocality(X, y, float(settings.sigma), map, difference=settings.difference)
+    kind = SoftMixedLocality if isinstance(X, MixedSamples) else SoftLocality
+    locality = kind(X, y, float(settings.sigma), map, difference=settings.difference)
     return fit_locality(locality, request, seed, watch)

@@ -31,4 +31,5 @@ METHOD = Method(
     estimators={"rrelief": "estimator:ReliefRegressor"},
     formulations=_FORMULATIONS,
     target=NUMBERS,
+    takes_missing=("rrelief",),
 )

@@ -38,6 +38,10 @@ class ReliefRegressor(Settings, NumberSelector):
     l1 : float in [0, 1], default=0
         Leave out features whose z is below this share of the largest; what is left is then
         the selection, untested.
+    missing : {"expected", "error"}, default="expected"
+    categorical_features : sequence of int, str or bool, optional
+        Missing values and categories, as
+        :class:`convexfs.methods.base.regressor.NumberSelector` and its base say.
     formulation : callable or path, optional
         A changed problem: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file.

@@ -11,6 +11,7 @@ from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters, take
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.relief.fit import ReliefResult
 from convexfs.methods.rrelief import METHOD, numbers
+from convexfs.neighbors.differences import MixedSamples
 
 
 @parameters
@@ -25,7 +26,7 @@ class Settings:
 
 
 def rrelief(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples,
     y: np.ndarray,
     settings: Settings | None = None,
     solving: Solving = AS_USUAL,
@@ -41,7 +42,7 @@ def rrelief(
 
     Parameters
     ----------
-    X : array (N, J)
+    X : array (N, J), or MixedSamples
     y : array (N,)
         Numbers.
     settings : Settings

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import check_number
+from convexfs.neighbors.differences import MixedSamples
 from convexfs.neighbors.feature_passes import exact_scores, score_pairs
 from convexfs.neighbors.hits_misses import cancelled_sums, margin_vector, sample_distances
 from convexfs.neighbors.soft import check_sigma
@@ -21,7 +22,7 @@ Numbers = tuple[dict[str, np.ndarray], dict[str, float]]
 
 
 def rrelief(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples,
     y: np.ndarray,
     *,
     n_neighbors: float,
@@ -35,7 +36,7 @@ def rrelief(
 
 
 def rrelief_soft(
-    X: np.ndarray,
+    X: np.ndarray | MixedSamples,
     y: np.ndarray,
     *,
     difference: str,
@@ -49,7 +50,10 @@ def rrelief_soft(
 
 
 def ranked_margin(
-    X: np.ndarray, n_neighbors: float, spread: float | None, map: Callable[..., Any] = map
+    X: np.ndarray | MixedSamples,
+    n_neighbors: float,
+    spread: float | None,
+    map: Callable[..., Any] = map,
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function from targets to RReliefF's z, of samples searched once."""
     index, influence = ranked_neighbors(X, n_neighbors, spread, map)
@@ -65,7 +69,7 @@ def ranked_margin(
 
 
 def soft_margin(
-    X: np.ndarray, sigma: float, difference: str, map: Callable[..., Any] = map
+    X: np.ndarray | MixedSamples, sigma: float, difference: str, map: Callable[..., Any] = map
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function from targets to z of soft misses and hits, of distances known once."""
     check_sigma(sigma)
@@ -75,8 +79,11 @@ def soft_margin(
 
     def margin(y: np.ndarray) -> np.ndarray:
         delta = target_difference(np.asarray(y, np.float64), difference)
-        pairs = score_pairs(signed_shares(distances, delta, sigma), once)
-        z = exact_scores(X, every, pairs)
+        signed = signed_shares(distances, delta, sigma)
+        if isinstance(X, MixedSamples):
+            z = X.scores(signed, once)
+        else:
+            z = exact_scores(X, every, score_pairs(signed, once))
         z[np.abs(z) <= cancelled] = 0.0
         return z
 

@@ -72,6 +72,13 @@ def permutation_test(
         ``selected``, ``max_false(.95)``, ``plot()``;
         see :class:`convexfs.methods.base.permutation.PermutationResult`.
 
+    Notes
+    -----
+    Missing values stay with their rows: tested is that labels have nothing to do with values
+    and holes. Where holes follow the labels and values do not, this is no longer exact, but
+    under the rule ``missing="hybrid"`` found to hold; "class", which reads the labels, and
+    imputed means find such holes. :mod:`convexfs.neighbors.differences` has the numbers.
+
     Examples
     --------
     >>> import convexfs

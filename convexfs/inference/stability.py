@@ -48,10 +48,10 @@ class StabilityIndex:
 class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
     r"""Select the features that an estimator selects from most halves of the samples.
 
-    The samples are parted into two halves again and again, class by class; the estimator
-    selects from each half. With J features, B pairs of halves and q features selected by a
-    half on average, the expected number of selected features that a half would select with at
-    most the mean probability q/J is bounded:
+    The samples are parted into two halves again and again, class by class if there are classes;
+    the estimator selects from each half, missing values and categories as it takes them. With J
+    features, B pairs of halves and q features selected by a half on average, the expected number
+    of selected features that a half would select with at most the mean probability q/J is bounded:
 
     - "unimodal": J times the largest tail at :math:`2\tau - 1` of a unimodal law of mean
       :math:`(q/J)^2` on 0, 1/B, ..., 1, a linear program (``convexfs show

@@ -178,7 +178,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
             return super()._checked(X, y)
         own = unfitted(self.estimator)
         _, codes = own._checked(X, y)
-        for name in ("classes_", "n_features_in_", "feature_names_in_", "_constant", "_coding"):
+        for name in ("classes_", "n_features_in_", "feature_names_in_", "_constant"):
             if hasattr(own, name):
                 setattr(self, name, getattr(own, name))
         self._check_parameters(self.n_features_in_)

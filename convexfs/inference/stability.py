@@ -182,7 +182,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
             if hasattr(own, name):
                 setattr(self, name, getattr(own, name))
         self._check_parameters(self.n_features_in_)
-        return X, codes
+        return X.tocsr() if hasattr(X, "tocsr") else X, codes
 
     def region_probabilities(self, groups: Any) -> pd.DataFrame:
         """Mean of ``local_probabilities_`` over the samples of each group.
@@ -333,7 +333,8 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         if hasattr(self.estimator, "_checked"):
-            tags.input_tags = get_tags(self.estimator).input_tags
+            taken = get_tags(self.estimator).input_tags
+            tags.input_tags.allow_nan, tags.input_tags.sparse = taken.allow_nan, taken.sparse
         return tags
 
     def _get_support_mask(self) -> Any:

@@ -1,22 +1,34 @@
 """How many features to keep, by errors on samples held out, and how good they will be."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils import check_random_state
+from sklearn.base import is_regressor
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, check_random_state
 
 from convexfs.batch import pool
 from convexfs.data.checks import as_labels, check_classes
-from convexfs.data.dataset import SCALES, rescaled
+from convexfs.data.scaling import SCALES
+from convexfs.data.targets import as_numbers
 from convexfs.errors import ConvexfsError, InputError, check_choice, check_number
-from convexfs.methods.base.null import feature_evidence, fitted_to, seeded, unfitted
+from convexfs.inference.held_out import (
+    FILLED,
+    ClassErrors,
+    Errors,
+    SquaredErrors,
+    as_rows,
+    has_gaps,
+    scaled_rows,
+    taking_gaps,
+)
+from convexfs.methods.base.null import feature_evidence, fitted_to, last_step, seeded, unfitted
 from convexfs.methods.base.permutation import permuted_labels
+from convexfs.methods.base.regressor import NumberSelector
 from convexfs.methods.base.taking import refuse_numbers
 
 #: Numbers of features tried, if none are given: so many, evenly on a logarithmic scale.
@@ -31,8 +43,8 @@ class SelectionCurve:
     Attributes
     ----------
     sizes, errors, se : arrays
-        Numbers of features; the balanced error of held-out predictions with so many; its
-        standard error over the folds.
+        Numbers of features; the balanced error of held-out predictions with so many, or of
+        numbers the squared error as a share of the variance; its standard error over the folds.
     chosen : int
         The fewest features whose error is within one standard error of the least.
     honest_error : float
@@ -40,7 +52,7 @@ class SelectionCurve:
         bootstrap of held-out predictions (BBC-CV). `errors` of the chosen size is too low:
         it was chosen for it.
     chance : float
-        Balanced error of guessing.
+        Error of guessing.
     pvalue : float
         Of the whole curve: its least error against the least at permuted labels, predictions
         as they are. A guide only: folds depend on each other, and a tenth of shuffled gene
@@ -48,9 +60,15 @@ class SelectionCurve:
     permuted : array (3, n_sizes)
         The errors at permuted labels, predictions as they are: 5, 50 and 95 % of them lie
         below.
-    predictions : int array (n_samples, n_sizes)
-        Class codes as predicted when held out.
+    predictions : array (n_samples, n_sizes)
+        Class codes, or numbers, as predicted when held out.
     folds : int array (n_samples,)
+    measure : str
+        What the errors are.
+    told : str
+        The same after a number.
+    filled : str
+        What stood for missing values and categories, if there were any.
     """
 
     sizes: np.ndarray
@@ -63,14 +81,17 @@ class SelectionCurve:
     permuted: np.ndarray
     predictions: np.ndarray
     folds: np.ndarray
+    measure: str
+    told: str
+    filled: str = ""
 
     def lines(self) -> dict[str, str]:
         """What is to be told of the curve, by what it is about."""
         n_folds, features = self.folds.max() + 1, "feature" if self.chosen == 1 else "features"
         return {
-            "held-out error": f"{self.honest_error:.2f} balanced (chance {self.chance:.2f}), "
+            "held-out error": f"{self.honest_error:.2f} {self.told} (chance {self.chance:.2f}), "
             f"{self.chosen} {features}, by {n_folds} folds and BBC; "
-            f"whole curve p = {self.pvalue:.2g}"
+            f"whole curve p = {self.pvalue:.2g}{self.filled}"
         }
 
     def __str__(self) -> str:
@@ -101,8 +122,10 @@ def selection_curve(
     """Cross-validate the number of features, everything inside the folds.
 
     In each fold the features are ranked by the training rows alone, and a classifier of
-    their first 1, 2, ... predicts the rows held out. It costs one fit a fold; the honest
-    error and the p-value take no more fits.
+    their first 1, 2, ... predicts the rows held out; a regressor where the estimator learns
+    from numbers. It costs one fit a fold; the honest error and the p-value take no more fits.
+    Missing values and categories go to the estimator as they are; what predicts has the
+    medians of the training rows for the former, and a column each for the latter.
 
     Parameters
     ----------
@@ -110,10 +133,10 @@ def selection_curve(
         Ranks the features by its weights, margins or importances; those of weight 0 are
         never used. In a pipeline the steps before it are fitted inside the folds too. A
         callable returns the scores of ``(X, y)``.
-    X : array (n_samples, n_features)
+    X : array, sparse matrix or DataFrame (n_samples, n_features)
     y : array (n_samples,)
-    classifier : classifier, optional
-        By default three nearest neighbours.
+    classifier : classifier or regressor, optional
+        By default three nearest neighbours, of numbers five.
     cv : int, splitter or iterable, default=5
         Folds; a number is lowered to the size of the smallest class.
     sizes : sequence of int, optional
@@ -141,56 +164,68 @@ def selection_curve(
     >>> curve.chance, curve.pvalue, curve.honest_error < 0.2
     (0.5, 0.001, True)
     """
-    X = np.asarray(X, dtype=np.float64)
-    labels = as_labels(y, "Input y")
-    refuse_numbers(labels)
-    classes, codes = np.unique(labels, return_inverse=True)
-    check_classes(codes, [str(label) for label in classes])
+    X, (errors, y) = as_rows(X), _target(estimator, y)
     numbers = _checked_sizes(sizes, X.shape[1])
     check_choice("scale", scale, SCALES)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    folds = list(_splitter(cv, codes, groups, seed).split(X, codes, groups))
-    fold_of = np.full(len(codes), -1)
+    folds = list(_splitter(cv, errors, y, groups, seed).split(X, y, groups))
+    fold_of = np.full(len(y), -1)
     for fold, (_, held_out) in enumerate(folds):
         fold_of[held_out] = fold
     if (fold_of < 0).any():
         raise InputError("cv never holds some rows out: use folds that cover all rows")
-    model = KNeighborsClassifier(3) if classifier is None else classifier
+    model = errors.judge() if classifier is None else classifier
     work = partial(
         _fold, folds=folds, estimator=seeded(estimator, seed), classifier=seeded(model, seed),
-        X=X, codes=codes, sizes=numbers, scale=scale,
+        X=X, y=y, sizes=numbers, scale=scale,
     )  # fmt: skip
-    predictions = np.full((len(codes), len(numbers)), -1)
+    predictions = np.full((len(y), len(numbers)), -1, dtype=y.dtype)
     jobs = 1 if n_jobs is None else effective_n_jobs(n_jobs)
     for outcome in pool.run(range(len(folds)), work, jobs=jobs):
         if outcome.status != pool.DONE:
             raise ConvexfsError(f"a fold failed: {outcome.failure}")
         predictions[folds[outcome.task][1]] = outcome.value
-    return _summed_up(numbers, predictions, codes, fold_of, groups, seed)
+    curve = _summed_up(errors, numbers, predictions, y, fold_of, groups, seed)
+    return replace(curve, filled=f"; {FILLED}") if has_gaps(X) else curve
+
+
+def _target(estimator: Any, y: Any) -> tuple[Errors, np.ndarray]:
+    """How errors are counted, and class codes or numbers, by what the estimator learns from."""
+    last = last_step(estimator)
+    if isinstance(last, NumberSelector) or (hasattr(last, "fit") and is_regressor(last)):
+        return SquaredErrors(), as_numbers(y, "Input y")
+    labels = as_labels(y, "Input y")
+    refuse_numbers(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    check_classes(codes, [str(label) for label in classes])
+    return ClassErrors(), codes
 
 
 def _summed_up(
+    errors: Errors,
     sizes: np.ndarray,
     predictions: np.ndarray,
-    codes: np.ndarray,
+    y: np.ndarray,
     folds: np.ndarray,
     groups: Any,
     seed: int,
 ) -> SelectionCurve:
-    wrong = predictions != codes[:, None]
-    relabelled = _relabelled_errors(predictions, codes, groups, seed)
-    errors, se = balanced_errors(wrong, codes), _fold_errors(wrong, codes, folds)
+    losses = errors.losses(predictions, y)
+    relabelled = _relabelled_errors(errors, predictions, y, groups, seed)
+    found, se = errors.mean(losses, y), _fold_errors(errors, losses, y, folds)
     return SelectionCurve(
         sizes=sizes,
-        errors=errors,
+        errors=found,
         se=se,
-        chosen=int(sizes[_within_one_se(errors, se)]),
-        honest_error=_bootstrapped(wrong, codes, groups, seed),
-        chance=float(1.0 - 1.0 / (codes.max() + 1)),
-        pvalue=float(np.mean(relabelled.min(axis=1) <= errors.min() + 1e-12)),
+        chosen=int(sizes[_within_one_se(found, se)]),
+        honest_error=_bootstrapped(errors, losses, y, groups, seed),
+        chance=errors.chance(y),
+        pvalue=float(np.mean(relabelled.min(axis=1) <= found.min() + 1e-12)),
         permuted=np.quantile(relabelled[1:], [0.05, 0.5, 0.95], axis=0),
         predictions=predictions,
         folds=folds,
+        measure=errors.measure,
+        told=errors.told,
     )
 
 
@@ -199,42 +234,34 @@ def _fold(
     folds: Sequence[tuple[np.ndarray, np.ndarray]],
     estimator: Any,
     classifier: Any,
-    X: np.ndarray,
-    codes: np.ndarray,
+    X: Any,
+    y: np.ndarray,
     sizes: np.ndarray,
     scale: str,
 ) -> np.ndarray:
     """Predict the rows of a fold with so many features, ranked by the other rows."""
     train, test = folds[fold]
-    X = rescaled(X, scale, train)
-    fitted = fitted_to(estimator, X[train], codes[train])
-    before = fitted[:-1] if getattr(fitted, "steps", [None])[1:] else None
-    known, asked = X[train], X[test]
-    if before is not None:
-        known, asked = before.transform(known), before.transform(asked)
+    X = scaled_rows(X, scale, train)
+    known, asked = (_safe_indexing(X, rows) for rows in (train, test))
+    fitted = fitted_to(estimator, known, y[train])
+    if getattr(fitted, "steps", [None])[1:]:
+        X = fitted[:-1].transform(X)
+        known, asked = (_safe_indexing(X, rows) for rows in (train, test))
     evidence = feature_evidence(fitted)
     order = np.argsort(-evidence, kind="stable")
     usable = max(int((evidence != 0).sum()), 1)
-    predictions = np.empty((len(test), len(sizes)), dtype=codes.dtype)
+    judge, predictions = taking_gaps(classifier, X), np.empty((len(test), len(sizes)), y.dtype)
     for column, size in enumerate(sizes):
         first = order[: min(size, usable)]
-        model = unfitted(classifier).fit(known[:, first], codes[train])
-        predictions[:, column] = model.predict(asked[:, first])
+        model = unfitted(judge).fit(_safe_indexing(known, first, axis=1), y[train])
+        predictions[:, column] = model.predict(_safe_indexing(asked, first, axis=1))
     return predictions
 
 
-def balanced_errors(
-    wrong: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None
+def _fold_errors(
+    errors: Errors, losses: np.ndarray, y: np.ndarray, folds: np.ndarray
 ) -> np.ndarray:
-    """Mean over the classes of the share of wrong predictions, a column a size."""
-    weights = np.ones(len(codes)) if weights is None else weights
-    classes = [c for c in np.unique(codes) if weights[codes == c].sum() > 0]
-    shares = [np.average(wrong[codes == c], axis=0, weights=weights[codes == c]) for c in classes]
-    return np.mean(shares, axis=0)
-
-
-def _fold_errors(wrong: np.ndarray, codes: np.ndarray, folds: np.ndarray) -> np.ndarray:
-    each = [balanced_errors(wrong[folds == f], codes[folds == f]) for f in np.unique(folds)]
+    each = [errors.mean(losses[folds == f], y[folds == f]) for f in np.unique(folds)]
     return np.std(each, axis=0, ddof=1) / np.sqrt(len(each))
 
 
@@ -243,10 +270,12 @@ def _within_one_se(errors: np.ndarray, se: np.ndarray) -> int:
     return int(np.flatnonzero(errors <= errors[best] + se[best])[0])
 
 
-def _bootstrapped(wrong: np.ndarray, codes: np.ndarray, groups: Any, seed: int) -> float:
+def _bootstrapped(
+    errors: Errors, losses: np.ndarray, y: np.ndarray, groups: Any, seed: int
+) -> float:
     """BBC-CV: choose the size on rows drawn with replacement, judge it on those not drawn."""
-    rng, n_classes, judged = np.random.default_rng(seed), codes.max() + 1, []
-    units = np.arange(len(codes))
+    rng, judged = np.random.default_rng(seed), []
+    units = np.arange(len(y))
     if groups is not None:
         units = np.unique(np.asarray(groups).astype(str), return_inverse=True)[1]
     n_units = units.max() + 1
@@ -255,34 +284,32 @@ def _bootstrapped(wrong: np.ndarray, codes: np.ndarray, groups: Any, seed: int) 
         times = np.bincount(drawn, minlength=n_units)[units].astype(float)
         left = times == 0
         # Both parts need all classes, or there is nothing to balance.
-        if len(set(codes[left])) < n_classes or len(set(codes[~left])) < n_classes:
+        if not errors.enough(y[left], y) or not errors.enough(y[~left], y):
             continue
-        errors = balanced_errors(wrong, codes, times)
-        se = np.sqrt(errors * (1.0 - errors) / len(codes))
-        judged.append(balanced_errors(wrong[left], codes[left])[_within_one_se(errors, se)])
+        found = errors.mean(losses, y, times)
+        chosen = _within_one_se(found, errors.spread(found, losses))
+        judged.append(errors.mean(losses[left], y[left])[chosen])
     return float(np.mean(judged)) if judged else float("nan")
 
 
 def _relabelled_errors(
-    predictions: np.ndarray, codes: np.ndarray, groups: Any, seed: int
+    errors: Errors, predictions: np.ndarray, y: np.ndarray, groups: Any, seed: int
 ) -> np.ndarray:
     """Errors of the predictions at the true labels, then at permuted ones, a row each."""
-    relabelled = permuted_labels(codes, _RELABELLINGS, seed, groups)
+    relabelled = permuted_labels(y, _RELABELLINGS, seed, groups)
     return np.array(
         [
-            balanced_errors(predictions != labels[:, None], labels)
-            for labels in np.vstack([codes, relabelled])
+            errors.mean(errors.losses(predictions, labels), labels)
+            for labels in np.vstack([y, relabelled])
         ]
     )
 
 
-def _splitter(cv: Any, codes: np.ndarray, groups: Any, seed: int) -> Any:
+def _splitter(cv: Any, errors: Errors, y: np.ndarray, groups: Any, seed: int) -> Any:
     if not isinstance(cv, int | np.integer):
-        return check_cv(cv, codes, classifier=True)
-    check_number("cv", cv, 2, len(codes), whole=True)
-    folds = max(2, min(int(cv), int(np.bincount(codes).min())))
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    return kind(folds, shuffle=True, random_state=seed)
+        return check_cv(cv, y, classifier=isinstance(errors, ClassErrors))
+    check_number("cv", cv, 2, len(y), whole=True)
+    return errors.folds(int(cv), y, groups, seed)
 
 
 def _checked_sizes(sizes: Sequence[int] | None, n_features: int) -> np.ndarray:

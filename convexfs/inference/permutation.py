@@ -72,6 +72,13 @@ def permutation_test(
         ``selected``, ``max_false(.95)``, ``plot()``;
         see :class:`convexfs.methods.base.permutation.PermutationResult`.
 
+    Notes
+    -----
+    Missing values stay with their rows: tested is that labels have nothing to do with values
+    and holes. Where holes follow the labels and values do not, this is no longer exact. RELIEF-F
+    with ``missing="hybrid"`` kept its level there; "class", which reads the labels, and imputed
+    means find such holes. Logo's test of the whole is not known to keep its level there.
+
     Examples
     --------
     >>> import convexfs

@@ -46,7 +46,7 @@ def curve_picture(curve: "SelectionCurve") -> Any:
         [curve.chosen], [curve.honest_error], "o", color="tab:red",
         label=f"{curve.chosen} chosen, {curve.honest_error:.2f} to be expected",
     )  # fmt: skip
-    axes.set(xlabel="features", ylabel="balanced error", xscale="log", ylim=(0, None))
+    axes.set(xlabel="features", ylabel=curve.measure, xscale="log", ylim=(0, None))
     axes.set_title(f"whole curve: p = {curve.pvalue:.2g}", loc="left")
     axes.legend(frameon=False)
     return figure

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from sklearn.base import MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number, warn
 from convexfs.inference.fitted import support_of
-from convexfs.methods.base.null import seeded
+from convexfs.methods.base.null import seeded, unfitted
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.selector import MethodEstimator, thread_map
 from convexfs.methods.stability.fit import (
@@ -47,10 +48,10 @@ class StabilityIndex:
 class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
     r"""Select the features that an estimator selects from most halves of the samples.
 
-    The samples are parted into two halves again and again, class by class; the estimator
-    selects from each half. With J features, B pairs of halves and q features selected by a
-    half on average, the expected number of selected features that a half would select with at
-    most the mean probability q/J is bounded:
+    The samples are parted into two halves again and again, class by class if there are classes;
+    the estimator selects from each half, missing values and categories as it takes them. With J
+    features, B pairs of halves and q features selected by a half on average, the expected number
+    of selected features that a half would select with at most the mean probability q/J is bounded:
 
     - "unimodal": J times the largest tail at :math:`2\tau - 1` of a unimodal law of mean
       :math:`(q/J)^2` on 0, 1/B, ..., 1, a linear program (``convexfs show
@@ -146,15 +147,17 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
     local_probabilities_: np.ndarray = learned()
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Select from halves of the samples `X` of classes `y`, and count."""
+        """Select from halves of the samples `X` of classes or numbers `y`, and count."""
         X, codes = self._checked(X, y)
         rng = np.random.default_rng(self._seed())
-        halves = [half for _ in range(self.n_pairs) for half in complementary_pair(codes, rng)]
+        # Numbers are halved as one class.
+        parted = codes if codes.dtype.kind == "i" else np.zeros(len(codes), np.int64)
+        halves = [half for _ in range(self.n_pairs) for half in complementary_pair(parted, rng)]
         seeds = rng.integers(np.iinfo(np.int32).max, size=len(halves))
-        labels = self.classes_[codes]
+        labels = self.classes_[codes] if parted is codes else codes
 
         def fitted(half: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
-            model = seeded(self.estimator, int(seed)).fit(X[half], labels[half])
+            model = seeded(self.estimator, int(seed)).fit(_safe_indexing(X, half), labels[half])
             return support_of(model, X.shape[1]), getattr(model, "local_support_", None)
 
         with warnings.catch_warnings(), thread_map(self.n_jobs) as map:
@@ -164,10 +167,22 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         self.selections_ = np.array(supports)
         self.selections_[:, self._constant] = False
         if local[0] is not None:
-            self.local_probabilities_ = _shares_of_samples(halves, local, len(X))
+            self.local_probabilities_ = _shares_of_samples(halves, local, len(codes))
             self._codes = codes
         self._choose()
         return self
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Samples and codes; what a method of this package takes, halves of it are taken as."""
+        if not hasattr(self.estimator, "_checked"):
+            return super()._checked(X, y)
+        own = unfitted(self.estimator)
+        _, codes = own._checked(X, y)
+        for name in ("classes_", "n_features_in_", "feature_names_in_", "_constant"):
+            if hasattr(own, name):
+                setattr(self, name, getattr(own, name))
+        self._check_parameters(self.n_features_in_)
+        return X.tocsr() if hasattr(X, "tocsr") else X, codes
 
     def region_probabilities(self, groups: Any) -> pd.DataFrame:
         """Mean of ``local_probabilities_`` over the samples of each group.
@@ -314,6 +329,13 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
 
     def _feature_weights(self) -> np.ndarray:
         return self.probabilities_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if hasattr(self.estimator, "_checked"):
+            taken = get_tags(self.estimator).input_tags
+            tags.input_tags.allow_nan, tags.input_tags.sparse = taken.allow_nan, taken.sparse
+        return tags
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self)

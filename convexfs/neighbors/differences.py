@@ -12,19 +12,20 @@ the feature that are there:
 ========== =========================================== ====================================
 rule       in distances                                in margins
 ========== =========================================== ====================================
-hybrid     E|x - V|, both missing E|V - V'|            means over the neighbours seen; 0 if
-                                                       hits or misses are hardly seen
+hybrid     E|x - V|, both missing E|V - V'|            means over the neighbours seen, which
+                                                       count by the share that is seen
 class      the same, V of the class of the sample      as in distances
            that lacks it (Kononenko 1994)
 observed   mean over the features both have, times     means over the neighbours seen, hits
            their number                                and misses each for themselves
 ========== =========================================== ====================================
 
-Under "hybrid" a missing value neither attracts nor repels. Holes that follow the class may
-still look like values: of 100 sets of noise (120 samples, 40 features, in five of which one
-class lacked 70 % and the other 10 %) permuted labels found something at 5 % in 11 ± 3 by
-"hybrid", 13 ± 3 by "class", 6 ± 2 by "observed", and in 99 where means were imputed
-(``scripts/bench_missing.py``).
+Under "hybrid" a missing value neither attracts nor repels. The mean difference from the misses
+minus that from the hits is multiplied by the harmonic mean of the shares seen of either: the
+variance of a difference of two means goes by the sum of their inverses, so that a margin of
+which little is seen counts little. Without this, margins of noise whose holes follow the class
+scatter more than at permuted labels, and a test takes them for a signal. The rule "class" reads
+the labels, and finds such holes all the same (``scripts/bench_missing.py``).
 
 Scale: with "observed" a number is divided by its range. Otherwise numbers are taken as they
 are, unless there are categories: then every feature is divided by its mean difference E|V - V'|,

@@ -55,9 +55,9 @@ def curve_figure(selection: Selection) -> Figure | None:
     return Figure(
         "held-out-error", "Error and number of features", "bands",
         pd.concat(frames, ignore_index=True), "size", "error", "features, the heaviest first",
-        "balanced error", series="what", low="low", high="high", log_x=True,
-        note=f"Features are ranked and a 3-nearest-neighbour classifier is made without the "
-        f"samples held out, in {folds} folds; the band is one standard error. Permuted labels: "
+        curve.measure, series="what", low="low", high="high", log_x=True,
+        note=f"Features are ranked, and nearest neighbours taken, without the samples held out, in "
+        f"{folds} folds{curve.filled}. The band is one standard error. Permuted labels: "
         "5 to 95 % of the errors when the same predictions are held against them. The least "
         f"error is too good to be true, as it was looked for: {curve.honest_error:.2f} is to be "
         f"expected with {curve.chosen} (BBC); guessing has {curve.chance:.2f}.",

@@ -35,8 +35,6 @@ from convexfs.selection.result import PLACES, Selection
 
 #: What goes for a method where knockoffs are weighed by the one they have by default.
 KNOCKOFFS = "knockoffs"
-#: Rules that fit or count classes, of dense samples.
-_OF_CLASSES = ("curve", "stability", "knockoffs")
 #: From scaled data, and what judges the features, to what is said of them.
 Fit = Callable[[Dataset, Judge], Selection]
 
@@ -68,8 +66,8 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
         known = [*homes, *SELECTORS, *PROJECTIONS]
         raise InputError(f"unknown method {method!r}: {did_you_mean(method, known)}")
     home = homes[method]
-    if home.target == NUMBERS and judge.rule in _OF_CLASSES:
-        raise InputError(f"--{judge.rule} is of classes, and {method} learns from numbers")
+    if home.target == NUMBERS and judge.rule == "knockoffs":
+        raise InputError(f"--knockoffs is of classes, and {method} learns from numbers")
     model = home.estimator(method)()
     if home.component_number is not None:
         return _projection(_Projecting(method, model, *home.component_number), settings, judge)
@@ -91,7 +89,7 @@ def takes_sparse(method: str, judge: Judge) -> bool:
     """Whether a method and the rule that judges it take sparse samples as they are."""
     home = estimator_homes().get(method)
     takes = home is not None and getattr(home.estimator(method), "_takes_sparse", False)
-    return takes and judge.rule not in _OF_CLASSES
+    return takes and judge.rule != "knockoffs"
 
 
 def _usual(usual: Mapping[str, Any], model: Any, judge: Judge) -> dict[str, Any]:

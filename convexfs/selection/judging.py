@@ -98,7 +98,7 @@ class Judge:
     @property
     def takes_missing(self) -> bool:
         """Whether the rule can do with missing values and categories, if the method can."""
-        return self.rule not in ("curve", "stability", "knockoffs")
+        return self.rule != "knockoffs"
 
     @property
     def bound(self) -> float:
@@ -176,8 +176,9 @@ class Judge:
         """Held-out errors over the number of features, as this rule scales and groups rows."""
         from convexfs.inference import selection_curve
 
+        X = feature_frame(data) if data.is_mixed else data.X
         return selection_curve(
-            source, data.X, data.y, scale=self.scale, groups=self.groups, random_state=self.seed
+            source, X, data.y, scale=self.scale, groups=self.groups, random_state=self.seed
         )
 
     def _by_curve(
@@ -268,6 +269,7 @@ def _curve_record(curve: Any) -> dict[str, Any]:
         "chosen": curve.chosen,
         "honest_error": curve.honest_error,
         "chance": curve.chance,
+        "measure": curve.measure,
         "pvalue": curve.pvalue,
     }
 

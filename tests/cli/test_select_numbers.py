@@ -87,7 +87,7 @@ def test_whole_numbers_are_read_as_what_the_method_takes(run, table):
         (["TABLE", "--target", "price", "--drop", "age"], "looks continuous (such as"),
         (["friedman"], "friedman has numbers for a target, where classes are needed"),
         (["wine", "--method", "rlogo"], "wine has classes for a target: use a method of classes"),
-        (["friedman", "--method", "rlogo", "--curve"], "--curve is of classes, and rlogo learns"),
+        (["friedman", "--method", "rlogo", "--knockoffs"], "--knockoffs is of classes, and rlogo"),
         (["friedman", "--method", "fisher-markov"], "friedman has numbers for a target"),
     ],
 )
@@ -96,3 +96,20 @@ def test_a_target_that_does_not_fit_is_one_clear_line(run, table, words, message
     assert code == 2
     assert message in said
     assert said.count("\n") == 1
+
+
+def test_held_out_errors_say_how_many_features_numbers_need(run):
+    words = ["friedman:n=80,noise=5", "--method", "rrelief", "--curve"]
+    code, printed, _ = run(*words)
+    assert code == 0
+    assert "of the variance (chance 1.00)" in printed
+    found = json.loads(run(*words, "--json")[1])
+    assert len(found["selected"]) == found["inference"]["curve"]["chosen"]
+    assert found["inference"]["curve"]["measure"] == "squared error, as a share of the variance"
+
+
+def test_halves_of_numbers_say_what_is_stable(run):
+    words = ["friedman:n=80,noise=5", "--method", "rrelief", "--stability", "--top", 2, "--json"]
+    code, printed, _ = run(*words)
+    assert code == 0
+    assert json.loads(printed)["inference"]["rule"] == "stability"

@@ -69,10 +69,19 @@ def test_sparse_and_dense_reading_give_one_answer(run, folder, monkeypatch):
     assert list(kept.columns) == [*found["selected"], "y"]
 
 
-@pytest.mark.parametrize("more", [["--method", "lmba"], ["--curve"], ["--method", "ks"]])
+@pytest.mark.parametrize("more", [["--method", "lmba"], ["--knockoffs"], ["--method", "ks"]])
 def test_what_must_be_dense_says_what_takes_it_sparse(run, folder, more):
     code, _, said = run(folder / "d.svm", *more, *LIMIT)
     assert code == 2
     assert "as a dense matrix of 40 x 6000, would need 1.92 MB" in said
     assert "or use relief, irelief, logo, rrelief, rlogo, which take it sparse" in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("rule", [["--curve"], ["--stability", "--top", 2]])
+def test_folds_and_halves_are_sparse_too(run, folder, rule):
+    code, printed, _ = run(folder / "d.svm", *rule, *LIMIT, "--json")
+    assert code == 0
+    found = json.loads(printed)["selected"]
+    assert found
+    assert set(found) <= {"x1", "x2", "x3"}

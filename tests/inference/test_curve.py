@@ -1,15 +1,20 @@
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_array
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-from convexfs import Logo, Relief, load
+from convexfs import Logo, Relief, ReliefRegressor, load
 from convexfs.errors import ConvexfsError, InputError
 from convexfs.inference import curve as module
 from convexfs.inference import selection_curve
-from convexfs.inference.curve import balanced_errors
+from convexfs.inference.held_out import balanced_errors
 
 
 @pytest.fixture(scope="module")
@@ -134,3 +139,71 @@ def test_a_fold_that_fails_is_an_error(data, monkeypatch):
     monkeypatch.setattr(module, "fitted_to", None)
     with pytest.raises(ConvexfsError, match="a fold failed"):
         selection_curve(RELIEF, data.X, data.y)
+
+
+@pytest.fixture(scope="module")
+def holed():
+    """A table of which 'a' and 'kind' carry the classes, with gaps."""
+    rng, y = np.random.default_rng(0), np.arange(90) % 2
+    X = pd.DataFrame(rng.standard_normal((90, 6)), columns=list("abcdef"))
+    X["a"] += 3 * y
+    X = X.mask(rng.random(X.shape) < 0.15)
+    X["kind"] = pd.Categorical(np.where(rng.random(90) < 0.9, y, 1 - y)).rename_categories(
+        ["x", "z"]
+    )
+    X.loc[3, "kind"] = None
+    return X, y
+
+
+def test_gaps_and_categories_go_through_the_folds(holed):
+    X, y = holed
+    curve = selection_curve(Relief(n_neighbors=5), X, y, scale="zscore", random_state=0)
+    assert curve.honest_error < 0.2
+    assert curve.pvalue == 0.001
+    assert "gaps are medians of the training rows" in curve.lines()["held-out error"]
+
+
+def test_what_predicts_has_the_medians_of_the_training_rows(holed):
+    X, y = holed[0].drop(columns="kind").to_numpy(), holed[1]
+    model = Relief(n_neighbors=5)
+    own = selection_curve(model, X, y, sizes=[2], cv=3, random_state=0)
+    filling = make_pipeline(SimpleImputer(strategy="median"), KNeighborsClassifier(3))
+    told = selection_curve(model, X, y, sizes=[2], cv=3, classifier=filling, random_state=0)
+    np.testing.assert_array_equal(own.predictions, told.predictions)
+    # One that takes missing values has them.
+    trees = DecisionTreeClassifier(max_depth=2, random_state=0)
+    having = selection_curve(model, X, y, sizes=[2], cv=3, classifier=trees, random_state=0)
+    assert having.errors[0] < 0.3
+
+
+def test_the_number_of_features_is_found_where_values_are_missing(holed):
+    X, y = holed
+    model = Relief(n_neighbors=5, n_features_to_select="auto", random_state=0).fit(X, y)
+    assert {"a", "kind"} & set(model.get_feature_names_out())
+    assert len(model.get_feature_names_out()) < 5
+
+
+def test_sparse_rows_are_those_of_dense_ones(data):
+    X = np.where(np.abs(data.X) > 1, data.X, 0.0)
+    # Of few features many rows are equally near.
+    dense, sparse = (
+        selection_curve(RELIEF, Z, data.y, sizes=[30, 80], random_state=0)
+        for Z in (X, csr_array(X))
+    )
+    np.testing.assert_array_equal(dense.predictions, sparse.predictions)
+
+
+def test_errors_of_numbers_are_shares_of_the_variance():
+    data = load("friedman:n=120,noise=10,seed=1").scaled()
+    model = ReliefRegressor(n_features_to_select=5)
+    curve = selection_curve(model, data.X, data.y, sizes=[4, 15], random_state=0)
+    residuals = curve.predictions - data.y[:, None]
+    np.testing.assert_allclose(curve.errors, (residuals**2).mean(axis=0) / data.y.var())
+    assert curve.chance == 1.0
+    assert curve.pvalue == 0.001
+    assert curve.errors[0] < curve.errors[1] < 1.0
+    assert f"{curve.honest_error:.2f} of the variance (chance 1.00)" in str(curve)
+    groups = np.arange(120) // 2
+    y = np.repeat(data.y[::2], 2)
+    grouped = selection_curve(model, data.X, y, sizes=[4], groups=groups, random_state=0)
+    np.testing.assert_array_equal(grouped.folds[::2], grouped.folds[1::2])

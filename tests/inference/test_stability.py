@@ -4,6 +4,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -11,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from convexfs import LLFS, Logo, Relief, load
+from convexfs import LLFS, Logo, Relief, ReliefRegressor, load
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.inference import StabilitySelector
 from convexfs.inference.stability import complementary_pair, stability_index
@@ -43,6 +44,38 @@ def local():
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
+
+
+def test_halves_have_the_holes_and_categories_of_the_samples():
+    rng, y = np.random.default_rng(0), np.arange(80) % 2
+    X = pd.DataFrame(rng.standard_normal((80, 6)), columns=list("abcdef"))
+    X["a"] += 2 * y
+    X = X.mask(rng.random(X.shape) < 0.1)
+    X["kind"] = pd.Categorical(np.where(y, "x", "z"))
+    model = StabilitySelector(Relief(n_neighbors=5, n_features_to_select=2), n_pairs=5)
+    found = model.set_params(random_state=0).fit(X, y)
+    assert list(X.columns[found.selected_]) == ["a", "kind"]
+    assert list(found.feature_names_in_) == list(X.columns)
+    with pytest.raises(InputError, match="contains NaN at data row 3, column 'a'"):
+        model.set_params(estimator=LLFS()).fit(X[["a", "b"]], y)
+
+
+def test_sparse_samples_are_halved_as_they_are():
+    rng, y = np.random.default_rng(0), np.arange(80) % 2
+    X = rng.standard_normal((80, 6)) * (rng.random((80, 6)) < 0.5)
+    X[:, 2] = y
+    settings = {"n_pairs": 5, "random_state": 0}
+    model = StabilitySelector(Relief(n_neighbors=5, n_features_to_select=1), **settings)
+    sparse = model.fit(csr_array(X), y).selections_
+    np.testing.assert_array_equal(sparse, model.fit(X, y).selections_)
+
+
+def test_numbers_are_halved_as_one_class():
+    data = load("friedman:n=80,noise=5,seed=1").scaled()
+    few = ReliefRegressor(n_features_to_select=2)
+    model = StabilitySelector(few, n_pairs=5, random_state=0).fit(data.X, data.y)
+    assert model.selections_.sum(axis=1).max() == 2
+    assert model.probabilities_[:5].max() > model.probabilities_[5:].max()
 
 
 def test_halves_are_disjoint_and_have_equally_many_of_each_class():

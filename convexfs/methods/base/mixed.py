@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import clone
 
 from convexfs.data.checks import check_finite
 from convexfs.data.kinds import Coding, check_not_infinite, coding_of, has_missing
@@ -91,6 +92,10 @@ class TakesMissing(MethodEstimator):
         # Samples that were read before, as they are fitted again to other labels.
         self.n_features_in_, self._constant = X.shape[1], X.spread == 0
         return X, self._codes_of(np.asarray(y), X.shape[1])
+
+    def _refittable(self) -> Any:
+        # Samples that were kept know their categories, and have lost their names.
+        return clone(self).set_params(categorical_features=None)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

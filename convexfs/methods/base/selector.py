@@ -293,6 +293,10 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         mask[np.lexsort((-weights, self._constant))[: self._number()]] = True
         return mask & ~self._constant
 
+    def _refittable(self) -> Any:
+        """What may be fitted to some of the samples that were kept."""
+        return self
+
     def _number(self) -> int:
         """How many features are asked for; "auto" asks the curve of held-out errors."""
         if self.n_features_to_select != "auto":
@@ -300,7 +304,9 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         from convexfs.inference import selection_curve
 
         held = self._samples()
-        curve = partial(selection_curve, self, held.X, held.codes, random_state=held.seed)
+        curve = partial(
+            selection_curve, self._refittable(), held.X, held.codes, random_state=held.seed
+        )
         return held.answer("curve", curve).chosen
 
     def _check_parameters(self, n_features: int) -> None:

@@ -222,7 +222,7 @@ EXPERIMENT = Experiment(
             "noise": {"choices": 100, "many": 100_000, "growth": 5000},
             "swept": [1, *range(10, 131, 10)], "grown": [300, 1000, 3000],
         },
-        seconds={"dna": 100.0, "breast": 20.0, "duke_breast": 5.0, "subclasses": 60.0},
+        seconds={"dna": 93.0, "breast": 9.0, "duke_breast": 0.2, "subclasses": 14.0},
     ),
     quick=Variant(
         sources={"breast": "wdbc", "duke_breast": "twonorm:n=42", "subclasses": "subclasses"},

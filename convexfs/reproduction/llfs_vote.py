@@ -59,7 +59,7 @@ EXPERIMENT = Experiment(
             "budgets": {"adult": [10, 19], "breast": [10, 17], "sonar": [5, 10]},
             "most_test_rows": 1500,
         },
-        seconds={"adult": 5.0, "breast": 2.0, "sonar": 2.0},
+        seconds={"adult": 4.0, "breast": 1.2, "sonar": 1.0},
     ),
     quick=Variant(
         sources={"breast": "wdbc"},

@@ -54,7 +54,7 @@ def test_sizes_and_budgets_are_the_papers_up_to_the_cap():
 def test_what_is_tried_is_in_the_papers_range_and_has_what_it_prints_and_folds_try(row):
     tried = llfs_splits.budgets(row, {"budgets": {}})
     few = llfs_splits.coarse(tried)
-    assert int(llfs_splits.SIZES["llfs_alpha"][row]) in tried
+    assert llfs_splits.SIZES["llfs_alpha"].to_dict()[row] in tried
     assert tried[-1] == llfs_splits.LARGEST[row] == few[-1]
     assert few[:4] == [1, 3, 10, 30]
     assert set(few) <= set(tried)

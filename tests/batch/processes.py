@@ -5,6 +5,7 @@ import faulthandler
 import os
 import signal
 import sys
+import time
 
 
 def alive(pid):
@@ -36,6 +37,10 @@ def square(number):
 def crash():
     faulthandler.disable()  # pytest's own would print the stack of an intended crash
     os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def hang_or_die(how):
+    time.sleep(how) if isinstance(how, int) else crash()
 
 
 class Leaving:

@@ -35,7 +35,8 @@ def locked_versions() -> dict[str, Version]:
     for pin in pins:
         (only,) = pin.specifier
         assert only.operator == "=="
-        versions.setdefault(pin.name, Version(only.version))
+        assert pin.name not in versions, "one version for all systems and Pythons"
+        versions[pin.name] = Version(only.version)
     return versions
 
 
@@ -75,9 +76,8 @@ def test_the_conda_recipe_asks_for_what_the_package_asks_for():
 def test_locked_versions_are_allowed_ones(extra):
     locked = locked_versions()
     needs = asked(OPTIONAL[extra] if extra else PROJECT["dependencies"])
-    both = [(need, locked[need.name]) for need in needs if need.name in locked]
-    assert both
-    assert all(need.specifier.contains(version) for need, version in both)
+    assert not {need.name for need in needs} - locked.keys()
+    assert all(need.specifier.contains(locked[need.name]) for need in needs)
 
 
 def test_workflows_try_each_system_and_python():
@@ -100,7 +100,29 @@ def test_workflows_try_every_setting_of_versions():
     assert set(tried["setting"]) <= settings
 
 
-def test_hooks_lint_as_the_locked_version_does():
-    hooks = written(".pre-commit-config.yaml")["repos"][0]["hooks"]
-    ruffs = {need for hook in hooks for need in hook["additional_dependencies"] if "ruff" in need}
-    assert ruffs == {f"ruff=={locked_versions()['ruff']}"}
+def test_the_tests_of_each_setting_are_there():
+    script = (ROOT / "scripts/test_versions.sh").read_text()
+    named = set(re.findall(r"tests/[\w/]+(?:\.py)?", script))
+    assert len(named) > 10
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_the_lock_says_how_to_make_it_anew():
+    command = (ROOT / ".github/lock.txt").read_text().splitlines()[1]
+    assert "uv pip compile pyproject.toml --all-extras --universal" in command
+    assert f"--python-version {PROJECT['requires-python'].removeprefix('>=')} " in command
+
+
+def test_hooks_check_as_the_tests_do():
+    hooks = {hook["id"]: hook for hook in written(".pre-commit-config.yaml")["repos"][0]["hooks"]}
+    by_the_tests = (ROOT / "scripts/test.sh").read_text()
+    for name, told in {
+        "ruff-check": '"$bin/ruff" check',
+        "ruff-format": '"$bin/ruff" format',
+        "pyright": '"$bin/pyright"',
+    }.items():
+        assert told in by_the_tests
+        assert hooks[name]["entry"].startswith(
+            told.replace('"$bin/', ".venv/bin/").replace('"', "")
+        )
+        assert hooks[name]["language"] == "system"

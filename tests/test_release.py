@@ -1,6 +1,7 @@
 """What is written down of a release agrees with the package."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from packaging.version import Version
 import convexfs
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CONFIGURED = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = CONFIGURED["project"]
 OPTIONAL = PROJECT["optional-dependencies"]
 #: What conda calls by other names, and what it does not need.
 CONDA_NAMES = {"cvxpy": "cvxpy-base", "matplotlib": "matplotlib-base"}
@@ -105,6 +107,15 @@ def test_the_tests_of_each_setting_are_there():
     named = set(re.findall(r"tests/[\w/]+(?:\.py)?", script))
     assert len(named) > 10
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows its files")
+def test_the_sources_that_are_published_can_be_tested():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    on_top = {path.partition("/")[0] for path in listed.stdout.splitlines()}
+    published = set(CONFIGURED["tool"]["hatch"]["build"]["targets"]["sdist"]["include"])
+    assert on_top - published == {".ci", ".gitignore", "pyproject.toml"}
+    assert published <= on_top
 
 
 def test_the_lock_says_how_to_make_it_anew():

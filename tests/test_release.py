@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 import convexfs
+from convexfs.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 CONFIGURED = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -46,6 +47,11 @@ def test_the_newest_change_is_of_this_version():
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert newest is not None
     assert newest.group(1) == convexfs.__version__
+
+
+def test_the_changes_name_every_command():
+    named = set(re.findall(r"[\w-]+", (ROOT / "CHANGELOG.md").read_text()))
+    assert COMMANDS.keys() - named == set()
 
 
 def test_the_citation_is_of_this_version_and_names_each_paper():

@@ -19,7 +19,8 @@ prepare(task)
 before, data = set(sys.modules), dict(DATASETS)
 assert do(task).row["ok"]
 assert data == DATASETS
-print({name.partition(".")[0] for name in set(sys.modules) - before})
+loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(loaded - sys.stdlib_module_names)
 """
 
 

@@ -93,7 +93,7 @@ test_in() {
   local setting=$1 start="" tests=("${@:2}")
   if [ "$setting" = spawn ]; then start=spawn; fi
   if [ ${#tests[@]} = 0 ]; then read -ra tests <<<"$(tests_of "$setting")"; fi
-  CONVEXFS_START=$start NUMBA_CACHE_DIR="$cache/$setting/numba" OMP_NUM_THREADS=1 \
+  CONVEXFS_START=$start NUMBA_CACHE_DIR="$cache/numba" OMP_NUM_THREADS=1 \
     OPENBLAS_NUM_THREADS=1 "$cache/$setting/bin/python" -m pytest -q "${tests[@]}"
 }
 
@@ -110,6 +110,7 @@ done
 
 find_uv
 cd "$root"
+rm -rf "$cache/numba" # what one setting compiles others of its versions share, but no older source
 failed=() absent=()
 for setting in "${settings[@]}"; do
   python=$(python_of "$setting")

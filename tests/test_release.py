@@ -1,6 +1,7 @@
 """What is written down of a release agrees with the package."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 import convexfs
+from convexfs.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CONFIGURED = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = CONFIGURED["project"]
 OPTIONAL = PROJECT["optional-dependencies"]
 #: What conda calls by other names, and what it does not need.
 CONDA_NAMES = {"cvxpy": "cvxpy-base", "matplotlib": "matplotlib-base"}
@@ -35,7 +38,8 @@ def locked_versions() -> dict[str, Version]:
     for pin in pins:
         (only,) = pin.specifier
         assert only.operator == "=="
-        versions.setdefault(pin.name, Version(only.version))
+        assert pin.name not in versions, "one version for all systems and Pythons"
+        versions[pin.name] = Version(only.version)
     return versions
 
 
@@ -43,6 +47,11 @@ def test_the_newest_change_is_of_this_version():
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert newest is not None
     assert newest.group(1) == convexfs.__version__
+
+
+def test_the_changes_name_every_command():
+    named = set(re.findall(r"[\w-]+", (ROOT / "CHANGELOG.md").read_text()))
+    assert COMMANDS.keys() - named == set()
 
 
 def test_the_citation_is_of_this_version_and_names_each_paper():
@@ -75,9 +84,8 @@ def test_the_conda_recipe_asks_for_what_the_package_asks_for():
 def test_locked_versions_are_allowed_ones(extra):
     locked = locked_versions()
     needs = asked(OPTIONAL[extra] if extra else PROJECT["dependencies"])
-    both = [(need, locked[need.name]) for need in needs if need.name in locked]
-    assert both
-    assert all(need.specifier.contains(version) for need, version in both)
+    assert not {need.name for need in needs} - locked.keys()
+    assert all(need.specifier.contains(locked[need.name]) for need in needs)
 
 
 def test_workflows_try_each_system_and_python():
@@ -100,7 +108,38 @@ def test_workflows_try_every_setting_of_versions():
     assert set(tried["setting"]) <= settings
 
 
-def test_hooks_lint_as_the_locked_version_does():
-    hooks = written(".pre-commit-config.yaml")["repos"][0]["hooks"]
-    ruffs = {need for hook in hooks for need in hook["additional_dependencies"] if "ruff" in need}
-    assert ruffs == {f"ruff=={locked_versions()['ruff']}"}
+def test_the_tests_of_each_setting_are_there():
+    script = (ROOT / "scripts/test_versions.sh").read_text()
+    named = set(re.findall(r"tests/[\w/]+(?:\.py)?", script))
+    assert len(named) > 10
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows its files")
+def test_the_sources_that_are_published_can_be_tested():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    on_top = {path.partition("/")[0] for path in listed.stdout.splitlines()}
+    published = set(CONFIGURED["tool"]["hatch"]["build"]["targets"]["sdist"]["include"])
+    assert on_top - published == {".ci", ".gitignore", "pyproject.toml"}
+    assert published <= on_top
+
+
+def test_the_lock_says_how_to_make_it_anew():
+    command = (ROOT / ".github/lock.txt").read_text().splitlines()[1]
+    assert "uv pip compile pyproject.toml --all-extras --universal" in command
+    assert f"--python-version {PROJECT['requires-python'].removeprefix('>=')} " in command
+
+
+def test_hooks_check_as_the_tests_do():
+    hooks = {hook["id"]: hook for hook in written(".pre-commit-config.yaml")["repos"][0]["hooks"]}
+    by_the_tests = (ROOT / "scripts/test.sh").read_text()
+    for name, told in {
+        "ruff-check": '"$bin/ruff" check',
+        "ruff-format": '"$bin/ruff" format',
+        "pyright": '"$bin/pyright"',
+    }.items():
+        assert told in by_the_tests
+        assert hooks[name]["entry"].startswith(
+            told.replace('"$bin/', ".venv/bin/").replace('"', "")
+        )
+        assert hooks[name]["language"] == "system"

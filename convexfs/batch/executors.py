@@ -15,7 +15,6 @@ from typing import Any
 
 from convexfs.batch import pool
 from convexfs.batch.rehearsal import prepare
-from convexfs.batch.statements import Unstated
 from convexfs.errors import InputError
 
 
@@ -100,7 +99,7 @@ def _in_a_child(fn: Callable[..., Any], work: Callable[..., Any], task: Any) -> 
     """Call ``fn(work, task)`` in a process of its own; return its result, or how it ended."""
     # What all tasks need is loaded here once. What cannot be is the task's own failure.
     with suppress(Exception):
-        prepare(task.task if isinstance(task, Unstated) else task)
+        prepare(task)
     # Workers of dask are daemons, which may not have children.
     current_process().daemon = False
     (outcome,) = pool.run([task], partial(fn, work), time_limit=math.inf)

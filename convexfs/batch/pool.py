@@ -9,15 +9,12 @@ asks for that elsewhere. Workers are killed when this process ends, however that
 Linux by the kernel, and already when the *thread* ends that takes the outcomes.
 """
 
-import ctypes
 import logging
 import os
 import pickle
 import queue
 import signal
 import socket
-import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -31,7 +28,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
 from convexfs.batch import memory
-from convexfs.batch.starting import GUARD, Work, start_context
+from convexfs.batch.starting import GUARD, Work, end_with, start_context
 from convexfs.batch.threads import one_thread
 from convexfs.errors import InputError, RunError
 
@@ -47,6 +44,8 @@ FATAL_DEATHS, FATAL_KILLS = 2, 5
 FALSE_STARTS, START_SECONDS = 10, 120.0
 #: Tasks an executor holds at a time: enough for a cluster, few enough for memory.
 IN_FLIGHT = 256
+#: What a worker says when it has prepared a task and begins it; no pickle starts like that.
+BEGUN = b"begun"
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +87,7 @@ def run(
     time_limit: Callable[[T], float | None] | float | None = None,
     memory_limit: int | None = None,
     setup: Callable[[], None] | None = None,
+    prepare: Callable[[T], None] | None = None,
 ) -> Generator[Outcome[T], None, None]:
     """Do ``work`` on every task; yield outcomes in order of arrival.
 
@@ -111,6 +111,8 @@ def run(
         Bytes a task may take beyond what its worker holds; see :mod:`convexfs.batch.memory`.
     setup : callable, optional
         Called in each local worker process before its first task.
+    prepare : callable, optional
+        Called there with each task before its time begins; what it raises is for ``work`` to tell.
     """
     if jobs < 1:
         raise InputError(f"jobs is {jobs}; give the number of worker processes, 1 or more")
@@ -122,7 +124,7 @@ def run(
         work = partial(memory.call_within, memory_limit, work)
     limit_of = time_limit if callable(time_limit) else lambda _: time_limit
     jobs_to_do = (_Job(task, limit_of(task)) for task in tasks)
-    return _Crew(jobs_to_do, jobs, (Work(work), setup)).outcomes()
+    return _Crew(jobs_to_do, jobs, (Work(work), setup, prepare)).outcomes()
 
 
 def _one_by_one(tasks: Iterable, work: Callable) -> Generator[Outcome, None, None]:
@@ -162,11 +164,11 @@ def _utc(when: float) -> str:
     return datetime.fromtimestamp(when, UTC).isoformat(timespec="milliseconds")
 
 
-def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Callable | None):
+def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any, prepare: Any):
     """Run a worker: say hello, then answer each task until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _end_with(parent)
+    end_with(parent)
     for other in others:
         other.close()
     # A parent that is gone has nobody to tell.
@@ -175,6 +177,10 @@ def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Call
         pipe.send(hello.failure)
         while True:
             parcel = pipe.recv_bytes()
+            if prepare is not None:
+                with suppress(BaseException):
+                    prepare(pickle.loads(parcel))
+                pipe.send_bytes(BEGUN)
             pipe.send_bytes(pack(*_try(lambda sent: work(pickle.loads(sent)), parcel)))
 
 
@@ -195,20 +201,6 @@ def _unpack(parcel: bytes, unreadable: Callable[[str, str], Attempt]) -> tuple[A
         raise
     except BaseException as error:
         return unreadable(ERROR, _describe(error)), None
-
-
-def _end_with(parent: int) -> None:
-    """Make this process end with its parent, on Linux even inside a C call."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    if sys.platform == "linux":
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
-    threading.Thread(target=watch, daemon=True).start()
 
 
 @dataclass
@@ -252,6 +244,7 @@ class _Worker:
         self.job, self.served, self.ready = job, 0, False
         self.began: float | None = None
         self.deadline = time.monotonic() + START_SECONDS
+        self.prepares = recipe[-1] is not None
 
     def take(self, job: _Job) -> None:
         """Send a job; it counts as begun unless the worker is dead already."""
@@ -259,9 +252,13 @@ class _Worker:
         parcel = pickle.dumps(job.task)
         with suppress(OSError):
             self.pipe.send_bytes(parcel)
-            self.began = time.time()
-            if job.limit is not None:
-                self.deadline = time.monotonic() + job.limit
+            self.begin(limit=None if self.prepares else job.limit)
+
+    def begin(self, limit: float | None) -> None:
+        """Take note of when the job was begun, and of when it must end."""
+        self.began = time.time()
+        if limit is not None:
+            self.deadline = time.monotonic() + limit
 
     def cut_short(self, ended: str, failure: str) -> Attempt:
         """Describe the attempt at a job this worker gave no readable answer to."""
@@ -326,6 +323,8 @@ class _Crew:
                 raise RunError(f"a worker process could not be set up ({failure}); see the log")
             worker.ready, self._false_starts = True, 0
             return worker.take(worker.job)
+        if parcel == BEGUN:
+            return worker.begin(worker.job.limit)
         outcome = worker.job.ends(*_unpack(parcel, worker.cut_short))
         worker.served += 1
         job = next(self._jobs, None)

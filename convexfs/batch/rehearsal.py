@@ -9,6 +9,7 @@ import numpy as np
 
 from convexfs.batch.contract import printed_aside
 from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.statements import Unstated
 from convexfs.batch.tasks import Task, dataset_of, first_numbers
 from convexfs.errors import InputError, ProblemFileError
 from convexfs.methods import FORMULATIONS
@@ -59,15 +60,20 @@ def _check_convex(problem: Any) -> None:
         )
 
 
-def prepare(task: Task) -> None:
-    """Load what this task and others like it need, so that forked workers have it."""
-    dataset_of(task)
+def prepare(what: Task | Unstated) -> None:
+    """Load what this and others like it need that a forked worker has from its parent."""
+    task = what.task if isinstance(what, Unstated) else what
     rehearsed(task.formulation)
+    if task.data_sha256:
+        dataset_of(task)
+    if task.problem_file:
+        load_problem_file(task.problem_file, task.problem_sha256)
 
 
 @cache
 def rehearsed(formulation: str) -> None:
-    """Load all that solves this formulation, once in a process."""
+    """Load all that solves this formulation and certifies the answer, once in a process."""
+    import convexfs.solving.certify
     import convexfs.solving.solve  # noqa: F401
 
     rehearse([formulation])

@@ -9,7 +9,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -21,7 +21,7 @@ from typing import Any
 from convexfs.batch import memory, pool
 from convexfs.batch.logs import run_log
 from convexfs.batch.problem_file import load_problem_file
-from convexfs.batch.rehearsal import rehearse, rehearsed, state_own_problems
+from convexfs.batch.rehearsal import prepare, rehearse, state_own_problems
 from convexfs.batch.shards import Shard, enter
 from convexfs.batch.statements import Unstated, file_row, state_or, unstated
 from convexfs.batch.store import LOG, Store
@@ -217,7 +217,8 @@ def run_tasks(
             executor=executor,
             time_limit=time_limit,
             memory_limit=memory_limit,
-            setup=partial(_begin, setup, () if pool.FORKS else {task.formulation for task in todo}),
+            setup=partial(print_into_the_log, setup),
+            prepare=None if pool.FORKS else prepare,
         )
         for outcome in outcomes:
             outcome = replace(outcome, failure=_why(outcome, memory_limit))
@@ -230,13 +231,6 @@ def run_tasks(
         store.check_in_place()
         log.info("finished: %d tasks", progress.finished)
     return progress
-
-
-def _begin(log_here: Callable[[], None] | None, formulations: Collection[str]) -> None:
-    """Make a worker ready: logging, and loading what a forked one would have from its parent."""
-    print_into_the_log(log_here)
-    for formulation in formulations:
-        rehearsed(formulation)
 
 
 def print_into_the_log(setup: Callable[[], None] | None) -> None:

@@ -5,28 +5,29 @@ import faulthandler
 import os
 import signal
 import sys
+import time
+
+import psutil
 
 
 def alive(pid):
     """Whether a process runs; a zombie does not."""
     try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+        return psutil.Process(int(pid)).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
 
 
 def children():
-    """The processes the main thread has started and not yet buried."""
-    with open(f"/proc/self/task/{os.getpid()}/children") as listing:
-        pids = listing.read().split()
-    return [int(pid) for pid in pids if "resource_tracker" not in command(pid)]
+    """The processes this one has started and not yet buried."""
+    return [child.pid for child in psutil.Process().children() if not is_tracker(child)]
 
 
-def command(pid):
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as line:
-        return line.read()
-    return ""
+def is_tracker(process):
+    """Whether this is the process that multiprocessing starts once, to clean up after us."""
+    with contextlib.suppress(psutil.Error):
+        return any("resource_tracker" in word for word in process.cmdline())
+    return False
 
 
 def square(number):
@@ -36,6 +37,10 @@ def square(number):
 def crash():
     faulthandler.disable()  # pytest's own would print the stack of an intended crash
     os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def hang_or_die(how):
+    time.sleep(how) if isinstance(how, int) else crash()
 
 
 class Leaving:

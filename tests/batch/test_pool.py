@@ -22,7 +22,7 @@ from convexfs.batch.pool import run
 from convexfs.batch.starting import start_context
 from convexfs.batch.store import Store
 from convexfs.errors import InputError, RunError
-from tests.batch.processes import Leaving, alive, children, crash, square
+from tests.batch.processes import Leaving, alive, children, crash, hang_or_die, square
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_process_left")
@@ -251,6 +251,21 @@ def test_the_threads_of_this_process_are_given_back(monkeypatch):
     assert outcome.value == "1"
     assert os.environ["OMP_NUM_THREADS"] == "7"
     assert "MKL_NUM_THREADS" not in os.environ
+
+
+def test_what_prepares_a_task_does_not_take_of_its_time():
+    outcomes = list(run([2, 3], square, jobs=2, time_limit=2.0, prepare=lambda _: time.sleep(2.5)))
+    assert {o.task: o.value for o in outcomes} == {2: 4, 3: 9}
+
+
+def test_what_cannot_be_prepared_is_left_to_the_work():
+    (outcome,) = run([4.0], math.sqrt, jobs=2, prepare=lambda _: sys.exit(3))
+    assert (outcome.value, len(outcome.attempts)) == (2.0, 1)
+
+
+def test_a_prepared_task_may_still_hang_or_die():
+    hung, died = run([1000, "die"], hang_or_die, jobs=2, time_limit=1.0, prepare=bool)
+    assert {hung.status, died.status} == {"timeout", "error"}
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tests.batch.problem_texts import PLAIN, TROUBLE, command
 from tests.waiting import PATIENCE
 
 #: Seconds in which all but what hangs is done, on a busy machine too.
-LIMIT = 3.0
+LIMIT = 10.0
 
 
 def test_one_process_two_processes_and_any_executor_agree(plain, tmp_path):
@@ -75,7 +75,7 @@ def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
         attempts = store.attempts()["key"].tolist()
     hang, die, error = (rows[f'{{"how": "{how}"}}'] for how in ("hang", "die", "raise"))
     assert hang.status == "timeout"
-    assert hang.failure == "TimeLimit: was ended, over its limit of 3 s"
+    assert hang.failure == "TimeLimit: was ended, over its limit of 10 s"
     assert LIMIT <= hang.wall_seconds < 500
     assert die.status == "error"
     assert "SIGKILL" in die.failure

@@ -25,9 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from peers import page
-from peers.cell import READY
 from peers.contenders import CONTENDERS, NEW, OLD, OWN
-from peers.rows import NOT_TRIED, OVER, end
+from peers.rows import NOT_TRIED, OVER, READY, end
 from peers.worlds import FIXED_FEATURES, FIXED_SAMPLES, SIGNALS, real_sets
 
 ROOT = Path(__file__).parents[1]

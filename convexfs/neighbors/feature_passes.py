@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
+from scipy.linalg.blas import dsyrk  # type: ignore[attr-defined]
 
 from convexfs.data.columns import ColumnSource, parts, ranges
 from convexfs.errors import InputError

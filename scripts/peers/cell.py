@@ -21,13 +21,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from peers.contenders import CONTENDERS, Contender
+from peers.rows import OVER, READY
 from peers.worlds import found, nested_errors, planted, real_sets, selected_at_rate
 
-#: Said after the first fit, which may take so many processor seconds.
-READY = {"ready": True}
+#: Processor seconds that the first fit may take.
 FIRST_FIT = 100.0
 MOST_MEMORY = 6 * 2**30
-NO_MEMORY = f"over the limit: {MOST_MEMORY // 2**30} GB"
+NO_MEMORY = f"{OVER}: {MOST_MEMORY // 2**30} GB"
 
 
 def cpu_seconds() -> float:

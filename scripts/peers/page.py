@@ -7,7 +7,7 @@ import numpy as np
 
 from peers.contenders import CONTENDERS, OWN
 from peers.losses import losses_part
-from peers.rows import ENDS, RESOLVED, Rows, by_cell, end, table
+from peers.rows import ENDS, OVER, RESOLVED, Rows, by_cell, end, table
 from peers.worlds import FIXED_FEATURES, FIXED_SAMPLES, RATE
 
 HEAD = """# Side by side with other packages
@@ -70,13 +70,12 @@ def _ended(rows: Rows) -> str:
     counts = ends(rows)
     total = np.sum([*counts.values()], axis=0)
     every = len(by_cell(rows))
-    planted = max(float(row["limit"]) for row in _planted(rows))
-    real = max((float(row["limit"]) for row in rows if row["set"]), default=None)
+    planted, real = _limits(_planted(rows)), _limits([row for row in rows if row["set"]])
     told = ", ".join(f"{count} {way}" for way, count in zip(ENDS, total, strict=True) if count)
     text = (
         f"{every} cells for each of {len(CONTENDERS)} contenders make {total.sum()}: {told}. "
-        f"A cell may take {planted:g} s of processor time"
-        + (f" (all of a real set: {real:g} s)" if real else "")
+        f"A cell may take {planted} of processor time"
+        + (f" (all of a real set: {real})" if real else "")
         + ", and up to a second more before it is ended, and 6 GB of memory. Not tried: a cell no "
         "larger, of whatever signal, was over the limit. Refused: the method said that it can't "
         "answer on such data; that is neither an answer nor a finding of nothing, and is counted "
@@ -87,6 +86,16 @@ def _ended(rows: Rows) -> str:
     reasons = "\n".join(f"- {line}" for line in _reasons(rows))
     ways = table(["contender", *(ENDS[i] for i in shown)], lines)
     return f"\n## Cells\n\n{text}\n\n{ways}\n" + (f"\n{reasons}\n" if reasons else "")
+
+
+def _limits(rows: Rows) -> str:
+    limits = sorted({float(row["limit"]) for row in rows})
+    return " or ".join(f"{limit:g} s" for limit in limits)
+
+
+def _unmeasured(row: dict[str, Any] | None) -> str:
+    ended = end(row)
+    return f"over {float(row['limit']):g} s" if row and row["ended"] == OVER else ended
 
 
 def _reasons(rows: Rows) -> list[str]:
@@ -119,7 +128,7 @@ def _signals(rows: Rows) -> list[str]:
 
 def _cell(row: dict[str, Any] | None) -> str:
     if row is None or not row["seconds"]:
-        return end(row)
+        return _unmeasured(row)
     return f"{float(row['found']):.0%}, {_seconds(row)}, {megabytes(float(row['memory']))}"
 
 
@@ -182,7 +191,7 @@ def _real(rows: Rows) -> str:
 
 def _errors(row: dict[str, Any] | None) -> str:
     if row is None or not row["seconds"]:
-        return end(row)
+        return _unmeasured(row)
     return f"{float(row['5-NN']):.1%} / {float(row['SVM']):.1%}, {_seconds(row)}"
 
 

@@ -8,6 +8,8 @@ Rows = list[dict[str, Any]]
 OVER, NOT_TRIED, NOT_RUN = "over the limit", "not tried", "not run"
 #: How a cell can end, as the page counts it; the first has a result.
 ENDS = ("measured", "refused", "failed", OVER, NOT_TRIED, "did not start", NOT_RUN)
+#: What a process says after its first fit, which is not counted.
+READY = {"ready": True}
 #: Less memory than this isn't resolved.
 RESOLVED = 2**20
 

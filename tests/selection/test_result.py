@@ -105,7 +105,7 @@ def test_why_there_are_no_errors_is_said_exactly(data):
     why = "not computed: class &#x27;normal&#x27; has 4 of the 5 samples that folds need."
     assert why in tiny.to_html()
     numbers = make_dataset(data.X, data.X[:, 0], target_kind="numbers")
-    assert "is a number" in convexfs.select(numbers, "rrelief", top=2).why_no_curve()
+    assert "a target of numbers" in convexfs.select(numbers, "rrelief", top=2).why_no_curve()
     knockoffs = convexfs.select(data, "knockoffs", rule="knockoffs")
     assert knockoffs.why_no_curve().startswith("this rule has none")
     assert convexfs.select(data, "lfe").told().keys() == {"certificate"}

@@ -223,7 +223,7 @@ def _repeating(selection: Selection) -> Section:
         body = f"<pre>{escape(line)}</pre>{body}"
     lead = "The line that does the same again, where the data lie, with these versions."
     if line.startswith(OF_DATA):
-        lead = "The line that does the same again, of the data with this sha256, with these versions."
+        lead = "The line that does the same again, of data with this sha256, with these versions."
     return Section("repeat", "To do it again", lead if line else "", body)
 
 

@@ -45,11 +45,11 @@ def filled(
     if len(left):
         numbers = np.setdiff1d(np.arange(X.shape[1]), left)
         whole = X.copy()
-        named = [names[j] for j in numbers]
+        named = [names[j] for j in numbers.tolist()]
         whole[:, numbers] = filled(X[:, numbers], how, fit_rows, where, named)
         return whole
     seen = X if fit_rows is None else X[fit_rows]
-    empty = [names[j] for j in np.flatnonzero(np.isnan(seen).all(axis=0))]
+    empty = [names[j] for j in np.flatnonzero(np.isnan(seen).all(axis=0)).tolist()]
     if empty:
         raise InputError(
             f"{where} has no value at all in {len(empty)} of its features, such as '{empty[0]}', "

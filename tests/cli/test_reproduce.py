@@ -40,9 +40,11 @@ def test_its_numbers_are_exported_and_its_page_is_kept(tmp_path, capsys):
     run, table = tmp_path / "tiny", tmp_path / "numbers.csv"
     assert main(["reproduce", "tiny", "--jobs", "1", "--out", str(tmp_path)]) == 0
     assert main(["export", str(run), "--to", str(table)]) == 0
-    measured = (pd.read_csv(path) for path in (table, run / "runs.csv"))
     by = ["data", "method", "run", "measure", "position"]
-    pd.testing.assert_frame_equal(*(own.sort_values(by, ignore_index=True) for own in measured))
+    exported, written = (
+        pd.read_csv(path).sort_values(by, ignore_index=True) for path in (table, run / "runs.csv")
+    )
+    pd.testing.assert_frame_equal(exported, written)
     page = (run / "report.html").read_bytes()
     capsys.readouterr()
     assert main(["report", str(run)]) == 2

@@ -43,9 +43,9 @@ def filled(
     if how == "none" or not np.isnan(X).any():
         return X
     if len(left):
-        numbers = np.setdiff1d(np.arange(X.shape[1]), left)
-        whole = X.copy()
-        named = [names[j] for j in numbers.tolist()]
+        categories = set(left)
+        numbers = [j for j in range(X.shape[1]) if j not in categories]
+        whole, named = X.copy(), [names[j] for j in numbers]
         whole[:, numbers] = filled(X[:, numbers], how, fit_rows, where, named)
         return whole
     seen = X if fit_rows is None else X[fit_rows]

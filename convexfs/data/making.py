@@ -115,9 +115,10 @@ def make_dataset(
         check_sparse_finite(matrix, name, names, _DROP)
     else:
         whole = filled(matrix, impute, seen, name, names, list(categories))
-        if whole is not matrix:
-            holes = f"{np.isnan(matrix).sum():,} of {matrix.size:,} values"
-            told.append(f"{holes} are missing, and filled by {IMPUTATIONS[impute]}")
+        holes = 0 if whole is matrix else int((np.isnan(matrix) & ~np.isnan(whole)).sum())
+        if holes:
+            share = f"{holes:,} of {matrix.size:,} values"
+            told.append(f"{share} are missing, and filled by {IMPUTATIONS[impute]}")
         matrix = whole
     if not mixed and not issparse(matrix):
         check_finite(matrix, name, names, _FILL if impute == "none" else _DROP)

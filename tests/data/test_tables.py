@@ -168,6 +168,18 @@ def test_holes_are_filled(tmp_path, how, expected):
         load(write(tmp_path / "t.csv", frame), target="kind", impute="mean")
 
 
+def test_holes_of_categories_are_neither_filled_nor_said_to_be(tmp_path):
+    frame = pd.concat([FRAME] * 3, ignore_index=True)
+    frame = frame.assign(patient=np.arange(12), stage=["I", None, "II", "I"] * 3)
+    path = write(tmp_path / "t.csv", frame)
+    data = load(path, target="kind", mixed=True, impute="median")
+    assert np.isnan(data.X).sum() == 3
+    assert not any("filled" in sentence for sentence in data.told)
+    frame.loc[2, "a"] = np.nan
+    data = load(write(path, frame), target="kind", mixed=True, impute="median")
+    assert any("1 of 36 values are missing" in sentence for sentence in data.told)
+
+
 def test_an_empty_column_cannot_be_filled(tmp_path):
     path = write(tmp_path / "t.csv", FRAME.assign(b=np.nan))
     message = r"no value at all in 1 of its features, such as 'b'.*--drop b"

@@ -115,8 +115,13 @@ def _measured(work: Callable[[Measurement], Numbers], task: Measurement) -> Resu
     return Result({"status": MEASURED, "failure": ""}, tuple(rows))
 
 
-def measured(folder: str | Path, keys: frozenset[str]) -> pd.DataFrame:
-    """Return the numbers of these keys that a folder has.
+def are_measurements(tasks: Any) -> bool:
+    """Whether a store's table of tasks is of measurements, as those of an experiment are."""
+    return len(tasks) > 0 and bool((tasks["status"] == MEASURED).any())
+
+
+def measured(folder: str | Path, keys: frozenset[str] | None = None) -> pd.DataFrame:
+    """Return the numbers of these keys that a folder has, or of all, the last done of each.
 
     Returns
     -------
@@ -126,7 +131,13 @@ def measured(folder: str | Path, keys: frozenset[str]) -> pd.DataFrame:
     """
     with Store.read(folder) as store:
         tasks, numbers = store.tasks(), store.solutions()
-    told: Any = tasks.loc[tasks["key"].isin(list(keys)), ["key", "data", "method", "repeat"]]
+    told: Any = tasks[tasks["status"] == MEASURED]
+    if keys is None:
+        told = told.sort_values("finished_utc", kind="stable")
+        told = told.drop_duplicates(["problem", "data", "method", "repeat"], keep="last")
+    else:
+        told = told[told["key"].isin(list(keys))]
+    told = told[["key", "data", "method", "repeat"]]
     told = told.merge(numbers[["key", "step", "label", "objective", "primal"]], on="key")
     rows = [
         (row.data, row.method, int(row.repeat), row.label, position, float(value))

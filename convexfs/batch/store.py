@@ -70,7 +70,9 @@ class Store(AbstractContextManager["Store"]):
         store = cls.__new__(cls)
         store.path = Path(folder) / RESULTS
         if not store.path.is_file():
-            raise InputError(f"{folder}: holds no {RESULTS}; give the --out folder of a run")
+            inside = sorted(path.parent.name for path in Path(folder).glob(f"*/{RESULTS}"))
+            runs = f", such as {Path(folder) / inside[0]}" if inside else ""
+            raise InputError(f"{folder}: holds no {RESULTS}; give the folder of a run{runs}")
         with ExitStack() as held, explained(store.path):
             store._db = held.enter_context(closing(connect(store.path, "ro")))
             if not schema.has_tables(store._db):

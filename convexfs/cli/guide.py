@@ -18,6 +18,8 @@ FOLDER = Path(convexfs.__file__).parent / "guide"
 _FIRST = ("table", "data", "methods", "change", "solvers", "batches")
 #: Characters of a line that is read with ease.
 _WIDTH = 96
+#: A link to another page: its text and topic.
+_LINK = re.compile(r"\[([^\]]*)\]\(([\w-]+)\.md(?:#[^)]*)?\)")
 #: TeX that has a character or a word of its own, the longer names first.
 _PLAIN = {
     r"\left": "", r"\right": "", r"\lambda": "λ", r"\theta": "θ", r"\sigma": "σ", r"\Sigma": "Σ",
@@ -99,10 +101,14 @@ def _show(page: Page) -> None:
 
 
 def _for_terminal(page: Page) -> str:
-    """The page with formulas as text, and pictures as the files they are."""
+    """The page with formulas as text, pictures as the files they are, and links at the end."""
     text = re.sub(r"\$\$(.*?)\$\$", lambda tex: f"    {_plain(tex[1])}", page.text, flags=re.S)
     home = page.path.parent
-    return re.sub(r"!\[(.*?)\]\((.*?)\)", lambda image: f"*{image[1]}: {home / image[2]}*", text)
+    text = re.sub(r"!\[(.*?)\]\((.*?)\)", lambda image: f"*{image[1]}: {home / image[2]}*", text)
+    linked = list(dict.fromkeys(topic for _, topic in _LINK.findall(text)))
+    text = _LINK.sub(r"\1", text)  # which no terminal could follow
+    told = ", ".join(f"`convexfs guide {topic}`" for topic in linked)
+    return f"{text}\n\nPages that this one names: {told}.\n" if linked else text
 
 
 def _plain(tex: str) -> str:

@@ -4,9 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from convexfs.data.checks import how_to_drop
 from convexfs.errors import InputError, did_you_mean
 
-IMPUTATIONS = ("none", "median", "knn")
+#: Ways to fill them, and what each puts there.
+IMPUTATIONS = {
+    "none": "",
+    "median": "the median of their feature",
+    "knn": "the mean of the five nearest samples",
+}
 
 
 def filled(
@@ -14,6 +20,7 @@ def filled(
     how: str,
     fit_rows: np.ndarray | None,
     where: str,
+    names: Sequence[str],
     left: Sequence[int] = (),
 ) -> np.ndarray:
     """Fill NaN by the median of its feature, or by the mean over the five nearest samples.
@@ -26,6 +33,8 @@ def filled(
         Rows that medians and neighbours come from; default: all.
     where : str
         What a message calls the data.
+    names : sequence of str
+        What it calls the features.
     left : sequence of int
         Features that are left as they are: codes of categories.
     """
@@ -34,16 +43,17 @@ def filled(
     if how == "none" or not np.isnan(X).any():
         return X
     if len(left):
-        numbers = np.setdiff1d(np.arange(X.shape[1]), left)
-        whole = X.copy()
-        whole[:, numbers] = filled(X[:, numbers], how, fit_rows, where)
+        categories = set(left)
+        numbers = [j for j in range(X.shape[1]) if j not in categories]
+        whole, named = X.copy(), [names[j] for j in numbers]
+        whole[:, numbers] = filled(X[:, numbers], how, fit_rows, where, named)
         return whole
     seen = X if fit_rows is None else X[fit_rows]
-    empty = np.isnan(seen).all(axis=0)
-    if empty.any():
+    empty = [names[j] for j in np.flatnonzero(np.isnan(seen).all(axis=0)).tolist()]
+    if empty:
         raise InputError(
-            f"{where} has no value at all in {empty.sum()} of its features, the first of them "
-            f"number {int(np.flatnonzero(empty)[0]) + 1}; drop them"
+            f"{where} has no value at all in {len(empty)} of its features, such as '{empty[0]}', "
+            f"to fill the others by; leave such columns out: {how_to_drop(empty)}"
         )
     from sklearn.impute import KNNImputer, SimpleImputer
 

@@ -16,7 +16,7 @@ from convexfs.data.checks import (
     require_two_classes,
 )
 from convexfs.data.dataset import Dataset, check_length
-from convexfs.data.holes import filled
+from convexfs.data.holes import IMPUTATIONS, filled
 from convexfs.data.kinds import mixed_table
 from convexfs.data.reading import CLASSES, NUMBERS, check_kind
 from convexfs.data.sparse import check_sparse_finite, sparse_matrix
@@ -114,7 +114,12 @@ def make_dataset(
     if issparse(matrix):
         check_sparse_finite(matrix, name, names, _DROP)
     else:
-        matrix = filled(matrix, impute, seen, name, list(categories))
+        whole = filled(matrix, impute, seen, name, names, list(categories))
+        holes = 0 if whole is matrix else int((np.isnan(matrix) & ~np.isnan(whole)).sum())
+        if holes:
+            share = f"{holes:,} of {matrix.size:,} values"
+            told.append(f"{share} are missing, and filled by {IMPUTATIONS[impute]}")
+        matrix = whole
     if not mixed and not issparse(matrix):
         check_finite(matrix, name, names, _FILL if impute == "none" else _DROP)
     if ids is not None:

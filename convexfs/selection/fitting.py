@@ -63,6 +63,9 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
         return _projection(made, settings, judge)
     homes = estimator_homes()
     if method not in homes:
+        classes = {homes[name].class_name(name).lower(): name for name in homes}
+        if own := classes.get(method.lower().replace("-", "").replace("_", "")):
+            raise InputError(f"unknown method {method!r}: the command calls it {own}")
         known = [*homes, *SELECTORS, *PROJECTIONS]
         raise InputError(f"unknown method {method!r}: {did_you_mean(method, known)}")
     home = homes[method]

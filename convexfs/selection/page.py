@@ -40,6 +40,8 @@ RULES = {
     "knockoffs": "those that outweigh their knockoffs",
 }
 NOTHING = "Nothing is selected."
+#: How the line begins of samples that were given from Python.
+OF_DATA = "convexfs.select(data,"
 
 
 def selection_html(selection: Selection) -> str:
@@ -220,6 +222,8 @@ def _repeating(selection: Selection) -> Section:
     if line:
         body = f"<pre>{escape(line)}</pre>{body}"
     lead = "The line that does the same again, where the data lie, with these versions."
+    if line.startswith(OF_DATA):
+        lead = "The line that does the same again, of data with this sha256, with these versions."
     return Section("repeat", "To do it again", lead if line else "", body)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 #: Folds, and seconds that fitting them may take unless they are asked for.
 FOLDS, MOST_SECONDS = 5, 20.0
+_AT_WISH = "not by default with {}; --curve does it"
 #: What the weights of methods are called that only order the features.
 PLACES = "place in the order, the last being 0"
 
@@ -154,21 +155,17 @@ class Selection:
         if self.held_out is None:
             return "this rule has none; --curve is one that has"
         if enough_for_folds(data):
-            if FOLDS * self.fit_seconds <= MOST_SECONDS:
-                return ""
-            return f"a fit takes {self.fit_seconds:.0f} s, and each fold some; --curve waits"
+            slow = FOLDS * self.fit_seconds > MOST_SECONDS
+            return f"a fit takes {self.fit_seconds:.0f} s; --curve makes one a fold" if slow else ""
         if data.numeric:
-            return "they are of classes, and the target is a number"
+            return _AT_WISH.format("a target of numbers")
         if data.is_sparse:
-            return "they are of dense samples"
+            return _AT_WISH.format("sparse samples")
         sizes = np.bincount(data.y)
-        if sizes.min() < FOLDS:
-            name = data.class_names[int(sizes.argmin())]
-            return f"class '{name}' has {sizes.min()} of the {FOLDS} samples that folds need"
-        return (
-            "the classifier takes numbers only: --impute fills what is missing, and --drop leaves "
-            "categories out"
-        )
+        if sizes.min() >= FOLDS:
+            return _AT_WISH.format("missing values or categories")
+        few = f"class '{data.class_names[int(sizes.argmin())]}' has {sizes.min()}"
+        return f"{few} of the {FOLDS} samples that folds need"
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one page about the features that needs nothing else, and write it to `path`."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from convexfs.batch.measuring import are_measurements, measured
 from convexfs.batch.store import Store, unpack
 from convexfs.errors import InputError
 from convexfs.methods import stored_formulation, stored_names
@@ -136,7 +137,8 @@ def export(folder: str | Path, to: str | Path) -> None:
     folder : path
         Where the run is; it may be going on.
     to : path
-        A ``.parquet``, ``.csv`` or ``.jsonl`` file. Hyper-parameters are JSON text.
+        A ``.parquet``, ``.csv`` or ``.jsonl`` file. Hyper-parameters are JSON text. Of an
+        experiment of ``convexfs reproduce`` it has the numbers that were measured, a row each.
     """
     to = Path(to)
     writers = {
@@ -146,7 +148,9 @@ def export(folder: str | Path, to: str | Path) -> None:
     }
     if to.suffix not in writers:
         raise InputError(f"{to}: cannot be told its format; end it in {', '.join(writers)}")
-    frame = outcomes(folder)
+    with Store.read(folder) as store:
+        numbers = are_measurements(store.tasks())
+    frame = measured(folder) if numbers else outcomes(folder)
     try:
         writers[to.suffix](frame)
     except OSError as error:

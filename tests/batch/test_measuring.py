@@ -40,3 +40,11 @@ def test_what_failed_is_told_and_tried_again(tmp_path):
 def test_other_code_is_another_measurement():
     assert task(0).key == task(0).key
     assert len({task(0).key, task(1).key, task(0, code="changed").key}) == 3
+
+
+def test_of_what_was_measured_twice_the_last_counts(tmp_path):
+    run_measurements([task(0), task(1)], tmp_path, numbers)
+    run_measurements([task(0, code="changed")], tmp_path, lambda one: {"error": 9.0})
+    found = measured(tmp_path)
+    assert found["run"].tolist() == [1, 1, 1, 0]
+    assert found["value"].tolist() == [2.5, 1.0, 2.0, 9.0]

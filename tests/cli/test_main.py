@@ -136,6 +136,7 @@ BAD_LINES = [
     (["select", "spiral:noise=-3"], "noise"),
     (["select", "data:colon"], "needs the data folder"),
     (["select", "iris", "--method", "releif"], "unknown method 'releif': did you mean relief?"),
+    (["select", "iris", "--method", "LogoRegressor"], "the command calls it rlogo"),
     (["select", "iris", "--solver", "CLARABLE"], "unknown solver 'CLARABLE': did you mean"),
     (["select", "iris", "--solver", "MOSEK"], "MOSEK is not installed: pip install mosek"),
     (["select", "iris", "--solver", "HIGHS"], "HIGHS cannot take SOC"),

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from convexfs.cli import main
@@ -40,6 +41,24 @@ def test_an_experiment_is_run_and_shown(tmp_path, capsys):
     assert "4 measurements" not in shown.err
     assert "processor minutes" in shown.err
     assert (tmp_path / "tiny" / "report.html").is_file()
+
+
+def test_its_numbers_are_exported_and_its_page_is_kept(tmp_path, capsys):
+    run, table = tmp_path / "tiny", tmp_path / "numbers.csv"
+    assert main(["reproduce", "tiny", "--jobs", "1", "--out", str(tmp_path)]) == 0
+    assert main(["export", str(run), "--to", str(table)]) == 0
+    by = ["data", "method", "run", "measure", "position"]
+    exported, written = (
+        pd.read_csv(path).sort_values(by, ignore_index=True) for path in (table, run / "runs.csv")
+    )
+    pd.testing.assert_frame_equal(exported, written)
+    page = (run / "report.html").read_bytes()
+    capsys.readouterr()
+    assert main(["report", str(run)]) == 2
+    assert "holds an experiment of convexfs reproduce" in capsys.readouterr().err
+    assert (run / "report.html").read_bytes() == page
+    assert main(["export", str(tmp_path), "--to", str(table)]) == 2
+    assert f"give the folder of a run, such as {run}" in capsys.readouterr().err
 
 
 def test_quick_without_a_name_runs_all(tmp_path, alone):

@@ -119,4 +119,4 @@ def test_a_table_with_holes_and_text_has_a_page(run, tmp_path):
     page = tmp_path / "page.html"
     code, _, _ = run("select", tmp_path / "lab.csv", "--target", "status", "--report", page)
     assert code == 0
-    assert "values are missing or categories" in page.read_text()
+    assert "not by default with missing values or categories; --curve does" in page.read_text()

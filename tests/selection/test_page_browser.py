@@ -14,7 +14,7 @@ from convexfs.study.figures import Figure
 from convexfs.study.page.assemble import page_html
 from convexfs.study.page.sections import drawn
 from tests.browser import visit
-from tests.selection.tables import HOSTILE, HOSTILE_CLASSES, write_genes
+from tests.selection.tables import HOSTILE, HOSTILE_CLASSES, genes, write_genes
 from tests.typed import known
 
 #: What each page is made from: data, method and more.
@@ -189,6 +189,23 @@ def test_what_only_orders_has_ranks_and_no_weights(tab, page):
     assert "weight" not in page("order")[1].ranking()
     labels = tab("order").locator("#features thead tr").first.locator("th").all_inner_texts()
     assert labels[:3] == ["rank", "feature", "selected"]
+
+
+def test_a_category_is_drawn_by_the_names_of_its_values(browser, tmp_path):
+    frame = genes(60, 4).assign(stage=np.where(np.arange(60) % 2, "III", "0 or I"))
+    frame.loc[3, "GENE1"] = np.nan
+    (tmp_path / "mixed.csv").write_text(frame.to_csv(index=False))
+    mixed = load(tmp_path / "mixed.csv", "status", mixed=True)
+    select(mixed, "relief", top=5).to_html(tmp_path / "page.html")
+    opened = visit(browser, tmp_path / "page.html")
+    assert opened.trouble == []
+    ticks = opened.locator("#values .ytick text, #values .y2tick text").all_text_contents()
+    assert {"0 or I", "III"} <= set(ticks)
+    assert len(opened.locator("#values .legendtext").all()) == 2
+    assert "stage" not in opened.locator("#heat-map .ytick text").all_text_contents()
+    said = opened.locator("#heat-map").inner_text()
+    assert "Categories are left out. What is missing is tan." in said
+    assert "1 of 300 values" in opened.locator("#overview").inner_text()
 
 
 def test_cells_without_a_value_look_unlike_zero(browser, tmp_path):

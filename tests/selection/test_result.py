@@ -1,5 +1,7 @@
 """A selection as tables, words and pages, without a browser."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -86,16 +88,35 @@ def test_the_curve_has_the_errors_of_permuted_labels(found):
 
 
 def test_errors_nobody_asked_for_are_computed_if_that_is_quick(data):
-    from dataclasses import replace
-
     quick = convexfs.select(data, "logo", settings={"lam": 1.0})
     assert known(quick.judgement).curve is None
     assert quick.curve() is not None
     assert "<dt>held-out error</dt>" in quick.to_html()
-    assert replace(quick, fit_seconds=MOST_SECONDS).curve() is None
+    assert quick.told()["held-out error"] == "not computed: --curve or --report does it"
+    assert " balanced (chance 0.50)" in quick.with_curve().told()["held-out error"]
+    slow = replace(quick, fit_seconds=MOST_SECONDS)
+    assert slow.curve() is None
+    assert "a fit takes 20 s" in slow.to_html()
+
+
+def test_why_there_are_no_errors_is_said_exactly(data):
     tiny = convexfs.select(dataset(8, 5), "logo", settings={"lam": 1.0})
     assert tiny.curve() is None
-    assert "Held-out errors were not computed" in tiny.to_html()
+    why = "not computed: class &#x27;normal&#x27; has 4 of the 5 samples that folds need."
+    assert why in tiny.to_html()
+    numbers = make_dataset(data.X, data.X[:, 0], target_kind="numbers")
+    assert "a target of numbers" in convexfs.select(numbers, "rrelief", top=2).why_no_curve()
+    knockoffs = convexfs.select(data, "knockoffs", rule="knockoffs")
+    assert knockoffs.why_no_curve().startswith("this rule has none")
+    assert convexfs.select(data, "lfe").told().keys() == {"certificate"}
+
+
+def test_weights_of_zero_are_not_drawn_before_those_below(data):
+    found = convexfs.select(data, "relief", top=1)
+    weights = np.zeros(30)
+    weights[[3, 5]] = 2.0, -1.0
+    figure = known(weight_figure(replace(found, weights=weights)))
+    assert figure.frame["feature"].tolist() == ["GENE4", "GENE6"]
 
 
 def test_places_in_an_order_are_not_drawn_as_weights(data):

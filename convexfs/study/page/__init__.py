@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import convexfs
+from convexfs.batch.measuring import are_measurements
 from convexfs.batch.store import Store
+from convexfs.errors import InputError
 from convexfs.records import NATIVE
 from convexfs.study import figures, points
 from convexfs.study.figures import Figure
@@ -67,6 +69,11 @@ def gather(folder: str | Path, shift: float | None = None) -> Report:
     folder, name = Path(folder), Path(folder).resolve().name
     with Store.read(folder) as store:
         tasks: Frame = store.tasks()
+        if are_measurements(tasks):
+            raise InputError(
+                f"{folder}: holds an experiment of convexfs reproduce, which wrote its page "
+                f"{folder / PAGE} and writes it again; convexfs export has its numbers"
+            )
         if len(tasks) and tasks["formulation"].isna().all():
             kept = points.kept_points(tasks, store.solutions())
             told = [section for section in sections.of_points(kept) if section]

@@ -121,11 +121,14 @@ function rankedTraces(figure, rows) {
 const stripColumns = (count) => Math.min(count, narrow() ? 2 : 4);
 
 /** A box with its samples for every class, in axes of their own for every panel. */
+/** What the values of a panel are called, if they have names; a panel may be called "constructor". */
+const ticksOf = (figure, panel) => (Object.hasOwn(figure.ticks, panel) ? figure.ticks[panel] : null);
+
 function stripTraces(figure, rows) {
   const { table } = figure;
   const panels = [...grouped(table, rows, figure.panel)];
   // Values that have names are no quantities: they have dots, and no box that a legend could show.
-  const boxed = Math.max(0, panels.findIndex(([name]) => !figure.ticks[name]));
+  const boxed = Math.max(0, panels.findIndex(([name]) => !ticksOf(figure, name)));
   return panels.flatMap(([name, panel], number) =>
     [...grouped(table, panel, figure.series)].map(([series, own]) => {
       const look = style(series, figure.names);
@@ -137,7 +140,7 @@ function stripTraces(figure, rows) {
         type: "box", name: plain(series), legendgroup: series, showlegend: number === boxed,
         ...place,
         boxpoints: "all", jitter: 0.6, pointpos: 0, whiskerwidth: 0.5, fillcolor: "rgba(0,0,0,0)",
-        line: { color: look.colour, width: figure.ticks[name] ? 0 : 1.5 }, marker,
+        line: { color: look.colour, width: ticksOf(figure, name) ? 0 : 1.5 }, marker,
       };
     }),
   );
@@ -304,7 +307,7 @@ function layoutStrips(figure, rows, layout) {
   names.forEach((name, number) => {
     const [left, top] = [(number % columns) * (wide + gapX), 1 - Math.floor(number / columns) * (high + gapY)];
     layout[`xaxis${number + 1}`] = axis("", false, { domain: [left, left + wide], anchor: `y${number + 1}`, showticklabels: !figure.series, nticks: 4, automargin: false });
-    layout[`yaxis${number + 1}`] = axis("", false, { domain: [Math.max(0, top - high), top], anchor: `x${number + 1}`, nticks: 5, automargin: false, tickfont: { size: 11, color: resolved("--quiet") }, ...(figure.ticks[name] && valueNames(figure.ticks[name])) });
+    layout[`yaxis${number + 1}`] = axis("", false, { domain: [Math.max(0, top - high), top], anchor: `x${number + 1}`, nticks: 5, automargin: false, tickfont: { size: 11, color: resolved("--quiet") }, ...(ticksOf(figure, name) && valueNames(ticksOf(figure, name))) });
     layout.annotations.push({
       text: plain(name.length > letters ? `${name.slice(0, letters - 1)}…` : name), hovertext: plain(name), x: left, y: top, xref: "paper", yref: "paper",
       xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 12.5 },

@@ -150,7 +150,6 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         """Select from halves of the samples `X` of classes or numbers `y`, and count."""
         X, codes = self._checked(X, y)
         rng = np.random.default_rng(self._seed())
-        # Numbers are halved as one class.
         parted = codes if codes.dtype.kind == "i" else np.zeros(len(codes), np.int64)
         halves = [half for _ in range(self.n_pairs) for half in complementary_pair(parted, rng)]
         seeds = rng.integers(np.iinfo(np.int32).max, size=len(halves))
@@ -182,7 +181,8 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
             if hasattr(own, name):
                 setattr(self, name, getattr(own, name))
         self._check_parameters(self.n_features_in_)
-        return X.tocsr() if hasattr(X, "tocsr") else X, codes
+        rows = X.tocsr() if hasattr(X, "tocsr") else X if hasattr(X, "iloc") else np.asarray(X)
+        return rows, codes
 
     def region_probabilities(self, groups: Any) -> pd.DataFrame:
         """Mean of ``local_probabilities_`` over the samples of each group.

@@ -24,8 +24,11 @@ Under "hybrid" a missing value neither attracts nor repels. The mean difference 
 minus that from the hits is multiplied by the harmonic mean of the shares seen of either: the
 variance of a difference of two means goes by the sum of their inverses, so that a margin of
 which little is seen counts little. Without this, margins of noise whose holes follow the class
-scatter more than at permuted labels, and a test takes them for a signal. The rule "class" reads
-the labels, and finds such holes all the same (``scripts/bench_missing.py``).
+scatter more than at permuted labels, and a test takes them for a signal. With it RELIEF-F found
+something at 5 % in 5.8 ± 1.2 % of 400 sets of noise (120 samples, 40 features, in five of which
+one class lacked 70 % and the other 10 %), by "observed" in 7.5 ± 1.3 %; "class" reads the labels
+and finds such holes all the same (``scripts/bench_missing.py --rules hybrid observed``). Logo's
+test of the whole found something in 10 of 83 such sets: it is not known to keep its level.
 
 Scale: with "observed" a number is divided by its range. Otherwise numbers are taken as they
 are, unless there are categories: then every feature is divided by its mean difference E|V - V'|,

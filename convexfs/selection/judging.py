@@ -169,7 +169,7 @@ class Judge:
         """Held-out errors beside a test, where fits are fast and folds have all classes."""
         from convexfs.methods.base.null import REFITTED, affordable
 
-        fast = enough_for_folds(data) and affordable(source, data.X) > REFITTED
+        fast = enough_for_folds(data) and affordable(source, _samples(source, data)) > REFITTED
         return self.curve(source, data) if fast else None
 
     def curve(self, source: Any, data: Dataset) -> "SelectionCurve":
@@ -234,8 +234,8 @@ def summary_lines(selector: Any) -> dict[str, str]:
 
 
 def enough_for_folds(data: Dataset) -> bool:
-    """Whether there are classes of complete dense samples, and some of each for every fold."""
-    if data.numeric or data.is_sparse or data.is_mixed:
+    """Whether there are classes of dense samples, and some of each for every fold."""
+    if data.numeric or data.is_sparse:
         return False
     return bool(np.bincount(data.y).min() >= _FOLDS)
 

@@ -162,8 +162,6 @@ class Selection:
         if data.is_sparse:
             return _AT_WISH.format("sparse samples")
         sizes = np.bincount(data.y)
-        if sizes.min() >= FOLDS:
-            return _AT_WISH.format("missing values or categories")
         few = f"class '{data.class_names[int(sizes.argmin())]}' has {sizes.min()}"
         return f"{few} of the {FOLDS} samples that folds need"
 

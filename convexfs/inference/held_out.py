@@ -76,7 +76,7 @@ def taking_gaps(model: Any, X: Any) -> Any:
     if not hasattr(X, "select_dtypes"):
         return make_pipeline(medians, model)
     modes = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
-    columns = make_pipeline(modes, OneHotEncoder(handle_unknown="ignore"))
+    columns: Any = make_pipeline(modes, OneHotEncoder(handle_unknown="ignore"))
     return make_pipeline(
         make_column_transformer(
             (medians, make_column_selector(dtype_include=_NUMBERS)), remainder=columns

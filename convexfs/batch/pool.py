@@ -87,7 +87,7 @@ def run(
     time_limit: Callable[[T], float | None] | float | None = None,
     memory_limit: int | None = None,
     setup: Callable[[], None] | None = None,
-    prepare: Callable[[T], None] | None = None,
+    prepare: Callable[[T], object] | None = None,
 ) -> Generator[Outcome[T], None, None]:
     """Do ``work`` on every task; yield outcomes in order of arrival.
 

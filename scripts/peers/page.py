@@ -79,7 +79,7 @@ def _ended(rows: Rows) -> str:
         + ", and up to a second more before it is ended, and 6 GB of memory. Not tried: a cell no "
         "larger, of whatever signal, was over the limit. Refused: the method said that it can't "
         "answer on such data; that is neither an answer nor a finding of nothing, and is counted "
-        "apart."
+        "apart. Not run: still to be measured, so that nothing is said about it here."
     )
     shown = [i for i, count in enumerate(total) if count]
     lines = [[name, *(str(counts[name][i]) for i in shown)] for name in counts]

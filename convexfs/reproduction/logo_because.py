@@ -170,7 +170,7 @@ TIES = Experiment(
         },
         runs=10,
         settings={**TRIED, "sizes": {}, "noise": 5000, "grid": {}, "grids": {}},
-        seconds={"twonorm": 12, "waveform": 12, "splice": 10, "thyroid": 3, "heart": 3},
+        seconds={"twonorm": 10, "waveform": 7, "splice": 4, "thyroid": 2, "heart": 2},
     ),
     quick=Variant(
         sources={"twonorm": "twonorm:n=600,seed=1"},

@@ -257,8 +257,8 @@ EXPERIMENT = Experiment(
             "grids": {"banana": {"sigmas": [2.0], "lams": [0.4, 1.0, 2.0]}},
         },
         seconds={
-            "twonorm": 44, "waveform": 36, "diabetics": 28, "thyroid": 12, "heart": 10,
-            "splice": 32, "banana": 120,
+            "twonorm": 45, "waveform": 40, "diabetics": 39, "thyroid": 17, "heart": 15,
+            "splice": 36, "banana": 144,
         },
     ),
     quick=Variant(

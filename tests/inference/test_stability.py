@@ -55,7 +55,7 @@ def test_halves_have_the_holes_and_categories_of_the_samples():
     model = StabilitySelector(Relief(n_neighbors=5, n_features_to_select=2), n_pairs=5)
     found = model.set_params(random_state=0).fit(X, y)
     assert list(X.columns[found.selected_]) == ["a", "kind"]
-    assert list(found.feature_names_in_) == list(X.columns)
+    assert list(found.feature_names_in_) == list(X.columns)  # type: ignore[attr-defined]
     with pytest.raises(InputError, match="contains NaN at data row 3, column 'a'"):
         model.set_params(estimator=LLFS()).fit(X[["a", "b"]], y)
 
@@ -64,8 +64,8 @@ def test_sparse_samples_are_halved_as_they_are():
     rng, y = np.random.default_rng(0), np.arange(80) % 2
     X = rng.standard_normal((80, 6)) * (rng.random((80, 6)) < 0.5)
     X[:, 2] = y
-    settings = {"n_pairs": 5, "random_state": 0}
-    model = StabilitySelector(Relief(n_neighbors=5, n_features_to_select=1), **settings)
+    few = Relief(n_neighbors=5, n_features_to_select=1)
+    model = StabilitySelector(few, n_pairs=5, random_state=0)
     sparse = model.fit(csr_array(X), y).selections_
     np.testing.assert_array_equal(sparse, model.fit(X, y).selections_)
 

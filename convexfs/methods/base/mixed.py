@@ -95,7 +95,8 @@ class TakesMissing(MethodEstimator):
 
     def _refittable(self) -> Any:
         # Samples that were kept know their categories, and have lost their names.
-        return clone(self).set_params(categorical_features=None)
+        again: Any = clone(self)
+        return again.set_params(categorical_features=None)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

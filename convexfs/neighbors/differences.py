@@ -28,7 +28,8 @@ scatter more than at permuted labels, and a test takes them for a signal. With i
 something at 5 % in 5.8 ± 1.2 % of 400 sets of noise (120 samples, 40 features, in five of which
 one class lacked 70 % and the other 10 %), by "observed" in 7.5 ± 1.3 %; "class" reads the labels
 and finds such holes all the same (``scripts/bench_missing.py --rules hybrid observed``). Logo's
-test of the whole found something in 10 of 83 such sets: it is not known to keep its level.
+test of the whole found something in 23 of 400 such sets, and in 10 of 83 tried before: 6.8 ± 1.1 %
+together (``--null-logo 400``).
 
 Scale: with "observed" a number is divided by its range. Otherwise numbers are taken as they
 are, unless there are categories: then every feature is divided by its mean difference E|V - V'|,

@@ -46,7 +46,8 @@ def test_a_comparison_takes_shards_too(here, run):
     for number in (1, 2):
         code, said, error = run("compare", "few.py", *words, "--shard", f"{number}/2")
         assert code == 0, error
-        assert f"runs/study-shard-{number}-of-2" in said
+        # Which part a task falls into goes by its key: one may have none.
+        assert f"runs/study-shard-{number}-of-2" in said + error
     assert run("merge", *here.glob("runs/study-shard-*"), "--out", "runs/study")[0] == 0
     code, said, error = run("report", "runs/study", "--out", "page.html")
     assert code == 0, error

@@ -117,6 +117,7 @@ def test_a_table_with_holes_and_text_has_a_page(run, tmp_path):
     table["stage"] = ["I", "II"] * 20
     table.to_csv(tmp_path / "lab.csv", index=False)
     page = tmp_path / "page.html"
-    code, _, _ = run("select", tmp_path / "lab.csv", "--target", "status", "--report", page)
+    code, said, _ = run("select", tmp_path / "lab.csv", "--target", "status", "--report", page)
     assert code == 0
-    assert "not by default with missing values or categories; --curve does" in page.read_text()
+    assert "balanced (chance 0.50)" in said
+    assert "for its judge gaps are medians of the training rows" in page.read_text()

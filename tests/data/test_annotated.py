@@ -137,7 +137,10 @@ def test_genotypes_with_the_phenotype_beside_them(tmp_path):
     assert data.class_names == ("1", "2")
     assert data.feature_names == ("rs1", "rs2", "rs3")
     assert data.X.tolist() == [[0, 2, 0.5], [1, 1, 0], [2, 2, 1]]
-    assert data.told == ("1 samples without a phenotype are left out",)
+    assert data.told == (
+        "1 samples without a phenotype are left out",
+        "1 of 9 values are missing, and filled by the median of their feature",
+    )
 
 
 def test_genotypes_with_a_file_of_phenotypes(tmp_path):

@@ -53,7 +53,9 @@ def results(plan: Plan, runs: Frame) -> Results:
     """Compute all that is shown from the numbers of the runs."""
     own = plan.experiment
     if own.derived is not None:
-        runs = pd.concat([runs, own.derived(runs)], ignore_index=True)
+        made = pd.concat([runs, own.derived(runs)], ignore_index=True)
+        # Exported runs have them already.
+        runs = made.drop_duplicates(["data", "method", "run", "measure", "position"])
     single = runs[runs["position"] == 0]
     tables = {
         table.name: (table, judged(own, table, plan.variant, single, plan.missing))

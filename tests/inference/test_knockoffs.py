@@ -142,7 +142,7 @@ def test_dense_weights_are_refused_where_the_covariance_is_estimated(shifted, es
 def test_a_level_that_cannot_select_says_so(shifted):
     X, y = shifted
     with pytest.warns(ConvexfsWarning, match=r"fdr=0\.1 cannot select fewer than 10 .* only 8"):
-        selector = KnockoffSelector(l1_logistic(), fdr=0.1).fit(X[:, :8], y)
+        selector = KnockoffSelector(l1_logistic(), fdr=0.1, random_state=0).fit(X[:, :8], y)
     assert (selector.threshold_, len(selector.selected_)) == (np.inf, 0)
     noise = np.random.default_rng(1).standard_normal(X.shape)
     with pytest.warns(ConvexfsWarning, match=r"nothing is selected: fdr=0\.1 .* fewer than 10"):

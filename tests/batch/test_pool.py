@@ -253,13 +253,21 @@ def test_the_threads_of_this_process_are_given_back(monkeypatch):
     assert "MKL_NUM_THREADS" not in os.environ
 
 
+def prepare_slowly(_):
+    time.sleep(2.5)
+
+
+def prepare_in_vain(_):
+    sys.exit(3)
+
+
 def test_what_prepares_a_task_does_not_take_of_its_time():
-    outcomes = list(run([2, 3], square, jobs=2, time_limit=2.0, prepare=lambda _: time.sleep(2.5)))
+    outcomes = list(run([2, 3], square, jobs=2, time_limit=2.0, prepare=prepare_slowly))
     assert {o.task: o.value for o in outcomes} == {2: 4, 3: 9}
 
 
 def test_what_cannot_be_prepared_is_left_to_the_work():
-    (outcome,) = run([4.0], math.sqrt, jobs=2, prepare=lambda _: sys.exit(3))
+    (outcome,) = run([4.0], math.sqrt, jobs=2, prepare=prepare_in_vain)
     assert (outcome.value, len(outcome.attempts)) == (2.0, 1)
 
 

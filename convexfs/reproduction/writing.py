@@ -170,7 +170,7 @@ def _heading(row: Any) -> str:
 
 def _has_honest(row: Any) -> bool:
     """Whether something was chosen on test rows, and its number without that is there."""
-    return bool(row["honest"] == row["honest"] and row["honest"] != row["ours"])
+    return pd.notna(row["honest"]) and row["honest"] != row["ours"]
 
 
 def _told(row: Any) -> str:

@@ -232,13 +232,10 @@ def _first_candidates(
 
 def _highest_scores(locality: Locality, objective: Objective, w: np.ndarray) -> np.ndarray:
     """Return the features that have weight, and those that score highest near w."""
-    used = np.flatnonzero(w)
-    columns = locality.take(used)
-    signed = locality.signed(columns, w[used])
-    margins = locality.margins(columns, signed) @ w[used]
+    signed, margins = locality.seen_from(w)
     scores = StreamedColumns(locality, signed, _FINDING_SHARE).scores(objective.pull(margins))
     highest = np.argpartition(-scores, MOST_CANDIDATES)[:MOST_CANDIDATES]
-    return np.union1d(used, highest)
+    return np.union1d(np.flatnonzero(w), highest)
 
 
 def audit_all(

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
+from convexfs.methods.logo.objective import Loss
 from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.feature_passes import (
     all_distances,
@@ -107,6 +107,13 @@ class Locality:
         """Return the margin matrix of a few columns."""
         return margin_columns(columns, signed)[self.rows]
 
+    def seen_from(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Signed neighbour probabilities and margins at weights of all columns."""
+        used = np.flatnonzero(w)
+        columns = self.take(used)
+        signed = self.signed(columns, w[used])
+        return signed, self.margins(columns, signed) @ w[used]
+
     def scores(
         self, signed: np.ndarray, p: np.ndarray, dropped: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -181,11 +188,6 @@ def entry_prices(locality: Locality, w: np.ndarray) -> np.ndarray:
     :math:`\sum_n \bar z_n(j) / (1 + \exp(w^T \bar z_n))`: at a fixed point it is lam where w is
     positive and at most that elsewhere, so it ranks features of weight zero too.
     """
-    used = np.flatnonzero(w)
-    columns = locality.take(used)
-    signed = locality.signed(columns, w[used])
-    pulls = expit(-(locality.margins(columns, signed) @ w[used]))
-    if locality.counts is not None:
-        pulls = locality.counts * pulls
-    everyone = np.arange(locality.X.shape[1])
-    return locality.exact_scores(everyone, signed, locality.on_all_samples(pulls))
+    signed, margins = locality.seen_from(w)
+    pulls = locality.on_all_samples(Loss(counts=locality.counts).pull(margins))
+    return locality.exact_scores(np.arange(locality.X.shape[1]), signed, pulls)

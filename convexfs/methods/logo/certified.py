@@ -39,8 +39,8 @@ _PROVING_SHARE = 0.1
 _PRUNING_SHARE = 0.5
 #: Weights below this share of the largest are not in the first working set of a step.
 _STARTING_SHARE = 1e-2
-#: Undamped iterations without progress after which the step is halved.
-_PATIENCE = 10
+#: Undamped iterations without progress after which Newton's method is tried.
+_PATIENCE = 5
 #: A score counts as above the price when it is so by more than rounding.
 _ABOVE = 1e-9
 
@@ -132,14 +132,13 @@ def certified_fixed_point(
         index = index[candidates.active]
         more = len(history.rows) < max_iter and not history.over
         if (end.period or end.stalled) and more:
-            before = np.zeros(locality.X.shape[1])
-            before[index] = end.before[candidates.active]
             if swings:
                 damping = (1.0 + damping) / 2.0
             else:
                 # Newton's method takes whom it needs: all are asked at once, not in rounds.
                 index, prune, swings = np.union1d(index, first), False, True
-            w = before[index]
+            # Not the damped weights: what they keep of old features would burden each step.
+            w = weights[index]
             continue
         if history.over:
             return FixedPoint(weights, end, _UNASKED)

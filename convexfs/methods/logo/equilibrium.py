@@ -33,13 +33,16 @@ from convexfs.methods.logo.objective import Constrained, Objective, relative
 #: Residual of the complementarity problem that ends the search.
 _SETTLED = 1e-9
 #: mu, relative to the price of weight over the largest weight and to the residual.
-_REGULARISED = 10.0
+_REGULARISED = 3.0
+#: Share of the pairs' mass left out of the slope, relative to the residual: far from the end a
+#: rough slope does, and at the end steps are to be Newton's.
+_DROPPED_SHARE = 0.02
 #: A step may let the residual grow so much: it does not fall steadily along the flow.
 _GROWTH = 3.0
-#: A refused step is repeated with mu times this; without progress mu grows slowly.
-_FIRMER, _SLOWER, _FIRMEST = 4.0, 1.5, 1e6
-#: Steps without progress before mu grows, and before the search is given up.
-_PATIENCE, _MOST_PATIENCE = 10, 40
+#: A refused step is repeated with mu times this, up to so much; a taken one halves it again.
+_FIRMER, _FIRMEST = 4.0, 1e6
+#: Steps without progress before the search is given up: the flow may pass a saddle slowly.
+_PATIENCE = 60
 #: A residual below this share of the least before is progress.
 _PROGRESS = 0.9
 #: Violated features that enter at a time, if fewer have weight.
@@ -112,7 +115,8 @@ class State:
         X, w, p = self.columns[:, self.free], self.w[self.free], self.objective.pull(self.margins)
         Z, sigma = self.Z[:, self.free], self.locality.sigma
         pulls = self.locality.on_all_samples(p)
-        curved, moved = self.locality.turning(X, w, self.signed, pulls)
+        dropped = _DROPPED_SHARE * min(1.0, self.residual)
+        curved, moved = self.locality.turning(X, w, self.signed, pulls, dropped)
         total = Z - moved[self.locality.rows] / sigma
         return -(Z * self.objective.curvature(self.margins)[:, None]).T @ total - curved / sigma
 
@@ -158,7 +162,7 @@ def newton_fixed_point(
         return start
     firmness, idle, taken = 1.0, 0, 0
     while taken < max_iter and not history.over and state.level > 0:
-        if state.residual <= _SETTLED or idle > _MOST_PATIENCE or firmness > _FIRMEST:
+        if state.residual <= _SETTLED or idle > _PATIENCE or firmness > _FIRMEST:
             break
         shrink = min(1.0, state.residual)
         mu = _REGULARISED * firmness * shrink * state.level / state.w.max()
@@ -169,7 +173,7 @@ def newton_fixed_point(
         taken += 1
         history.record(reached, relative_change(state.w, reached.w))
         idle = 0 if reached.residual < _PROGRESS * best.residual else idle + 1
-        firmness = max(1.0, firmness / 2.0) if idle < _PATIENCE else firmness * _SLOWER
+        firmness = max(1.0, firmness / 2.0)
         state = reached
         best = min(best, state, key=lambda each: each.residual)
     return best.w

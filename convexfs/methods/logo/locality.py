@@ -128,11 +128,17 @@ class Locality:
         return exact_scores(self.X, index, score_pairs(signed, p))
 
     def turning(
-        self, columns: Any, w: np.ndarray, signed: np.ndarray, pulls: np.ndarray
+        self,
+        columns: Any,
+        w: np.ndarray,
+        signed: np.ndarray,
+        pulls: np.ndarray,
+        dropped_share: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
         r"""How margins change with the weights of a few columns, as neighbours do.
 
         With :math:`t_{njk} = -\sigma \, dz_{nj}/dw_k` at all samples, and `pulls` p of them.
+        The lightest pairs, of this share of the mass, may be left out of what is curved.
 
         Returns
         -------
@@ -143,7 +149,8 @@ class Locality:
         """
         columns = np.ascontiguousarray(columns)
         far = self.distances(columns, w)
-        curved, moving = pair_products(columns, score_pairs(signed, pulls)), np.zeros_like(far)
+        pairs = score_pairs(signed, pulls, dropped_share * 2.0 * pulls.sum())
+        curved, moving = pair_products(columns, pairs), np.zeros_like(far)
         for sign, near in zip((1.0, -1.0), self.shares(columns, w, signed), strict=True):
             mean = margin_columns(columns, near)
             curved -= sign * (mean * pulls[:, None]).T @ mean

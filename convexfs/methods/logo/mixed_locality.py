@@ -45,7 +45,12 @@ class MixedLocality(Locality):
         return self.X[:, index].scores(signed, p, self.map)
 
     def turning(
-        self, columns: MixedSamples, w: np.ndarray, signed: np.ndarray, pulls: np.ndarray
+        self,
+        columns: MixedSamples,
+        w: np.ndarray,
+        signed: np.ndarray,
+        pulls: np.ndarray,
+        dropped_share: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
         curved, moved = np.zeros((len(w), len(w))), np.zeros(columns.shape)
         for rows in few_rows(columns.size, len(columns)):

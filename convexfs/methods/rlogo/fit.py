@@ -64,7 +64,12 @@ class SoftMixedLocality(SoftLocality, MixedLocality):
     at_labels = Locality.at_labels
 
     def turning(
-        self, columns: MixedSamples, w: np.ndarray, signed: np.ndarray, pulls: np.ndarray
+        self,
+        columns: MixedSamples,
+        w: np.ndarray,
+        signed: np.ndarray,
+        pulls: np.ndarray,
+        dropped_share: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
         # As of numbers: signs do not tell misses from hits here, every sample is some of both.
         far = self.distances(columns, w)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from convexfs.methods.base.parameters import Solving
+from convexfs.methods.logo import equilibrium
 from convexfs.methods.logo.equilibrium import State, complementary, newton_fixed_point
 from convexfs.methods.logo.fit import fit_logo
 from convexfs.methods.logo.fixed_point import History
@@ -32,6 +33,13 @@ def place_of(X, y, sigma=2.0):
     return Locality(X, y, sigma)
 
 
+@pytest.fixture
+def all_pairs(monkeypatch):
+    """Slopes of all pairs: far from a fixed point light ones are left out otherwise."""
+    monkeypatch.setattr(equilibrium, "_DROPPED_SHARE", 0.0)
+
+
+@pytest.mark.usefixtures("all_pairs")
 @pytest.mark.parametrize("objective", [Penalised(1.0), Constrained(2.0)])
 def test_the_slope_is_that_of_the_scores(objective):
     X, y = faint(25, 6)
@@ -47,6 +55,22 @@ def test_the_slope_is_that_of_the_scores(objective):
         np.testing.assert_allclose(at.slope[:, j], (ahead - behind) / 2e-6, rtol=1e-5, atol=1e-6)
 
 
+def test_less_is_left_out_of_the_slope_near_a_fixed_point(monkeypatch):
+    X, y = faint(60, 200)
+    w = fit_logo(X, y, LogoRequest(Settings(lam=1.0, sigma=0.5), Solving())).weights
+
+    def relative_error(weights):
+        slopes = []
+        for share in (equilibrium._DROPPED_SHARE, 0.0):
+            monkeypatch.setattr(equilibrium, "_DROPPED_SHARE", share)
+            slopes.append(State(place_of(X, y, 0.5), Penalised(1.0), X, weights).slope)
+            monkeypatch.undo()
+        return np.linalg.norm(slopes[0] - slopes[1]) / np.linalg.norm(slopes[1])
+
+    assert relative_error(w) < 1e-6 < relative_error(np.where(w > 0, 2 * w, 0.0)) < 0.5
+
+
+@pytest.mark.usefixtures("all_pairs")
 def test_an_infinite_width_has_the_slope_of_the_convex_step():
     X, y = faint(25, 4)
     at = State(place_of(X, y, np.inf), Penalised(1.0), X, np.full(4, 0.3))

@@ -6,9 +6,10 @@
     python scripts/bench_peers.py --data FOLDER     # also npz files with X and y, two classes each
     python scripts/bench_peers.py --page            # the page alone, from what was measured
 
-Each contender ranks the features of the same samples, once, in one process. Cells are kept in a
-csv file as they end, and are not run again, except with a larger --limit those that were over a
-smaller one. The page of the guide is written from that file.
+Each contender ranks the features of the same samples, in one process. Samples are drawn again
+where the first draw took little time. Cells are kept in a csv file as they end, and are not run
+again, except with a larger --limit those that were over a smaller one. The page of the guide is
+written from that file.
 """
 
 import argparse
@@ -38,7 +39,7 @@ PACKAGES = {
     OLD: ["numpy==1.26.4", "scipy==1.11.4", "scikit-learn==1.3.2", "LFSpy==1.0.4",
           "metric-learn==0.7.0"],
 }  # fmt: skip
-COLUMNS = ("contender", "signal", "n", "p", "set", "limit", "seconds", "memory", "found",
+COLUMNS = ("contender", "signal", "n", "p", "draw", "set", "limit", "seconds", "memory", "found",
            "selected", "false", "5-NN", "SVM", "ended", "version")  # fmt: skip
 #: Along one of these the features grow, along the other the samples.
 FEATURES = {"quick": (50, 500, 5_000), "full": (50, 500, 5_000, 20_000, 100_000)}
@@ -46,6 +47,8 @@ SAMPLES = {"quick": (50, 200, 1_000), "full": (50, 200, 1_000, 5_000)}
 #: Processor seconds that a cell may take; all of a real set may take so many times more.
 LIMIT = {"quick": 3.0, "full": 20.0}
 REAL = 2
+#: Times that samples are drawn; of all but the first, each may take such a part of the limit.
+DRAWS = 5
 
 
 def main() -> None:
@@ -61,12 +64,14 @@ def main() -> None:
 
 
 def measure(name: str, asked: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
-    """Run what is left of a contender, and keep each cell as it ends."""
+    """Run what is left of a contender, draw by draw, and keep each cell as it ends."""
     with asked.results.open("a", newline="") as file:
-        for row in run(name, todo(name, cells(asked), rows), rows):
-            writer(file).writerow(row)
-            file.flush()
-            print(*(row.get(column, "") for column in COLUMNS), sep="  ", flush=True)
+        for draw in range(DRAWS):
+            for row in run(name, todo(name, cells(asked, draw), rows), [*rows]):
+                rows.append(row)
+                writer(file).writerow(row)
+                file.flush()
+                print(*(row.get(column, "") for column in COLUMNS), sep="  ", flush=True)
 
 
 def arguments() -> argparse.Namespace:
@@ -114,15 +119,18 @@ def python_of(environment: str) -> str:
     return sys.executable if environment == OWN else str(CACHE / environment / "bin/python")
 
 
-def cells(asked: argparse.Namespace) -> list[dict[str, Any]]:
-    """Each signal over growing features and growing samples, then the real sets."""
+def cells(asked: argparse.Namespace, draw: int) -> list[dict[str, Any]]:
+    """Each signal over growing features and growing samples, then the real sets, once."""
     shapes = [(FIXED_SAMPLES, p) for p in FEATURES[asked.size]]
     shapes += [(n, FIXED_FEATURES) for n in SAMPLES[asked.size]]
+    limit = asked.limit / DRAWS if draw else asked.limit
     planted = [
-        {"signal": signal, "n": n, "p": p, "limit": asked.limit}
+        {"signal": signal, "n": n, "p": p, "draw": draw, "limit": limit}
         for signal in SIGNALS
         for n, p in dict.fromkeys(shapes)
     ]
+    if draw:
+        return planted
     sets = [
         {"set": name, "data": asked.data, "limit": REAL * asked.limit}
         for name in real_sets(asked.data)
@@ -131,7 +139,8 @@ def cells(asked: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def key(cell: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(str(cell.get(part) or "") for part in ("contender", "signal", "n", "p", "set"))
+    parts = ("contender", "signal", "n", "p", "draw", "set")
+    return tuple(str(cell.get(part, "")) for part in parts)
 
 
 def todo(
@@ -148,21 +157,27 @@ def _done(cell: dict[str, Any], row: dict[str, Any] | None) -> bool:
     return end(row) not in (OVER, NOT_TRIED) or cell["limit"] <= float(row["limit"])
 
 
-def hopeless(cell: dict[str, Any], over: list[dict[str, Any]]) -> bool:
-    """Whether a cell no larger was over as large a limit, so that this one is not tried."""
+def hopeless(cell: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
+    """Whether one no larger of its signal took longer than it may, so that it is not tried."""
     return "signal" in cell and any(
         cell["n"] >= int(other["n"])
         and cell["p"] >= int(other["p"])
-        and cell["limit"] <= float(other["limit"])
-        for other in over
+        and cell["limit"] <= took(other)
+        for other in rows
+        if other["signal"] == cell["signal"]
     )
+
+
+def took(row: dict[str, Any]) -> float:
+    """Processor seconds of a cell; if it was ended, those that it had."""
+    return float(row["limit"] if end(row) == OVER else row.get("seconds") or 0)
 
 
 def run(name: str, left: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Iterator[dict]:
     """Give cells to processes, a new one whenever one was ended; yield a row for each."""
-    over = [row for row in rows if row["contender"] == name and end(row) == OVER and row["signal"]]
+    known = [row for row in rows if row["contender"] == name]
     while left:
-        for cell in [cell for cell in left if hopeless(cell, over)]:
+        for cell in [cell for cell in left if hopeless(cell, known)]:
             left.remove(cell)
             yield row_of(name, cell, NOT_TRIED)
         if not left:
@@ -172,21 +187,20 @@ def run(name: str, left: list[dict[str, Any]], rows: list[dict[str, Any]]) -> It
             if "cell" in line:
                 begun = None
                 left.remove(line["cell"])
-                row = row_of(name, **line)
-                over += [row] if end(row) == OVER and row.get("signal") else []
-                yield row
+                known.append(row_of(name, **line))
+                yield known[-1]
             ready, begun, last = ready or line == READY, line.get("begins", begun), line
         if not ready:  # then it will not be another time
             yield from (row_of(name, cell, last["ended"]) for cell in left)
             return
         if begun:
             left.remove(begun)
-            over += [begun] if begun.get("signal") else []
-            yield row_of(name, begun, last["ended"])
+            known.append(row_of(name, begun, last["ended"]))
+            yield known[-1]
 
 
 def row_of(name: str, cell: dict[str, Any], ended: str = "", **result: Any) -> dict[str, Any]:
-    return {"contender": name, **cell, "ended": ended, **result}
+    return dict.fromkeys(COLUMNS, "") | {"contender": name, **cell, "ended": ended, **result}
 
 
 def answers(name: str, left: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

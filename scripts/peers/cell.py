@@ -59,7 +59,7 @@ def measured(contender: Contender, cell: dict[str, Any]) -> dict[str, Any]:
         before = cpu_seconds()
         errors = nested_errors(contender.score, X, y)
         return {"seconds": cpu_seconds() - before, **errors}
-    X, y, true = planted(cell["signal"], cell["n"], cell["p"])
+    X, y, true = planted(cell["signal"], cell["n"], cell["p"], cell["draw"])
     forget_peak()
     held, before = peak_bytes(), cpu_seconds()
     scores = contender.score(X, y, len(true))

@@ -18,6 +18,10 @@ AS_GOOD, WORSE, LEAN, FOUND, ERRED, ALONE = WAYS = (
 
 #: Why, where it is known; what was tried against it is in the text.
 REASONS = {
+    "convexfs Relief": (
+        "skrebate divides columns by their range, which favours columns with short tails, as those "
+        "of the xor signal are. Given columns scaled so, ours finds what it finds: see *by range*."
+    ),
     "convexfs Logo": (
         "The l1 methods fit one linear model, at a cost in proportion to samples times features. "
         "Logo looks at every pair of samples, so that its cost has the square of the samples in "

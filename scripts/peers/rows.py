@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from statistics import mean
 from typing import Any
 
 Rows = list[dict[str, Any]]
@@ -19,6 +20,26 @@ def end(row: dict[str, Any] | None) -> str:
     if row is None:
         return NOT_RUN
     return "measured" if row.get("seconds") else row["ended"].partition(":")[0]
+
+
+def mean_of_draws(rows: Rows) -> Rows:
+    """One row a cell: the mean of the draws measured, and what knockoffs selected in all."""
+    drawn: dict[tuple, Rows] = defaultdict(list)
+    for row in rows:
+        drawn[tuple(row[part] for part in ("contender", "signal", "n", "p", "set"))].append(row)
+    return [_mean_row(each) for each in drawn.values()]
+
+
+def _mean_row(draws: Rows) -> dict[str, Any]:
+    measured = [row for row in draws if row["seconds"]]
+    if not measured:
+        return draws[0]
+    row = measured[0] | {"draw": str(len(measured))}
+    for column, of in (("seconds", mean), ("memory", mean), ("found", mean), ("selected", sum),
+                       ("false", sum)):  # fmt: skip
+        if row[column]:
+            row[column] = str(of(float(each[column]) for each in measured))
+    return row
 
 
 def by_cell(rows: Rows) -> dict[str, dict[str, dict]]:

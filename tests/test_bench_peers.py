@@ -152,7 +152,7 @@ def test_growth_is_the_fitted_power():
 
 
 def test_a_cell_is_the_mean_of_its_draws():
-    drawn = [row("mrmr", 1.0, 0.5), row("mrmr", 3.0, 1.0), row("mrmr", "", "") | {"ended": OVER}]
+    drawn = [row("mrmr", 1.0, 0.5), row("mrmr", 3.0, 1.0), refusal("mrmr")]
     (mean,) = mean_of_draws([each | {"draw": str(i)} for i, each in enumerate(drawn)])
     assert (mean["seconds"], mean["found"], mean["draw"]) == ("2.0", "0.75", "2")
     nothing = [each | {"draw": str(i)} for i, each in enumerate([drawn[2]] * 2)]

@@ -8,8 +8,8 @@ import numpy as np
 
 from convexfs.compiling import INNER, compiled
 
-#: Features visited together: their sums, and those of a few hundred rows, stay in the cache.
-_FEATURES = 256
+#: Features visited together: those of a few hundred rows then stay in the L2 cache.
+_FEATURES = 512
 #: Neighbours a sweep: the running sum is loaded and stored once for them.
 _SWEEP = 4
 
@@ -117,20 +117,31 @@ def near_in_groups(order, reach, codes, n_groups):
 
 @compiled()
 def signed_difference_sum(X, start, index, coefficient, squared):
-    """Sum over rows and neighbours of coefficient * |x_row - x_neighbour| (or its square)."""
-    n_features = X.shape[1]
-    z = np.zeros(n_features)
-    room = index[0].size + _SWEEP
-    others, weights = np.empty(room, np.int64), np.empty(room)
+    """Sum over rows and neighbours of coefficient * |x_row - x_neighbour| (or its square).
+
+    Of each feature the terms are added one after the other, in the order of the neighbours.
+    """
+    n_features, room = X.shape[1], index[0].size + _SWEEP
+    out, others, weights = np.zeros(n_features), np.empty(room, np.int64), np.empty(room)
     for first in range(0, n_features, _FEATURES):
-        few = slice(first, first + _FEATURES)
+        last = min(first + _FEATURES, n_features)
+        z = out[first:last]
         for row in range(len(index)):
             number = list_neighbors(index[row], coefficient[row], start + row, others, weights)
+            x = X[start + row, first:last]
             for m in range(0, number, _SWEEP):
-                i, c = others[m : m + _SWEEP], weights[m : m + _SWEEP]
-                y0, y1, y2, y3 = X[i[0], few], X[i[1], few], X[i[2], few], X[i[3], few]
-                add_differences(X[start + row, few], y0, y1, y2, y3, c, squared, z[few])
-    return z
+                y0, y1 = X[others[m], first:last], X[others[m + 1], first:last]
+                y2, y3 = X[others[m + 2], first:last], X[others[m + 3], first:last]
+                c0, c1, c2, c3 = weights[m], weights[m + 1], weights[m + 2], weights[m + 3]
+                if squared:
+                    for j in range(len(z)):
+                        d0, d1, d2, d3 = x[j] - y0[j], x[j] - y1[j], x[j] - y2[j], x[j] - y3[j]
+                        z[j] = z[j] + c0 * d0 * d0 + c1 * d1 * d1 + c2 * d2 * d2 + c3 * d3 * d3
+                else:
+                    for j in range(len(z)):
+                        d0, d1, d2, d3 = x[j] - y0[j], x[j] - y1[j], x[j] - y2[j], x[j] - y3[j]
+                        z[j] = z[j] + c0 * abs(d0) + c1 * abs(d1) + c2 * abs(d2) + c3 * abs(d3)
+    return out
 
 
 @compiled(**INNER)
@@ -147,15 +158,3 @@ def list_neighbors(index, coefficient, itself, others, weights):
                 number += 1
     others[number : number + _SWEEP], weights[number : number + _SWEEP] = itself, 0.0
     return number
-
-
-@compiled(**INNER)
-def add_differences(x, y0, y1, y2, y3, c, squared, z):
-    """Add the differences from four neighbours to z, one after the other."""
-    c0, c1, c2, c3 = c[0], c[1], c[2], c[3]
-    for j in range(len(z)):
-        d0, d1, d2, d3 = x[j] - y0[j], x[j] - y1[j], x[j] - y2[j], x[j] - y3[j]
-        if squared:
-            z[j] = z[j] + c0 * d0 * d0 + c1 * d1 * d1 + c2 * d2 * d2 + c3 * d3 * d3
-        else:
-            z[j] = z[j] + c0 * abs(d0) + c1 * abs(d1) + c2 * abs(d2) + c3 * abs(d3)

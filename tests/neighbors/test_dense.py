@@ -89,7 +89,7 @@ def test_panels_find_the_nearest_of_sorted_distances(seed, panel, number, pooled
             assert found[n, group].tolist() == expected.tolist()
 
 
-@given(seed=SEEDS, j=st.integers(1, 600), number=st.integers(1, 9), squared=st.booleans())
+@given(seed=SEEDS, j=st.integers(1, 1100), number=st.integers(1, 9), squared=st.booleans())
 def test_differences_from_neighbours_are_added_one_after_the_other(seed, j, number, squared):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, j))

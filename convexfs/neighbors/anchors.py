@@ -18,7 +18,7 @@ import numpy as np
 from convexfs.compiling import compiled
 from convexfs.data.columns import ColumnSource, SlicedColumns, parts
 from convexfs.errors import InputError, check_number
-from convexfs.neighbors import bits, kernels
+from convexfs.neighbors import bits, distance_kernels, kernels
 from convexfs.neighbors.feature_passes import Block, centred
 from convexfs.neighbors.hits_misses import SignedNeighbors, _Groups, check_neighbors, is_share
 
@@ -124,7 +124,7 @@ def _distances(block: Block, anchors: np.ndarray) -> np.ndarray:
             bits.add_between(words[anchors], words, total)
         else:
             values = centred(part, np.float64)
-            add_between(values[anchors], values, total)
+            distance_kernels.add_between(values[anchors], values, False, total)
     return total
 
 
@@ -232,38 +232,6 @@ def is_refuted(mean, drawn, stakes, population, enough):
             return True
         total += drawn[t]
     return False
-
-
-@compiled(fastmath=_FAST)
-def add_between(some, rows, out):
-    """Add the Manhattan distances of some rows from all rows to `out`."""
-    n, n_features = rows.shape
-    even = n - n % 4
-    for first in range(0, n_features, _TILE):
-        tile = rows[:, first : first + _TILE].copy()
-        width = tile.shape[1]
-        for a in range(some.shape[0]):
-            x = some[a, first : first + _TILE].copy()
-            # Four rows a sweep: each value of the one row serves four differences.
-            for b in range(0, even, 4):
-                y0, y1, y2, y3 = tile[b], tile[b + 1], tile[b + 2], tile[b + 3]
-                s0 = s1 = s2 = s3 = 0.0
-                for j in range(width):
-                    v = x[j]
-                    s0 += abs(v - y0[j])
-                    s1 += abs(v - y1[j])
-                    s2 += abs(v - y2[j])
-                    s3 += abs(v - y3[j])
-                out[a, b] += s0
-                out[a, b + 1] += s1
-                out[a, b + 2] += s2
-                out[a, b + 3] += s3
-            for b in range(even, n):
-                y0 = tile[b]
-                s0 = 0.0
-                for j in range(width):
-                    s0 += abs(x[j] - y0[j])
-                out[a, b] += s0
 
 
 @compiled(fastmath=_FAST)

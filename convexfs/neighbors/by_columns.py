@@ -16,7 +16,7 @@ from convexfs.data.columns import ColumnSource, SlicedColumns, parts
 from convexfs.errors import InputError
 from convexfs.neighbors import bits
 from convexfs.neighbors import feature_kernels as features
-from convexfs.neighbors.feature_passes import Block, Pairs, centred, distances_in
+from convexfs.neighbors.feature_passes import Block, Pairs, add_distances, centred, distances_in
 
 #: Columns looked at together.
 _READ = 1024
@@ -91,7 +91,7 @@ def _weighted_distances(block: Block, weights: np.ndarray) -> np.ndarray:
         own = weights[first : first + part.shape[1]]
         used, first = np.flatnonzero(own), first + part.shape[1]
         if len(used):
-            features.add_distances(centred(part[:, used], np.float64) * own[used], total)
+            add_distances(centred(part[:, used], np.float64) * own[used], total)
     return total
 
 

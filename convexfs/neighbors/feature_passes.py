@@ -22,7 +22,7 @@ from scipy.linalg.blas import dsyrk  # type: ignore[attr-defined]
 
 from convexfs.data.columns import ColumnSource, parts, ranges
 from convexfs.errors import InputError
-from convexfs.neighbors import bits
+from convexfs.neighbors import bits, dense, distance_kernels
 from convexfs.neighbors import feature_kernels as kernels
 from convexfs.neighbors.sparse_samples import SparseBlock, SparseSamples, TileBlock
 
@@ -124,9 +124,7 @@ def distances_in(
 
 def weighted_distances(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """``d_ni = sum_j w_j |x_nj - x_ij|`` in float64, for few features."""
-    total = np.zeros((len(columns), len(columns)))
-    kernels.add_distances(np.ascontiguousarray(columns * weights, dtype=np.float64), total)
-    return _require_finite(total + total.T)
+    return dense.distances(np.ascontiguousarray(columns * weights, dtype=np.float64))
 
 
 def margin_columns(columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
@@ -221,8 +219,16 @@ def _distances(block: Any, dtype: Any) -> np.ndarray:
         if words is not None:
             bits.add_distances(words, total)
         else:
-            kernels.add_distances(centred(part, dtype), total)
+            add_distances(centred(part, dtype), total)
     return total
+
+
+def add_distances(block: np.ndarray, total: np.ndarray) -> None:
+    """Add the Manhattan distances between rows to the upper triangle of `total`."""
+    if block.dtype == np.float32:
+        kernels.add_distances(block, total)
+    else:
+        distance_kernels.add_later(block, 0, len(block), False, total)
 
 
 def _scores(block: Any, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:

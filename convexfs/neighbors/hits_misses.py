@@ -13,7 +13,8 @@ import numpy as np
 
 from convexfs.data.columns import ColumnSource
 from convexfs.errors import InputError, check_choice, check_number, did_you_mean, shortened
-from convexfs.neighbors import by_columns, kernels
+from convexfs.neighbors import by_columns, dense, kernels
+from convexfs.neighbors.dense import require_finite, row_blocks
 from convexfs.neighbors.differences import MixedSamples, NeighborLists
 from convexfs.neighbors.samples import as_samples, spreads
 from convexfs.neighbors.sparse_samples import SparseSamples
@@ -22,8 +23,6 @@ METRICS = ("manhattan", "sqeuclidean")
 MISS_RULES = ("nearest", "prior", "uniform")
 #: Neighbourhoods of all that are near instead of a number of samples.
 RADII = ("surf", "multisurf")
-#: Cells of one block's distance matrix; 16 MB whatever N.
-_BLOCK_CELLS = 2_000_000
 #: What a term of a margin errs by, relative to the largest there can be.
 _ROUNDING = 1e-15
 
@@ -78,33 +77,51 @@ def signed_neighbors(
     check_neighbors(len(X), n_neighbors, metric, miss)
     if is_radius(n_neighbors):
         return NeighborOrder(X, metric, map, str(n_neighbors)).signed(codes, n_neighbors, miss)
-    rows = distance_rows(X, metric, map)
     groups = _Groups.of(codes, n_neighbors, miss)
+    if not is_share(n_neighbors):
+        index = _nearest_in_groups(X, codes, groups.number, int(n_neighbors), metric, map)
+        return groups.signed(index, codes)
+    rows = distance_rows(X, metric, map)
 
     def search(block: tuple[int, int]) -> np.ndarray:
-        dist = rows(block)
-        if is_share(n_neighbors):
-            order = np.argsort(dist, axis=1, kind="stable")
-            return kernels.first_in_groups(order, block[0], codes, groups.number, groups.limits)
-        return kernels.nearest_in_groups(dist, block[0], codes, groups.number, n_neighbors)
+        order = np.argsort(rows(block), axis=1, kind="stable")
+        return kernels.first_in_groups(order, block[0], codes, groups.number, groups.limits)
 
-    index = np.concatenate(list(map(search, row_blocks(len(X)))))
-    return groups.signed(index, codes)
+    return groups.signed(np.concatenate(list(map(search, row_blocks(len(X))))), codes)
 
 
 def sample_distances(
     X: Any, metric: str = "manhattan", map: Callable[..., Any] = map
 ) -> np.ndarray:
     """Distances between all samples, in float64."""
+    X = as_samples(X)
+    if isinstance(X, np.ndarray):
+        return dense.distances(X, metric == "sqeuclidean", map)
     return np.concatenate(list(map(distance_rows(X, metric, map), row_blocks(len(X)))))
 
 
 def nearest(X: Any, number: int, map: Callable[..., Any] = map) -> np.ndarray:
     """The `number` nearest of every row, closest first, whatever they are: int array (N, M)."""
-    rows, alike = distance_rows(X, map=map), np.zeros(len(X), dtype=np.int64)
+    alike = np.zeros(len(X), dtype=np.int64)
+    return _nearest_in_groups(X, alike, 1, number, "manhattan", map)[:, 0]
+
+
+def _nearest_in_groups(
+    X: Any,
+    codes: np.ndarray,
+    n_groups: int,
+    number: int,
+    metric: str,
+    map: Callable[..., Any],
+) -> np.ndarray:
+    """As :func:`convexfs.neighbors.kernels.nearest_in_groups`, of samples of any kind."""
+    X = as_samples(X)
+    if isinstance(X, np.ndarray):
+        return dense.nearest_in_groups(X, codes, n_groups, number, metric == "sqeuclidean", map)
+    rows = distance_rows(X, metric, map)
 
     def search(block: tuple[int, int]) -> np.ndarray:
-        return kernels.nearest_in_groups(rows(block), block[0], alike, 1, number)[:, 0]
+        return kernels.nearest_in_groups(rows(block), block[0], codes, n_groups, number)
 
     return np.concatenate(list(map(search, row_blocks(len(X)))))
 
@@ -197,14 +214,8 @@ def distance_rows(
     elif isinstance(X, SparseSamples):
         rows = lambda block: X.row_distances(block[0], block[1], squared)  # noqa: E731
     else:
-        rows = lambda block: kernels.distances(X, *block, squared)  # noqa: E731
-    return lambda block: _require_finite(rows(block))
-
-
-def _require_finite(dist: np.ndarray) -> np.ndarray:
-    if not np.isfinite(dist.max()):
-        raise InputError("distances overflow: scale the features to ordinary sizes first")
-    return dist
+        rows = lambda block: dense.distances_of(X, block[0], block[1], squared)  # noqa: E731
+    return lambda block: require_finite(rows(block))
 
 
 def margin_vector(
@@ -241,12 +252,6 @@ def margin_vector(
 def cancelled_sums(X: Any, metric: str = "manhattan") -> np.ndarray:
     """What may be left of a sum that cancels: it must not become all the weight there is."""
     return _ROUNDING * len(X) * spreads(X) ** (2 if metric == "sqeuclidean" else 1)
-
-
-def row_blocks(n: int) -> list[tuple[int, int]]:
-    """Ranges of rows whose distances to all n samples fit a small buffer."""
-    size = max(_BLOCK_CELLS // max(n, 1), kernels.ROW_TILE)
-    return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) -> None:

@@ -1,44 +1,17 @@
-"""Compiled loops over pairs of samples.
+"""Compiled loops over pairs of samples: who is near, and what differences from them add up to.
 
-All of them work on blocks of rows, so that memory stays at ``rows x N``
-whatever the number of features, and release the GIL, so that blocks can go to
-threads. They share one file because numba's cache does not notice an edit in
-another one.
+All of them release the GIL, so that blocks of rows can go to threads. They share one file
+because numba's cache does not notice an edit in another one.
 """
 
 import numpy as np
 
-from convexfs.compiling import compiled
+from convexfs.compiling import INNER, compiled
 
-#: Features visited together: a slice of a few rows then stays in the L1 cache.
-_FEATURE_BLOCK = 256
-#: Rows that share one sweep over the samples.
-ROW_TILE = 16
-
-# Sums may be reordered, so that they use vector instructions; NaN stays NaN.
-_FAST = {"reassoc", "contract", "nsz"}
-
-
-@compiled(fastmath=_FAST)
-def distances(X, start, stop, squared):
-    """Manhattan or squared Euclidean distances of rows [start, stop) to all rows."""
-    n, n_features = X.shape
-    out = np.zeros((stop - start, n))
-    for first in range(0, n_features, _FEATURE_BLOCK):
-        last = min(first + _FEATURE_BLOCK, n_features)
-        for tile in range(start, stop, ROW_TILE):
-            for i in range(n):
-                for row in range(tile, min(tile + ROW_TILE, stop)):
-                    total = 0.0
-                    if squared:
-                        for j in range(first, last):
-                            step = X[row, j] - X[i, j]
-                            total += step * step
-                    else:
-                        for j in range(first, last):
-                            total += abs(X[row, j] - X[i, j])
-                    out[row - start, i] += total
-    return out
+#: Features visited together: those of a few hundred rows then stay in the L2 cache.
+_FEATURES = 512
+#: Neighbours a sweep: the running sum is loaded and stored once for them.
+_SWEEP = 4
 
 
 @compiled()
@@ -49,29 +22,47 @@ def nearest_in_groups(dist, start, codes, n_groups, n_neighbors):
     class, then all others. A sample is not its own neighbour; of equal
     distances the lower index is nearer.
     """
+    groups = n_groups if n_groups else 2
+    index = np.full((len(dist), groups, n_neighbors), -1, np.int64)
+    best = np.full((len(dist), groups, n_neighbors), np.inf)
+    take_nearer(dist, start, 0, codes, n_groups == 0, best, index)
+    return index
+
+
+@compiled()
+def take_nearer(dist, start, first, codes, pooled, best, index):
+    """Take samples from `first` on into the nearest of samples from `start` on, if they are.
+
+    ``dist[row, column]`` is the distance of sample ``start + row`` from ``first + column``;
+    `best` and `index` hold the nearest so far, all of which come before `first`.
+    """
     rows, n = dist.shape
-    pooled = n_groups == 0
-    groups = 2 if pooled else n_groups
-    index = np.full((rows, groups, n_neighbors), -1, np.int64)
-    best = np.full((groups, n_neighbors), np.inf)
+    last = best.shape[2] - 1
     for row in range(rows):
-        best[:] = np.inf
-        own = codes[start + row]
-        for i in range(n):
-            if i == start + row:
+        own, line, farthest = codes[start + row], dist[row], largest(best[row, :, last])
+        for column in range(n):
+            d, i = line[column], first + column
+            if d >= farthest or i == start + row:
                 continue
             group = (0 if codes[i] == own else 1) if pooled else codes[i]
-            d = dist[row, i]
-            if d >= best[group, n_neighbors - 1]:
+            near, known = best[row, group], index[row, group]
+            if d >= near[last]:
                 continue
-            place = n_neighbors - 1
-            while place > 0 and best[group, place - 1] > d:
-                best[group, place] = best[group, place - 1]
-                index[row, group, place] = index[row, group, place - 1]
+            place = last
+            while place > 0 and near[place - 1] > d:
+                near[place], known[place] = near[place - 1], known[place - 1]
                 place -= 1
-            best[group, place] = d
-            index[row, group, place] = i
-    return index
+            near[place], known[place] = d, i
+            farthest = largest(best[row, :, last])
+
+
+@compiled(**INNER)
+def largest(few):
+    """The largest of a few distances, for which ``max`` takes longer."""
+    found = 0.0
+    for d in few:
+        found = max(found, d)
+    return found
 
 
 @compiled()
@@ -126,22 +117,44 @@ def near_in_groups(order, reach, codes, n_groups):
 
 @compiled()
 def signed_difference_sum(X, start, index, coefficient, squared):
-    """Sum over rows and neighbours of coefficient * |x_row - x_neighbour| (or its square)."""
-    rows, groups, n_neighbors = index.shape
-    n_features = X.shape[1]
-    z = np.zeros(n_features)
-    for row in range(rows):
-        for group in range(groups):
-            for m in range(n_neighbors):
-                c = coefficient[row, group, m]
-                if c == 0.0:
-                    continue
-                i = index[row, group, m]
+    """Sum over rows and neighbours of coefficient * |x_row - x_neighbour| (or its square).
+
+    Of each feature the terms are added one after the other, in the order of the neighbours.
+    """
+    n_features, room = X.shape[1], index[0].size + _SWEEP
+    out, others, weights = np.zeros(n_features), np.empty(room, np.int64), np.empty(room)
+    for first in range(0, n_features, _FEATURES):
+        last = min(first + _FEATURES, n_features)
+        z = out[first:last]
+        for row in range(len(index)):
+            number = list_neighbors(index[row], coefficient[row], start + row, others, weights)
+            x = X[start + row, first:last]
+            for m in range(0, number, _SWEEP):
+                y0, y1 = X[others[m], first:last], X[others[m + 1], first:last]
+                y2, y3 = X[others[m + 2], first:last], X[others[m + 3], first:last]
+                c0, c1, c2, c3 = weights[m], weights[m + 1], weights[m + 2], weights[m + 3]
                 if squared:
-                    for j in range(n_features):
-                        step = X[start + row, j] - X[i, j]
-                        z[j] += c * step * step
+                    for j in range(len(z)):
+                        d0, d1, d2, d3 = x[j] - y0[j], x[j] - y1[j], x[j] - y2[j], x[j] - y3[j]
+                        z[j] = z[j] + c0 * d0 * d0 + c1 * d1 * d1 + c2 * d2 * d2 + c3 * d3 * d3
                 else:
-                    for j in range(n_features):
-                        z[j] += c * abs(X[start + row, j] - X[i, j])
-    return z
+                    for j in range(len(z)):
+                        d0, d1, d2, d3 = x[j] - y0[j], x[j] - y1[j], x[j] - y2[j], x[j] - y3[j]
+                        z[j] = z[j] + c0 * abs(d0) + c1 * abs(d1) + c2 * abs(d2) + c3 * abs(d3)
+    return out
+
+
+@compiled(**INNER)
+def list_neighbors(index, coefficient, itself, others, weights):
+    """Write neighbours that count and their coefficients in a row; return how many there are.
+
+    The last sweep is filled up with the sample itself, which adds nothing.
+    """
+    number = 0
+    for group in range(index.shape[0]):
+        for m in range(index.shape[1]):
+            if coefficient[group, m] != 0.0:
+                others[number], weights[number] = index[group, m], coefficient[group, m]
+                number += 1
+    others[number : number + _SWEEP], weights[number : number + _SWEEP] = itself, 0.0
+    return number

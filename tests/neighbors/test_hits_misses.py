@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from convexfs.errors import InputError
-from convexfs.neighbors import hits_misses, kernels
+from convexfs.neighbors import dense
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     margin_vector,
@@ -97,15 +97,6 @@ def test_samples_sorted_once_have_the_same_neighbours_at_any_labels(metric, miss
         np.testing.assert_array_equal(once.coefficient, every.coefficient)
 
 
-@pytest.mark.parametrize("shape", [(5, 1), (37, 3), (40, 300), (33, 1000)])
-@pytest.mark.parametrize("metric", ["manhattan", "sqeuclidean"])
-def test_distances_equal_scipys(shape, metric):
-    X = np.random.default_rng(1).standard_normal(shape)
-    expected = cdist(X, X, SCIPY_NAMES[metric])
-    found = kernels.distances(X, 2, shape[0] - 1, metric == "sqeuclidean")
-    np.testing.assert_allclose(found, expected[2:-1], rtol=1e-12, atol=1e-12)
-
-
 @pytest.mark.parametrize("miss", ["nearest", "prior"])
 def test_hits_sum_to_minus_one_and_misses_to_one(miss):
     X, codes = sample()
@@ -149,12 +140,13 @@ def test_distances_that_overflow_are_refused():
         signed_neighbors(1e160 * X, codes, metric="sqeuclidean")
 
 
-@given(seed=st.integers(0, 2**32 - 1), cells=st.integers(1, 3000))
-def test_blocks_and_threads_change_nothing(seed, cells):
+@given(seed=st.integers(0, 2**32 - 1), cells=st.integers(1, 3000), panel=st.integers(1, 40))
+def test_blocks_and_threads_change_nothing(seed, cells, panel):
     X, codes = sample(seed=seed)
     whole = signed_neighbors(X, codes, 3)
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(3) as pool:
-        patch.setattr(hits_misses, "_BLOCK_CELLS", cells)
+        patch.setattr(dense, "_BLOCK_CELLS", cells)
+        patch.setattr(dense, "_PANEL", panel)
         assert len(row_blocks(len(X))) > 1
         blocked = signed_neighbors(X, codes, 3, map=pool.map)
         z = margin_vector(X, blocked, map=pool.map)

@@ -14,9 +14,8 @@ from convexfs.neighbors.differences import MixedSamples, NeighborLists, of_class
 from convexfs.neighbors.feature_passes import score_pairs
 from convexfs.neighbors.hits_misses import (
     SignedNeighbors,
-    distance_rows,
     margin_vector,
-    row_blocks,
+    sample_distances,
 )
 from convexfs.neighbors.samples import as_samples
 from convexfs.neighbors.soft import has_hit, signed_probabilities
@@ -56,8 +55,7 @@ def soft_margin(
         signed = _trusted(d, codes, sigma, counted)
         return by_columns.pair_sums(X, score_pairs(signed, np.ones(len(X))), map)
     sparse = isinstance(X, SparseSamples)
-    rows = distance_rows(X.times(weights) if sparse else X * weights)
-    d = np.concatenate(list(map(rows, row_blocks(len(X)))))
+    d = sample_distances(X.times(weights) if sparse else X * weights, map=map)
     signed = _trusted(d, codes, sigma, counted)
     # |x_n - x_i| is that of i and n too: each pair is visited once.
     upper = np.triu(signed + signed.T, 1)

@@ -274,12 +274,16 @@ def _require_finite(result: np.ndarray) -> np.ndarray:
 
 
 def _heaviest(mass: np.ndarray, budget: float) -> np.ndarray:
-    """Keep all but the lightest, whose masses add up to at most `budget`."""
-    keep = np.ones(len(mass), dtype=bool)
-    if budget > 0:
-        order = np.argsort(mass)
-        keep[order[np.cumsum(mass[order]) <= budget]] = False
-    return keep
+    """Keep all but the lightest, whose masses add up to at most `budget`.
+
+    Light is told by powers of two: to sort all pairs would take longer than their sums do.
+    """
+    if budget <= 0 or not len(mass):
+        return np.ones(len(mass), dtype=bool)
+    power = np.frexp(mass)[1]
+    power -= power.min()
+    up_to = np.cumsum(np.bincount(power, mass))
+    return power >= np.searchsorted(up_to, budget, side="right")
 
 
 def _at_each_sample(upper: np.ndarray) -> np.ndarray:

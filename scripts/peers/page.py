@@ -209,7 +209,8 @@ def _rates(rows: Rows) -> str:
     text = (
         f"Features that knockoff+ selects at a false discovery rate of {RATE:g} by each one's own "
         "leads, and how many of them are not planted, over all cells measured with fewer than two "
-        "samples a feature, and with more. With an estimated covariance the rate is no promise."
+        "samples a feature, and with more. One draw a cell counts features and is no rate: that "
+        "of convexfs over many draws is on the [page of knockoffs](knockoffs.md)."
     )
     head = ["contender", "cells with few samples", "selected", "false",
             "cells with more", "selected", "false"]  # fmt: skip

@@ -1,21 +1,25 @@
 """Knockoffs and stability selection, measured: false discoveries and power over many data sets.
 
 40 Gaussian features with correlations 0.3^|i-j|, 12 of them relevant; classes by a linear
-function, by six products (XOR) or by six two-armed spirals. The selector asks for two samples
-a feature: "fewest" has no more. FDR is the mean share of false
+function, by six products (XOR) or by six two-armed spirals. FDR is the mean share of false
 features among the selected, power the mean share of the relevant ones that are found; both
-with a standard error. Then the settings that KnockoffSelector refuses, forced; and the number
-of false features that stability selection keeps, beside its bounds.
+with a standard error. The selector asks for two samples a feature: "fewest" has no more, at
+weak correlations and at strong ones. "shifted" has independent features, ten of them with
+another mean in each class, as the comparison with other packages has. Then the settings that
+KnockoffSelector refuses, forced; and the number of false features that stability selection
+keeps, beside its bounds.
 """
 
 import argparse
 import warnings
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from peers.worlds import linear, standard
 from rich.console import Console
 from rich.table import Table
 from sklearn.ensemble import RandomForestClassifier
@@ -28,38 +32,61 @@ from convexfs.inference.knockoffs import knockoff_threshold
 from convexfs.methods.stability.fit import largest_tail, meinshausen_buhlmann
 
 FEATURES, RELEVANT, LEVELS = 40, np.arange(1, 36, 3), (0.1, 0.2)
-#: Signal, samples and covariance of each setting.
-SETTINGS = (
-    ("linear", 300, "known"), ("linear", 300, "ledoit-wolf"),
-    ("xor", 500, "known"), ("xor", 500, "ledoit-wolf"),
-    ("spiral", 400, "known"), ("spiral", 400, "ledoit-wolf"),
-    ("fewest", 2 * FEATURES, "ledoit-wolf"),
-)  # fmt: skip
+#: How many samples there are of each signal.
+SIGNALS = {"linear": 300, "xor": 500, "spiral": 400}
 STATISTICS: dict[str, Callable[[], Any]] = {
-    "Logo": lambda: Logo(max_iter=15),
+    "Logo": lambda: None,  # what the selector has by default
+    "Logo, longer": lambda: Logo(max_iter=30),
     "l1-logistic": lambda: LogisticRegression(l1_ratio=1.0, C=0.2, solver="liblinear"),
     "random forest": lambda: RandomForestClassifier(200),
     "Relief": lambda: Relief(n_neighbors=50),
 }
 #: Relevant features of the sets for stability selection.
 SIGNAL: dict[str, list[int]] = {"none": [], "shift": [*range(0, 100, 10)], "xor": [0, 50]}
-#: Statistics of each covariance: what is dense is refused where it is estimated.
-BY_COVARIANCE = {
-    "known": ("Logo", "l1-logistic", "random forest"),
-    "ledoit-wolf": ("Logo", "l1-logistic"),
-}
+#: What is dense is refused where the covariance is estimated.
+COVARIANCES, SPARSE, DENSE = (
+    ("known", "ledoit-wolf"), ("Logo", "l1-logistic"), ("random forest", "Relief")
+)  # fmt: skip
 console = Console(width=120)
 
 
-def correlations(n_features: int = FEATURES) -> np.ndarray:
+@dataclass(frozen=True)
+class Drawn:
+    """A data set, the features that matter in it, and its true correlations."""
+
+    X: np.ndarray
+    y: np.ndarray
+    relevant: np.ndarray
+    Sigma: np.ndarray
+
+
+def falling(n_features: int, by: float) -> np.ndarray:
+    """Correlations that fall with the distance of two features."""
     at = np.arange(n_features)
-    return 0.3 ** np.abs(np.subtract.outer(at, at))
+    return by ** np.abs(np.subtract.outer(at, at))
+
+
+def in_blocks(n_features: int, size: int, within: float) -> np.ndarray:
+    """Equal correlations within blocks of features, and none between them."""
+    block = np.arange(n_features) // size
+    return within * np.equal.outer(block, block) + (1 - within) * np.eye(n_features)
+
+
+def ten_factors(n_features: int) -> np.ndarray:
+    """Correlations of features that ten factors move together, as genes are moved."""
+    loadings = np.random.default_rng(0).standard_normal((10, n_features))
+    return standardised(loadings.T @ loadings + np.eye(n_features))
+
+
+def standardised(covariance: np.ndarray) -> np.ndarray:
+    spread = np.sqrt(covariance.diagonal())
+    return covariance / np.outer(spread, spread)
 
 
 def classes(X: np.ndarray, signal: str, rng: np.random.Generator) -> np.ndarray:
     """Classes by the relevant features, with a little noise."""
     first, second = X[:, RELEVANT[::2]], X[:, RELEVANT[1::2]]
-    if signal in ("linear", "fewest"):
+    if signal == "linear":
         score = (first + second).sum(axis=1) + rng.standard_normal(len(X))
     elif signal == "xor":
         score = (first * second).sum(axis=1) + 0.2 * rng.standard_normal(len(X))
@@ -69,9 +96,47 @@ def classes(X: np.ndarray, signal: str, rng: np.random.Generator) -> np.ndarray:
     return (score > np.median(score)).astype(int)
 
 
-def gaussian_set(signal: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    X = rng.standard_normal((n, FEATURES)) @ np.linalg.cholesky(correlations()).T
-    return X, classes(X, signal, rng)
+def gaussian_set(signal: str, n: int, Sigma: np.ndarray, rng: np.random.Generator) -> Drawn:
+    X = rng.standard_normal((n, len(Sigma))) @ np.linalg.cholesky(Sigma).T
+    return Drawn(X, classes(X, signal, rng), RELEVANT, Sigma)
+
+
+def shifted_set(n: int, p: int, rng: np.random.Generator) -> Drawn:
+    """Ten features shift with the class, which ties them to one another and to no other one."""
+    X, y, at = linear(rng, n, p)
+    Sigma = np.eye(p)
+    Sigma[np.ix_(at, at)] += 0.25  # what a shift of one between two equal classes adds
+    return Drawn(standard(X), y, at, standardised(Sigma))
+
+
+def fewest() -> dict[str, Callable[..., Drawn]]:
+    """Two samples a feature, no more, at weak and at strong correlations."""
+    return {
+        f"{2 * len(Sigma)} x {len(Sigma)}, {which}": partial(
+            gaussian_set, "linear", 2 * len(Sigma), Sigma
+        )
+        for which, Sigma in (
+            ("0.3^|i-j|", falling(FEATURES, 0.3)),
+            ("0.3^|i-j|", falling(100, 0.3)),
+            ("0.7^|i-j|", falling(100, 0.7)),
+            ("blocks of ten at 0.7", in_blocks(100, 10, 0.7)),
+            ("all at 0.5", in_blocks(100, 100, 0.5)),
+            ("ten factors", ten_factors(100)),
+        )
+    }
+
+
+#: What is drawn in each part, by its title.
+DRAWS: dict[str, dict[str, Callable[..., Drawn]]] = {
+    **{
+        signal: {f"{n} x {FEATURES}": partial(gaussian_set, signal, n, falling(FEATURES, 0.3))}
+        for signal, n in SIGNALS.items()
+    },
+    "fewest": fewest(),
+    "shifted": {
+        f"{n} x {p}": partial(shifted_set, n, p) for n, p in ((500, 100), (1000, 200), (1000, 500))
+    },
+}
 
 
 def factor_set(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -100,13 +165,13 @@ class Tally:
     def __init__(self) -> None:
         self.shares: dict[Any, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
 
-    def add(self, name: str, W: np.ndarray) -> None:
+    def add(self, name: str, W: np.ndarray, relevant: np.ndarray) -> None:
         for level in LEVELS:
             selected = np.flatnonzero(knockoff_threshold(W, level) <= W)
-            true = np.isin(selected, RELEVANT).sum()
+            true = np.isin(selected, relevant).sum()
             fdr, power = self.shares[name, level]
             fdr.append(1 - true / max(len(selected), 1) if len(selected) else 0.0)
-            power.append(true / len(RELEVANT))
+            power.append(true / len(relevant))
 
     def rows(self) -> list[list[str]]:
         names = dict.fromkeys(name for name, _ in self.shares)
@@ -122,13 +187,16 @@ def fit(name: str, covariance: Any, X: Any, y: Any, seed: int, force: bool = Fal
     return selector.fit(X, y).W_
 
 
-def knockoff_rates(signal: str, n: int, covariance: str, sets: int, seed: int) -> Tally:
+def knockoff_rates(
+    draw: Callable[..., Drawn], covariance: str, names: tuple[str, ...], sets: int, seed: int
+) -> Tally:
     """FDR and power where the selector promises them: from two samples a feature on."""
-    tally, known = Tally(), correlations() if covariance == "known" else covariance
+    tally = Tally()
     for number in range(sets):
-        X, y = gaussian_set(signal, n, np.random.default_rng([seed, number, n]))
-        for name in BY_COVARIANCE[covariance]:
-            tally.add(name, fit(name, known, X, y, number))
+        drawn = draw(np.random.default_rng([seed, number, 1]))
+        given = drawn.Sigma if covariance == "known" else covariance
+        for name in names:
+            tally.add(name, fit(name, given, drawn.X, drawn.y, number), drawn.relevant)
     return tally
 
 
@@ -141,7 +209,8 @@ def forced_rates(draw: Callable[..., Any], sets: int, seed: int) -> Tally:
             try:
                 fit(name, "ledoit-wolf", X, y, number)
             except InputError:
-                tally.add(name, fit(name, "ledoit-wolf", X, y, number, force=True))
+                W = fit(name, "ledoit-wolf", X, y, number, force=True)
+                tally.add(name, W, RELEVANT)
     return tally
 
 
@@ -200,18 +269,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parts = [*dict.fromkeys(signal for signal, _, _ in SETTINGS), "forced", "stability"]
+    parts = [*DRAWS, "forced", "stability"]
     parser.add_argument("--only", choices=parts, nargs="*", default=parts)
     parser.add_argument("--genes", metavar="DATA", help="refused, then forced on real features")
     parser.add_argument("--data", metavar="DIR", help="folder behind data:NAME")
     arguments = parser.parse_args()
     wanted = arguments.only
     warnings.simplefilter("ignore")
-    for signal, n, covariance in SETTINGS:
-        if signal in wanted:
-            tally = knockoff_rates(signal, n, covariance, arguments.sets, arguments.seed)
-            title = f"{signal}, {n} x {FEATURES}, covariance {covariance}, {arguments.sets} sets"
-            print_rates(title, tally)
+    for part in filter(wanted.__contains__, DRAWS):
+        for which, draw in DRAWS[part].items():
+            for covariance in COVARIANCES:
+                longer = ("Logo, longer",) if part in SIGNALS else ()
+                dense = DENSE if part in SIGNALS and covariance == "known" else ()
+                names = (*SPARSE, *longer, *dense)
+                tally = knockoff_rates(draw, covariance, names, arguments.sets, arguments.seed)
+                title = f"{part}, {which}, covariance {covariance}, {arguments.sets} sets"
+                print_rates(title, tally)
     if "forced" in wanted:
         title = f"refused, then forced: 102 x 100, ten factors, {arguments.sets} sets"
         print_rates(title, forced_rates(factor_set, arguments.sets, arguments.seed))

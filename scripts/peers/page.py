@@ -219,7 +219,8 @@ def _rates(rows: Rows) -> str:
     text = (
         f"Features that knockoff+ selects at a false discovery rate of {RATE:g} by each one's own "
         "leads, and how many of them are not planted, over all draws measured with fewer than two "
-        "samples a feature, and with more. With an estimated covariance the rate is no promise."
+        "samples a feature, and with more. A few draws count features and are no rate: that of "
+        "convexfs over many is on the [page of knockoffs](knockoffs.md)."
     )
     head = ["contender", "draws with few samples", "selected", "false",
             "draws with more", "selected", "false"]  # fmt: skip

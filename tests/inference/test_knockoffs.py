@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from convexfs import Logo, Relief, load
+from convexfs import IRelief, Logo, Relief, load
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.inference import KnockoffSelector
 from convexfs.inference.knockoffs import knockoff_statistics, knockoff_threshold
@@ -34,21 +36,65 @@ def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize(
-    "estimator", [Logo(max_iter=15), l1_logistic(), Relief(n_neighbors=10)], ids=["logo", "l1", "z"]
-)
-def test_exchanging_a_feature_and_its_knockoff_changes_its_sign_and_nothing_else(estimator):
+def with_copies(n_samples, n_features):
+    """Samples whose classes come of a product and of a feature, and their knockoffs."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((120, 12))
+    X = rng.standard_normal((n_samples, n_features))
     y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
-    copies = knockoffs(X, y).copies(X, rng)
-    W, _ = knockoff_statistics(estimator, X, copies, y, np.random.default_rng(1))
+    return X, knockoffs(X, y).copies(X, rng), y
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_features", "accuracy"),
+    [
+        (KnockoffSelector()._statistic(), 12, 1e-9),
+        (KnockoffSelector()._statistic(), 520, 1e-3),  # over 1000 columns its first step is rough
+        (Logo(), 12, 1e-9),
+        (l1_logistic(), 12, 1e-9),
+        (Relief(n_neighbors=10), 12, 1e-12),
+        (IRelief(), 12, 1e-12),
+    ],
+    ids=["default", "default, wide", "logo", "l1", "relief", "i-relief"],
+)
+def test_exchanging_a_feature_and_its_knockoff_changes_its_sign_and_nothing_else(
+    estimator, n_features, accuracy
+):
+    X, copies, y = with_copies(120, n_features)
+    rng = np.random.default_rng(1)
+    W, _ = knockoff_statistics(estimator, X, copies, y, rng)
     assert np.count_nonzero(W) > 5
-    for seed in range(4):
-        exchanged = rng.random(12) < 0.5
+    heaviest = np.argsort(-np.abs(W))[:2]
+    alone = [np.arange(n_features) == j for j in heaviest]
+    for exchanged in (*alone, *(rng.random((3, n_features)) < 0.5)):
         pair = np.where(exchanged, copies, X), np.where(exchanged, X, copies)
-        again, _ = knockoff_statistics(estimator, *pair, y, np.random.default_rng(seed))
-        np.testing.assert_allclose(np.where(exchanged, -again, again), W, atol=1e-8)
+        again, _ = knockoff_statistics(estimator, *pair, y, rng)
+        expected = np.where(exchanged, -W, W)
+        np.testing.assert_array_equal(np.sign(again), np.sign(expected))
+        np.testing.assert_allclose(again, expected, rtol=0, atol=accuracy * np.abs(W).max())
+
+
+class Places(np.random.Generator):
+    """A random generator whose next numbers are known."""
+
+    def __init__(self, swapped):
+        super().__init__(np.random.PCG64(0))
+        self.swapped = swapped
+
+    def random(self, *_, **__) -> Any:
+        return np.where(self.swapped, 0.0, 1.0)
+
+
+def test_a_forest_weighs_by_places_and_yet_each_exchange_is_as_likely_as_none():
+    X, copies, y = with_copies(80, 12)
+    forest = RandomForestClassifier(10, random_state=0)
+    rng = np.random.default_rng(2)
+    swapped, exchanged = rng.random((2, 12)) < 0.5
+    pair = np.where(exchanged, copies, X), np.where(exchanged, X, copies)
+    W, _ = knockoff_statistics(forest, X, copies, y, Places(swapped))
+    other, _ = knockoff_statistics(forest, X, copies, y, Places(~swapped))
+    assert (other != W).any()
+    again, _ = knockoff_statistics(forest, *pair, y, Places(swapped ^ exchanged))
+    np.testing.assert_array_equal(again, np.where(exchanged, -W, W))
 
 
 def test_an_estimator_that_takes_the_first_column_favours_neither():
@@ -76,7 +122,8 @@ def test_the_threshold_is_knockoff_plus():
 
 @pytest.mark.filterwarnings("ignore:nothing is selected")
 @pytest.mark.parametrize("covariance", ["known", "ledoit-wolf"])
-def test_the_false_discovery_rate_holds(covariance):
+@pytest.mark.parametrize("estimator", [None, l1_logistic(0.2, 1e-4)], ids=["default", "l1"])
+def test_the_false_discovery_rate_holds(covariance, estimator):
     at = np.arange(20)
     known = 0.5 ** np.abs(np.subtract.outer(at, at))
     root, shares = np.linalg.cholesky(known), []
@@ -85,9 +132,7 @@ def test_the_false_discovery_rate_holds(covariance):
         X = rng.standard_normal((160, 20)) @ root.T
         y = (X[:, ::4].sum(axis=1) + rng.standard_normal(160) > 0).astype(int)
         given = known if covariance == "known" else covariance
-        selector = KnockoffSelector(
-            l1_logistic(0.2, 1e-4), fdr=0.3, covariance=given, random_state=seed
-        )
+        selector = KnockoffSelector(estimator, fdr=0.3, covariance=given, random_state=seed)
         selected = selector.fit(X, y).selected_
         shares.append((selected % 4 != 0).sum() / max(len(selected), 1))
     assert 0.05 < np.mean(shares) < 0.3 + 2 * np.std(shares) / np.sqrt(60)
@@ -108,7 +153,9 @@ def test_logo_finds_products_that_a_linear_model_cannot():
     X = rng.standard_normal((400, 12))
     y = (X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] > 0).astype(int)
     known = {"covariance": np.eye(12), "fdr": 0.25, "random_state": 0}
-    assert set(KnockoffSelector(**known).fit(X, y).selected_) == {0, 1, 2, 3}
+    found = set(KnockoffSelector(**known).fit(X, y).selected_)
+    assert found >= {0, 1, 2, 3}
+    assert len(found) < 6
     with pytest.warns(ConvexfsWarning, match="nothing is selected"):
         KnockoffSelector(l1_logistic(0.05), **known).fit(X, y)
 

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import cholesky, eigh
 
 from convexfs.errors import check_choice
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
 from convexfs.methods.base.step import check_solver, require_answer, solve_step
 from convexfs.methods.knockoffs import METHOD
+from convexfs.methods.knockoffs.definite import factor_of, inverse_of
 from convexfs.methods.knockoffs.numbers import LEDOIT_WOLF, correlations
 from convexfs.records import Certificate, Solution
 
@@ -52,10 +53,8 @@ class KnockoffsResult:
         (Candes et al. 2018, eq. 3.2).
         """
         scaled = (X - self.mean) / self.spread
-        pulled = cho_solve(cho_factor(self.correlation), np.diag(self.s))
-        left = 2.0 * np.diag(self.s) - self.s[:, None] * pulled
-        variances, directions = eigh(0.5 * (left + left.T))
-        root = directions * np.sqrt(np.maximum(variances, 0.0))
+        pulled = inverse_of(cholesky(self.correlation, lower=True)) * self.s
+        root = root_of(2.0 * np.diag(self.s) - self.s[:, None] * pulled)
         drawn = scaled - scaled @ pulled + rng.standard_normal(X.shape) @ root.T
         return self.mean + self.spread * drawn
 
@@ -94,6 +93,17 @@ def inside(s: np.ndarray, correlation: np.ndarray) -> np.ndarray:
     Copies drawn by an s outside would have other correlations than were asked for.
     """
     s = np.maximum(s, 0.0)
+    if factor_of(2.0 * correlation - np.diag(s)) is not None:
+        return s
     # The largest eigenvalue of diag(s) relative to 2 Sigma: at most 1 inside.
     reach = float(eigh(np.diag(s), 2.0 * correlation, eigvals_only=True)[-1])
     return s / max(reach, 1.0)
+
+
+def root_of(matrix: np.ndarray) -> np.ndarray:
+    """Return R with ``R R' = matrix``, which rounding may have put a bit outside the cone."""
+    factor = factor_of(matrix)
+    if factor is not None:
+        return factor
+    variances, directions = eigh(matrix)
+    return directions * np.sqrt(np.maximum(variances, 0.0))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from convexfs.methods.knockoffs.definite import factor_of, inverse_of
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 Numbers = Mapping[str, Any]
@@ -52,7 +53,8 @@ def knockoffs_equi(Sigma: np.ndarray) -> Solution:
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     """How far s is from ``s >= 0`` and ``2 Sigma - diag(s)`` psd."""
     s = np.asarray(primal["s"])
-    least = np.linalg.eigvalsh(2 * values["Sigma"] - np.diag(s))[0]
+    left = 2 * values["Sigma"] - np.diag(s)
+    least = 0.0 if factor_of(left) is not None else np.linalg.eigvalsh(left)[0]
     return float(max(-least, -s.min(), 0.0))
 
 
@@ -100,11 +102,21 @@ def _largest_equal(Sigma: np.ndarray) -> float:
     return float(np.clip(2.0 * np.linalg.eigvalsh(Sigma)[0], 0.0, 1.0))
 
 
+def _equal_inside(Sigma: np.ndarray) -> float:
+    """Half of the first of 1, 1/2, 1/4, ... that could be all s."""
+    level = 1.0
+    for _ in range(_MOST_HALVINGS):
+        if factor_of(2 * Sigma - level * np.eye(len(Sigma))) is not None:
+            break
+        level *= 0.5
+    return 0.5 * level
+
+
 def _newton(Sigma: np.ndarray, barrier: _Barrier, sign: float) -> Solution:
-    """Minimise a barrier over s from half way between 0 and the equi-correlated answer."""
+    """Minimise a barrier over s from equal ones well inside."""
     begun = time.perf_counter()
     Sigma = np.asarray(Sigma, dtype=np.float64)
-    s = np.full(len(Sigma), 0.5 * _largest_equal(Sigma))
+    s = np.full(len(Sigma), _equal_inside(Sigma))
     status, steps = INACCURATE, 0
     value, slope, curvature = _at(Sigma, s, barrier)
     while steps < _MOST_STEPS:
@@ -145,11 +157,10 @@ def _inverse(Sigma: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float] | Non
     """Inverse of ``2 Sigma - diag(s)`` and the logarithm of its determinant, if s is inside."""
     if not s.min() > 0:
         return None
-    try:
-        factor = cho_factor(2 * Sigma - np.diag(s))
-    except np.linalg.LinAlgError:
+    factor = factor_of(2 * Sigma - np.diag(s))
+    if factor is None:
         return None
-    return cho_solve(factor, np.eye(len(s))), 2.0 * float(np.log(factor[0].diagonal()).sum())
+    return inverse_of(factor), 2.0 * float(np.log(factor.diagonal()).sum())
 
 
 def _entropy(

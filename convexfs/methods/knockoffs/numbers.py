@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, check_choice
+from convexfs.methods.knockoffs.definite import factor_of
 
 LEDOIT_WOLF = "ledoit-wolf"
 #: Smallest eigenvalue of a correlation matrix that is not taken for 0.
@@ -82,9 +83,9 @@ def _known(covariance: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _invertible(Sigma: np.ndarray) -> np.ndarray:
-    least = float(np.linalg.eigvalsh(Sigma)[0])
-    if least > _SINGULAR:
+    if factor_of(Sigma - _SINGULAR * np.eye(len(Sigma))) is not None:
         return Sigma
+    least = float(np.linalg.eigvalsh(Sigma)[0])
     raise InputError(
         f"the correlation matrix has the eigenvalue {least:.1e}: some feature is determined by "
         "others, so that its knockoff could only be the feature itself; leave copies and sums of "

@@ -19,6 +19,8 @@ from convexfs.errors import InputError
 _NUMBERED = 8
 #: Rows that a word stands in, on average, if it is a class.
 _ROWS_A_CLASS = 4
+#: What people type where there is no number: hyphens and longer ones.
+_DASHES = ("-", "--", "\N{EN DASH}", "\N{EM DASH}")
 #: Rows and columns that are looked at to see whether samples are columns.
 _LOOKED_AT = 50
 
@@ -39,6 +41,7 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
     if reading.transpose:
         frame = _transposed(frame, reading)
     frame = frame.set_axis(distinct_names(frame.columns, reading.tell), axis=1)
+    frame = _without_dashes(frame, reading)
     if frame.shape[1] == 1:
         raise InputError(
             f"{name} has a single column '{frame.columns[0]:.40}', so no feature columns beside a "
@@ -188,6 +191,23 @@ def _number_text(reading: Reading) -> Any:
     """What makes a cell a text that Python reads as a number."""
     commas = reading.decimal == "," or "numbers have decimal commas" in reading.told
     return (lambda cell: str(cell).replace(",", ".")) if commas else str
+
+
+def _without_dashes(frame: Any, reading: Reading) -> Any:
+    """Take dashes in columns of numbers as missing, and say so; among words they may be signs."""
+    import pandas as pd
+
+    number, mended = _number_text(reading), {}
+    for name in frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]:
+        column = frame[name].where(~frame[name].isin(_DASHES))
+        known = column.notna()
+        numbers = pd.to_numeric(column[known].map(number), errors="coerce")
+        if known.any() and numbers.notna().all() and (known != frame[name].notna()).any():
+            mended[name] = numbers.reindex(column.index)
+    if mended:
+        more = f" and {len(mended) - 1} more" if len(mended) > 1 else ""
+        reading.tell(f"a dash is taken as a missing value in column '{next(iter(mended))}'{more}")
+    return frame.assign(**mended)
 
 
 def _transposition_hint(frame: Any, target: str | None) -> str:

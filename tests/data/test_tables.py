@@ -158,6 +158,41 @@ def test_repeated_names_are_numbered_and_said(tmp_path):
     assert data.told[0].startswith("column name 'g' repeated")
 
 
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("transpose", [False, True])
+def test_a_dash_among_numbers_is_a_missing_value_and_said(tmp_path, decimal, transpose):
+    cells = {"a": ["1.5", "-", "3.5", "0.5"], "b": ["0.5", "1.5", "–", "-5.5"]}
+    frame = FRAME.assign(**cells).map(lambda cell: cell.replace(".", decimal))
+    frame = frame.set_index("patient").T.reset_index() if transpose else frame
+    path = write(tmp_path / "t.csv", frame, sep=";")
+    data = load(path, target="kind", transpose=transpose, mixed=True)
+    np.testing.assert_array_equal(data.X, [[1.5, 0.5], [np.nan, 1.5], [3.5, np.nan], [0.5, -5.5]])
+    assert "a dash is taken as a missing value in column 'a' and 1 more" in data.told
+
+
+def test_a_dash_among_words_stays_a_word(tmp_path):
+    signs = FRAME.assign(kind=["+", "-", "-", "+"])
+    data = load(write(tmp_path / "t.csv", signs), target="kind")
+    assert data.class_names == ("+", "-")
+    assert data.told == (SAID,)
+    mended = load(write(tmp_path / "t.csv", FRAME.assign(b="-")), target="kind", drop="b")
+    assert mended.told == (SAID,)
+
+
+def test_a_dash_in_a_workbook_is_a_missing_value(tmp_path):
+    frame = FRAME.astype({"b": object})
+    frame.loc[2, "b"] = "-"
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    data = load(tmp_path / "t.xlsx", target="kind", impute="median")
+    np.testing.assert_array_equal(data.X[:, 1], [0, 1, 1, 5])
+
+
+def test_what_is_no_number_is_shown_not_its_neighbours(tmp_path):
+    frame = FRAME.assign(a=["1,5", "low", "3,5", "0,5"])
+    with pytest.raises(InputError, match="text in column 'a', such as 'low'"):
+        load(write(tmp_path / "t.csv", frame, sep=";"), target="kind")
+
+
 @pytest.mark.parametrize(("how", "expected"), [("median", 2.0), ("knn", 2.0)])
 def test_holes_are_filled(tmp_path, how, expected):
     frame = FRAME.assign(a=[1.0, np.nan, 3.0, 2.0])

@@ -345,9 +345,8 @@ def _first_text(column: Any) -> object:
 
     known = column.dropna()
     with_points = known.replace(",", ".", regex=True)
-    no_numbers = [
-        known[pd.to_numeric(cells, errors="coerce").isna()] for cells in (with_points, known)
-    ]
+    numbers: Any = [pd.to_numeric(cells, errors="coerce") for cells in (with_points, known)]
+    no_numbers = [known[cells.isna()] for cells in numbers]
     # A date becomes a number, and all of them may be missing.
     return next(cell for cells in (*no_numbers, known, column) for cell in cells[:1])
 

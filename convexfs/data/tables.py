@@ -17,6 +17,8 @@ from convexfs.errors import InputError
 
 #: Rows from which whole numbers of their own are hardly measurements.
 _NUMBERED = 8
+#: Share of decimals above which a column of text is one of numbers, some of them spoilt.
+_DECIMALS = 0.5
 #: Rows that a word stands in, on average, if it is a class.
 _ROWS_A_CLASS = 4
 #: What people type where there is no number: hyphens and longer ones.
@@ -113,7 +115,7 @@ def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
         return reading.id
     unique = [c for c in columns if _names_rows(frame[c])]
     for column in unique:
-        if _is_text(frame[column]) or _is_numbered(frame[column]) or column.lower() in ID_NAMES:
+        if _is_words(frame[column]) or _is_numbered(frame[column]) or column.lower() in ID_NAMES:
             reading.tell(f"column '{column}' has a value of its own in every row: taken as the id")
             return column
     if unique and len(frame) >= _NUMBERED:
@@ -141,6 +143,16 @@ def _is_text(column: Any) -> bool:
     import pandas as pd
 
     return pd.api.types.is_string_dtype(column) and not pd.api.types.is_numeric_dtype(column)
+
+
+def _is_words(column: Any) -> bool:
+    """Whether a column is text, and not decimals of which some are spoilt."""
+    import pandas as pd
+
+    if not _is_text(column):
+        return False
+    numbers: Any = pd.to_numeric(column.str.replace(",", "."), errors="coerce")
+    return bool((numbers % 1 > 0).mean() <= _DECIMALS)
 
 
 def _is_numbered(column: Any) -> bool:
@@ -201,7 +213,7 @@ def _without_dashes(frame: Any, reading: Reading) -> Any:
     for name in frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]:
         column = frame[name].where(~frame[name].isin(_DASHES))
         known = column.notna()
-        numbers = pd.to_numeric(column[known].map(number), errors="coerce")
+        numbers: Any = pd.to_numeric(column[known].map(number), errors="coerce")
         if known.any() and numbers.notna().all() and (known != frame[name].notna()).any():
             mended[name] = numbers.reindex(column.index)
     if mended:

@@ -1,3 +1,4 @@
+import sys
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,16 @@ def test_row_numbers_are_ids_and_other_whole_numbers_are_asked_about(tmp_path):
     assert odd.told == (
         "column 'n' has a whole number of its own in every row: if it is an id, say --id n",
     )
+
+
+@pytest.mark.parametrize("spoilt", ["#DIV/0!", "<0.1"])
+def test_numbers_of_which_one_is_spoilt_are_no_ids(tmp_path, spoilt):
+    frame = FRAME.drop(columns="patient").assign(a=["1.5", spoilt, "3.5", "0.5"])
+    path = write(tmp_path / "t.csv", frame)
+    with pytest.raises(InputError, match=f"text in column 'a', such as '{spoilt}'"):
+        load(path, target="kind")
+    named = FRAME.drop(columns="patient").assign(barcode=["1001", "1002", "1003", "1003-b"])
+    assert load(write(path, named), target="kind").id_name == "barcode"
 
 
 def test_ids_may_be_named_and_must_be_unique(tmp_path):
@@ -185,6 +196,20 @@ def test_a_dash_in_a_workbook_is_a_missing_value(tmp_path):
     frame.to_excel(tmp_path / "t.xlsx", index=False)
     data = load(tmp_path / "t.xlsx", target="kind", impute="median")
     np.testing.assert_array_equal(data.X[:, 1], [0, 1, 1, 5])
+
+
+def test_words_for_nothing_are_missing_in_workbooks_too(tmp_path):
+    frame = FRAME.astype({"b": object})
+    frame.loc[2, "b"] = "."
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    assert np.isnan(load(tmp_path / "t.xlsx", target="kind", mixed=True).X).sum() == 1
+
+
+def test_a_package_that_a_workbook_needs_is_named(tmp_path, monkeypatch):
+    FRAME.to_excel(tmp_path / "t.xlsx", index=False)
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(InputError, match=r"t\.xlsx needs a package .* install 'python-calamine'"):
+        load(tmp_path / "t.xlsx", target="kind")
 
 
 def test_what_is_no_number_is_shown_not_its_neighbours(tmp_path):

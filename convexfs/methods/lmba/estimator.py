@@ -65,6 +65,10 @@ class Lmba(Settings, WeightSelector):
     whose sum it would take a part at no cost. Copies of a column share its weight, in no
     particular way. Of equally near samples the first rows are the targets.
 
+    Hardly any weight is 0, whatever the labels, so that by default permuted labels say what is
+    selected. Each of the 39 costs a fit: 4 s of CPU for 80 samples of 30 features, minutes for
+    300. `n_features_to_select=k` tests nothing.
+
     References
     ----------
     "Feature selection based on loss-margin of nearest neighbor classification",
@@ -82,10 +86,6 @@ class Lmba(Settings, WeightSelector):
     _method: ClassVar = staticmethod(lmba)
 
     loss_: float = learned()
-
-    @property
-    def _sparse(self) -> bool:
-        return True
 
 
 class LmbaCriterion(ClassifierMixin, BaseEstimator):

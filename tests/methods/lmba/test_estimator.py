@@ -9,7 +9,13 @@ from convexfs import Lmba, load
 from convexfs.methods.lmba.estimator import LmbaCriterion
 
 
-@parametrize_with_checks([Lmba(), Lmba(form="box", n_neighbors=1), Lmba(form="gradient")])
+@parametrize_with_checks(
+    [
+        Lmba(),
+        Lmba(form="box", n_neighbors=1, n_features_to_select=1),
+        Lmba(form="gradient", n_features_to_select=1),
+    ]
+)
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
@@ -33,6 +39,25 @@ def test_the_loss_guides_a_sequential_search():
         search = SequentialFeatureSelector(LmbaCriterion(), **options)
         found = search.fit(data.X[:, order], data.y).get_support(indices=True)
         assert set(order[found]) == {0, 1}
+
+
+@pytest.mark.filterwarnings("ignore:nothing is selected")
+def test_labels_without_meaning_select_nothing_most_of_the_time():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 15)
+    fits = [Lmba().fit(rng.normal(size=(30, 8)), labels) for _ in range(10)]
+    assert sum(np.any(model.get_support()) for model in fits) <= 2
+
+
+def test_what_tells_the_classes_apart_is_selected():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 30)
+    X = rng.normal(size=(60, 8))
+    X[:, :2] += 2.5 * labels[:, None]
+    model = Lmba().fit(X, labels)
+    np.testing.assert_array_equal(model.get_support(indices=True), [0, 1])
+    assert model.permutation_test_ is not None
+    assert model.permutation_test_.n_permutations == 39
 
 
 def test_a_changed_problem_can_be_fitted():

@@ -1,20 +1,18 @@
 """Lmba as a scikit-learn selector, and its loss as a score for subset search."""
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_X_y
 
+from convexfs.methods.base.margins import MarginTested
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.base.selector import WeightSelector
-from convexfs.methods.lmba import numbers
 from convexfs.methods.lmba.fit import Settings, lmba, lmba_loss
 
 
 @parameters
-class Lmba(Settings, WeightSelector):
+class Lmba(Settings, MarginTested):
     r"""Weight features so that nearest neighbours of other classes stay out, by a margin.
 
     With :math:`u = w^2`, minimises
@@ -89,14 +87,6 @@ class Lmba(Settings, WeightSelector):
     _method: ClassVar = staticmethod(lmba)
 
     loss_: float = learned()
-
-    def _statistic_at_labels(
-        self, X: Any, seed: int, sample_weight: Any = None
-    ) -> Callable[..., Any] | None:
-        return numbers.margin_at_labels(X)
-
-    def _operations(self, X: np.ndarray) -> float | None:
-        return numbers.NEAR_SHARE * X.shape[0] * X.size
 
 
 class LmbaCriterion(ClassifierMixin, BaseEstimator):

@@ -1,17 +1,11 @@
 """What Lmba's problems are made of, computed from samples."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from convexfs.errors import check_number
-from convexfs.neighbors.hits_misses import NeighborOrder, cancelled_sums, margin_vector
 from convexfs.neighbors.triplets import target_neighbors
-
-_METRIC = "sqeuclidean"
-#: Share of each class that counts as near where margins are held against permuted labels.
-NEAR_SHARE = 0.25
 
 
 def lmba_simplex(
@@ -27,20 +21,3 @@ def lmba_simplex(
 
 
 lmba_box = lmba_simplex
-
-
-def margin_at_labels(X: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function from classes to a margin of every feature.
-
-    It is how much farther the nearest samples of other classes are than those of the own,
-    squared and with all weights 1. A quarter of each class is near: with some neighbours fixed
-    in number, margins of noise scatter more beside true features than at permuted labels.
-    Distances are sorted once.
-    """
-    order, cancelled = NeighborOrder(X, _METRIC), cancelled_sums(X, _METRIC)
-
-    def margin(codes: np.ndarray) -> np.ndarray:
-        z = margin_vector(X, order.signed(codes, NEAR_SHARE, "nearest"), _METRIC)
-        return np.where(np.abs(z) <= cancelled, 0.0, z)
-
-    return margin

@@ -6,7 +6,6 @@ from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from convexfs import Lmba, load
-from convexfs.methods.lmba import numbers
 from convexfs.methods.lmba.estimator import LmbaCriterion
 
 
@@ -40,43 +39,6 @@ def test_the_loss_guides_a_sequential_search():
         search = SequentialFeatureSelector(LmbaCriterion(), **options)
         found = search.fit(data.X[:, order], data.y).get_support(indices=True)
         assert set(order[found]) == {0, 1}
-
-
-@pytest.mark.filterwarnings("ignore:nothing is selected")
-def test_labels_without_meaning_select_nothing_most_of_the_time():
-    rng = np.random.default_rng(0)
-    labels = np.repeat([0, 1], 15)
-    fits = [Lmba().fit(rng.normal(size=(30, 8)), labels) for _ in range(10)]
-    assert sum(np.any(model.get_support()) for model in fits) <= 2
-
-
-def test_what_tells_the_classes_apart_is_selected():
-    rng = np.random.default_rng(0)
-    labels = np.repeat([0, 1], 30)
-    X = rng.normal(size=(60, 20))
-    X[:, :2] += 1.5 * labels[:, None]
-    model = Lmba().fit(X, labels)
-    support = np.asarray(model.get_support())
-    assert support[:2].all()
-    assert support[2:].sum() <= 2
-    assert model.permutation_test_ is not None
-    assert model.permutation_test_.n_permutations == 1000
-
-
-def test_margins_are_those_of_a_quarter_of_each_class():
-    data = load("wine").scaled()
-    found = numbers.margin_at_labels(data.X)(data.y)
-    distances = ((data.X[:, None] - data.X) ** 2).sum(axis=2)
-    expected = np.zeros(13)
-    for i, own in enumerate(data.y):
-        others = sum(np.sum(data.y == c) for c in range(3) if c != own)
-        for c in range(3):
-            rows = np.flatnonzero((data.y == c) & (np.arange(len(data.y)) != i))
-            number = int(0.25 * len(rows) + 0.5)
-            near = rows[np.argsort(distances[i, rows], kind="stable")[:number]]
-            mean = ((data.X[i] - data.X[near]) ** 2).mean(axis=0)
-            expected += -mean if c == own else np.sum(data.y == c) / others * mean
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_a_changed_problem_can_be_fitted():

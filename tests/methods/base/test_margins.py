@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from convexfs import Lmba, Simba, load
 from convexfs.methods.base.margins import margin_at_labels
@@ -13,8 +12,8 @@ scaled = pytest.mark.parametrize("model", [Lmba(), Simba(random_state=0)], ids=s
 def test_labels_without_meaning_select_nothing_most_of_the_time(model):
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1], 15)
-    fits = [clone(model).fit(rng.normal(size=(30, 8)), labels) for _ in range(10)]
-    assert sum(np.any(fit.get_support()) for fit in fits) <= 2
+    kept = [model.fit(rng.normal(size=(30, 8)), labels).get_support().any() for _ in range(10)]
+    assert sum(kept) <= 2
 
 
 @scaled

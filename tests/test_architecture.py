@@ -18,7 +18,7 @@ STAIRS = (
 #: Files of a method, or of the base of all, that are scikit-learn's side of it.
 ESTIMATOR_FILES = {
     "estimator", "estimator_cv", "selector", "projection", "ranked", "changed", "mixed",
-    "tasks", "stored", "null", "columns", "regressor", "weighted", "taking",
+    "tasks", "stored", "null", "columns", "regressor", "weighted", "taking", "margins",
 }  # fmt: skip
 #: Drawing may stand in a method's own folder, above its numbers.
 PICTURES = "pictures"

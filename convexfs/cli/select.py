@@ -5,7 +5,7 @@ import ast
 import csv
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from convexfs.cli.console import Console
 from convexfs.cli.select_report import json_report, table_report
+from convexfs.cli.select_targets import ANNOTATED, check_targets, replaced
 from convexfs.data.annotated import write_h5ad
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.holes import IMPUTATIONS
@@ -22,17 +23,11 @@ from convexfs.data.reading import CLASSES, KINDS, NUMBERS
 from convexfs.data.spec_words import listed
 from convexfs.data.specs import load
 from convexfs.data.targets import require_kind
-from convexfs.data.writers import (
-    FRAME_WRITERS,
-    WRITERS,
-    check_target,
-    write_file,
-    write_frame,
-)
+from convexfs.data.writers import write_file, write_frame
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
 from convexfs.neighbors.differences import MISSING_RULES
-from convexfs.pictures import PICTURE_FORMATS, save
+from convexfs.pictures import save
 from convexfs.selection.fitting import KNOCKOFFS, fitted, prepared, takes_sparse
 from convexfs.selection.judging import LEVELS, Judge
 from convexfs.selection.result import Selection
@@ -44,17 +39,13 @@ READING = (
     "drop", "id", "labels", "transpose", "sep", "decimal", "encoding", "sheet", "layer", "impute",
     "categorical",
 )  # fmt: skip
-#: Files that weights can be written into.
-ANNOTATED = ".h5ad"
-#: How files of pages end.
-PAGES = (".html", ".htm")
 #: Of scikit-learn's random states.
 LARGEST_SEED = 2**32 - 1
 
 
 def select(arguments: argparse.Namespace) -> int:
     """Weigh the features of a data set; print, plot and write what was selected."""
-    _check_targets(arguments)
+    check_targets(arguments)
     check_number("--seed", arguments.seed, 0, LARGEST_SEED, whole=True)
     settings = dict(_assignment(text) for text in arguments.set)
     if arguments.solver != "auto":
@@ -82,9 +73,9 @@ def select(arguments: argparse.Namespace) -> int:
         **{name: getattr(arguments, name) for name in READING},
     )
     told = data.scaled(arguments.scale).told if data.is_sparse else data.told
-    for sentence in told:
-        Console(stderr=True).print(Text(f"convexfs: {data.name}: {sentence}"), soft_wrap=True)
+    _say(f"{data.name}: {sentence}" for sentence in told)
     require_kind(data.name, data.numeric, kind)
+    _say(f"{path} is there already, and will be replaced" for path in replaced(arguments))
     judge = _with_sides(judge, arguments, data)
     line = shlex.join(["convexfs", *arguments.words])
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:
@@ -99,6 +90,12 @@ def select(arguments: argparse.Namespace) -> int:
         )
         return 1
     return 0
+
+
+def _say(sentences: Iterable[str]) -> None:
+    """Print what is no result, a line each, on standard error."""
+    for sentence in sentences:
+        Console(stderr=True).print(Text(f"convexfs: {sentence}"), soft_wrap=True)
 
 
 def _write(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
@@ -133,7 +130,8 @@ def _write_columns(arguments: argparse.Namespace, data: Dataset, selection: Sele
             columns["convexfs_selected"] = support
         write_h5ad(Path(arguments.source), arguments.out, columns)
     elif support is not None and not support.any():
-        warn(f"nothing is selected: no columns are written to {arguments.out}")
+        left = ", which stays as it was" if arguments.out.exists() else ""
+        warn(f"nothing is selected: no columns are written to {arguments.out}{left}")
         arguments.out = None
     else:
         written = data.scaled(arguments.scale) if support is None else data
@@ -179,31 +177,6 @@ def _shown_on_stderr(method: str, data: Dataset) -> Iterator[Callable[[str], Non
     what = f"{method} on {data.training.n_samples} samples x {data.n_features} features"
     with announced(console.print), console.status(what, spinner="line") as status:
         yield lambda line: status.update(f"{what}: {line}")
-
-
-def _check_targets(arguments: argparse.Namespace) -> None:
-    """Check all files that are to be written, before any work."""
-    annotated = Path(arguments.source).suffix.lower() == ANNOTATED and not arguments.drop
-    formats = {
-        "out": [*WRITERS, *([ANNOTATED] if annotated else [])],
-        "ranking": FRAME_WRITERS,
-        "plot": PICTURE_FORMATS,
-        "report": PAGES,
-    }
-    taken = {Path(arguments.source).resolve(): "the data"}
-    for option, suffixes in formats.items():
-        path = getattr(arguments, option)
-        if path is None:
-            continue
-        check_target(path, suffixes)
-        if path.resolve() in taken:
-            what = taken[path.resolve()]
-            raise InputError(f"--{option} {path} would overwrite {what}: name another file")
-        taken[path.resolve()] = f"the file of --{option}"
-    if arguments.report is not None:
-        from convexfs.study.page.files import check_page  # loads what only pages need
-
-        check_page(arguments.report)
 
 
 def _names(text: str) -> list[str]:

@@ -344,9 +344,11 @@ def _first_text(column: Any) -> object:
     import pandas as pd
 
     known = column.dropna()
-    numbers: Any = pd.to_numeric(known, errors="coerce")
+    with_points = known.replace(",", ".", regex=True)
+    numbers: Any = [pd.to_numeric(cells, errors="coerce") for cells in (with_points, known)]
+    no_numbers = [known[cells.isna()] for cells in numbers]
     # A date becomes a number, and all of them may be missing.
-    return next(iter([*known[numbers.isna()][:1], *known[:1], *column[:1]]))
+    return next(cell for cells in (*no_numbers, known, column) for cell in cells[:1])
 
 
 def _discrete(labels: np.ndarray, where: str) -> np.ndarray:

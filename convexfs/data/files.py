@@ -23,7 +23,7 @@ from convexfs.data.making import make_dataset
 from convexfs.data.matlab import read_mat
 from convexfs.data.names import distinct_names
 from convexfs.data.reading import Reading
-from convexfs.data.separated import check_separated, not_text, read_separated
+from convexfs.data.separated import MISSING, check_separated, not_text, read_separated
 from convexfs.data.sparse import stored_or_dense
 from convexfs.data.tables import from_table
 from convexfs.errors import InputError, did_you_mean
@@ -97,8 +97,10 @@ def _content(path: Path, suffix: str, name: str, reading: Reading) -> Any:
     except UnicodeDecodeError:
         raise InputError(not_text(path, name)) from None
     except ImportError as error:
+        # pandas names the package only in what led to its own error.
+        package = error.name or getattr(error.__cause__, "name", None) or "convexfs[tables]"
         raise InputError(
-            f"{name} needs a package to be read: pip install '{error.name or suffix}' "
+            f"{name} needs a package to be read: pip install '{package.replace('_', '-')}' "
             "(or convexfs[tables], which has all of them)"
         ) from None
     except Exception as error:  # the readers raise whatever their parsers meet
@@ -208,6 +210,7 @@ def _read_workbook(path: Path, reading: Reading) -> Any:
         raise InputError(f"sheet '{sheet}' of {path.name} is empty; name another by --sheet")
     header = ["" if pd.isna(cell) else str(cell) for cell in frame.iloc[0]]
     body = frame.iloc[1:].reset_index(drop=True)
+    body = body.mask(body.isin(MISSING))
     if header[0] == "":
         header[0] = "id"
     if "" in header:

@@ -139,13 +139,20 @@ def _label_column(spec: str, own: str, reading: Reading) -> Any:
     return labels.set_axis(labels[ids].astype(str), axis=0)[column]
 
 
+def label_file(spec: str) -> tuple[str, str | None]:
+    """Split FILE or FILE:COLUMN."""
+    if Path(spec).exists() or ":" not in spec:
+        return spec, None
+    path, column = spec.rsplit(":", 1)
+    return path, column
+
+
 def _label_table(spec: str, reading: Reading) -> tuple[str, Any, str | None]:
     """Read FILE or FILE:COLUMN: the path, the table, and the column asked for."""
     from convexfs.data.files import read_content
 
-    path, column = spec, reading.target
-    if not Path(path).exists() and ":" in spec:
-        path, column = spec.rsplit(":", 1)
+    path, column = label_file(spec)
+    column = column or reading.target
     content = read_content(Path(path), Reading(limit=reading.limit), path)
     if not hasattr(content, "columns"):
         raise InputError(f"{path} is no table; give labels as a table with ids and classes")

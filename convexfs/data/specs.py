@@ -152,11 +152,11 @@ def load(
 
 def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
     """The file that a spec names; None of a generator or a bundled set."""
-    if not Path(os.path.expanduser(spec)).is_file():
+    if not os.path.isfile(os.path.expanduser(spec)):
         spec = split_spec(spec)[0]
-    path = Path(os.path.expanduser(spec))
-    if path.is_file():
-        return path.resolve()
+    path = os.path.expanduser(spec)
+    if os.path.isfile(path):
+        return Path(path).resolve()
     name, _, rest = spec.partition(":")
     return _in_data_folder(rest, data_dir).resolve() if name == "data" and rest else None
 

@@ -17,8 +17,12 @@ from convexfs.errors import InputError
 
 #: Rows from which whole numbers of their own are hardly measurements.
 _NUMBERED = 8
+#: Share of decimals above which a column of text is one of numbers, some of them spoilt.
+_DECIMALS = 0.5
 #: Rows that a word stands in, on average, if it is a class.
 _ROWS_A_CLASS = 4
+#: What people type where there is no number: hyphens and longer ones.
+_DASHES = ("-", "--", "\N{EN DASH}", "\N{EM DASH}")
 #: Rows and columns that are looked at to see whether samples are columns.
 _LOOKED_AT = 50
 
@@ -39,6 +43,7 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
     if reading.transpose:
         frame = _transposed(frame, reading)
     frame = frame.set_axis(distinct_names(frame.columns, reading.tell), axis=1)
+    frame = _without_dashes(frame, reading)
     if frame.shape[1] == 1:
         raise InputError(
             f"{name} has a single column '{frame.columns[0]:.40}', so no feature columns beside a "
@@ -110,7 +115,7 @@ def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
         return reading.id
     unique = [c for c in columns if _names_rows(frame[c])]
     for column in unique:
-        if _is_text(frame[column]) or _is_numbered(frame[column]) or column.lower() in ID_NAMES:
+        if _is_words(frame[column]) or _is_numbered(frame[column]) or column.lower() in ID_NAMES:
             reading.tell(f"column '{column}' has a value of its own in every row: taken as the id")
             return column
     if unique and len(frame) >= _NUMBERED:
@@ -138,6 +143,16 @@ def _is_text(column: Any) -> bool:
     import pandas as pd
 
     return pd.api.types.is_string_dtype(column) and not pd.api.types.is_numeric_dtype(column)
+
+
+def _is_words(column: Any) -> bool:
+    """Whether a column is text, and not decimals of which some are spoilt."""
+    import pandas as pd
+
+    if not _is_text(column):
+        return False
+    numbers: Any = pd.to_numeric(column.str.replace(",", "."), errors="coerce")
+    return bool((numbers % 1 > 0).mean() <= _DECIMALS)
 
 
 def _is_numbered(column: Any) -> bool:
@@ -188,6 +203,23 @@ def _number_text(reading: Reading) -> Any:
     """What makes a cell a text that Python reads as a number."""
     commas = reading.decimal == "," or "numbers have decimal commas" in reading.told
     return (lambda cell: str(cell).replace(",", ".")) if commas else str
+
+
+def _without_dashes(frame: Any, reading: Reading) -> Any:
+    """Take dashes in columns of numbers as missing, and say so; among words they may be signs."""
+    import pandas as pd
+
+    number, mended = _number_text(reading), {}
+    for name in frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]:
+        column = frame[name].where(~frame[name].isin(_DASHES))
+        known = column.notna()
+        numbers: Any = pd.to_numeric(column[known].map(number), errors="coerce")
+        if known.any() and numbers.notna().all() and (known != frame[name].notna()).any():
+            mended[name] = numbers.reindex(column.index)
+    if mended:
+        more = f" and {len(mended) - 1} more" if len(mended) > 1 else ""
+        reading.tell(f"a dash is taken as a missing value in column '{next(iter(mended))}'{more}")
+    return frame.assign(**mended)
 
 
 def _transposition_hint(frame: Any, target: str | None) -> str:

@@ -1,5 +1,6 @@
 """Data sets and other results as files, each through the library that owns the format."""
 
+import importlib.util
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,6 +13,8 @@ from convexfs.errors import InputError
 
 #: Columns that a sheet of a workbook may have.
 _WIDEST_SHEET = 16_384
+#: Packages that formats need beside those that are always there.
+_PACKAGES = {".xlsx": "openpyxl", ".h5ad": "h5py"}
 
 
 def write_file(data: Dataset, path: str | Path) -> None:
@@ -37,6 +40,12 @@ def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         raise InputError(f"{path} has no known format; name it by one of {', '.join(suffixes)}")
+    package = _PACKAGES.get(suffix)
+    if package is not None and importlib.util.find_spec(package) is None:
+        raise InputError(
+            f"{path} needs a package to be written: pip install '{package}' (or convexfs[tables], "
+            "which has all of them)"
+        )
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it")
     if not path.parent.is_dir():

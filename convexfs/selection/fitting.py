@@ -56,6 +56,11 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
         if settings:
             raise InputError("--set and --solver are of a method: name it by --method")
         return _knockoffs(method, None)
+    if method in ORDERS and judge.rule == "":
+        raise InputError(
+            f"{method} orders the features and leaves none out: say how many to keep by --top K, "
+            "or --curve for as many as predict best"
+        )
     if method in SELECTORS:
         return _comparator(method, settings, judge.seed)
     if method in PROJECTIONS:

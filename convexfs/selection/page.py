@@ -13,6 +13,7 @@ from convexfs.batch.run import describe_environment
 from convexfs.data.dataset import Dataset
 from convexfs.selection import figures
 from convexfs.selection.result import Selection
+from convexfs.selection.wording import in_words
 from convexfs.study.columns import Column, On
 from convexfs.study.page.assemble import (
     Section,
@@ -63,6 +64,7 @@ def _sections(selection: Selection) -> Iterator[Section | None]:
     yield drawn(figures.heat_figure(selection))
     yield drawn(figures.block_figure(selection))
     yield drawn(figures.convergence_figure(selection))
+    yield _reporting(selection)
     yield _repeating(selection)
     yield environment([describe_environment()])
 
@@ -212,6 +214,13 @@ def _no_curve(selection: Selection) -> Section | None:
         return None
     lead = f"Held-out errors were not computed: {selection.why_no_curve()}."
     return Section("held-out-error", "Error and number of features", lead, "")
+
+
+def _reporting(selection: Selection) -> Section | None:
+    """What to write into a paper; nothing of a projection."""
+    words = in_words(selection)
+    lead = "What was done here, in words for a methods section. The list belongs beside it."
+    return Section("report", "For a paper", lead, f"<p>{escape(words)}</p>") if words else None
 
 
 def _repeating(selection: Selection) -> Section:

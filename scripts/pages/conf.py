@@ -118,9 +118,18 @@ def _skip() -> Exception:
 
 def escaped(app: Any, what: str, name: str, of: Any, options: Any, lines: list[str]) -> None:
     """Learned attributes end in ``_``, which would make links of them."""
+    lines[:] = [each for line in lines for each in apart(line)]
     for number, line in enumerate(lines):
         if not line.lstrip().startswith(".. "):
-            lines[number] = re.sub(r"(?<![`\w.])(\w+)_(?=[\s,)]|$)", r"\1\\_", line)
+            lines[number] = re.sub(r"(?<![`\w.])(\w+)_(?=[\s,):]|$)", r"\1\\_", line)
+
+
+def apart(line: str) -> list[str]:
+    """Attributes that are told of together, each on a line of its own: Sphinx takes one a line."""
+    told = re.fullmatch(r"(:ivar )([^:]+)(:.*)", line)
+    if told is None:
+        return [line]
+    return [f"{told[1]}{name}{told[3]}" for name in told[2].split(", ")]
 
 
 html_math_renderer = "mathml"

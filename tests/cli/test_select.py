@@ -175,6 +175,7 @@ BAD_LINES = [
     (["relieff", "--set", "neighbors=2"], "did you mean n_neighbors?"),
     (["relieff", "--set", "n_neighbors=0"], "must be a whole number"),
     (["lfe", "--set", "n_components=some"], "n_components must be a number, None or 'cv'"),
+    (["mrmr"], "mrmr orders the features and leaves none out: say how many to keep by --top K"),
     (["mrrm"], "unknown method 'mrrm': did you mean mrmr?"),
     (["lmnn", "--solver", "HIGHS"], "HIGHS cannot take SDP"),
 ]

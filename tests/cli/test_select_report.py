@@ -1,7 +1,9 @@
 """``convexfs select`` into a page, and into a ranking as a file of its own."""
 
 import shlex
+import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -82,6 +84,75 @@ def test_a_file_that_cannot_be_is_told_before_any_work(run, table, tmp_path, wor
     assert said in err
     assert err.count("\n") == 1
     assert (tmp_path / "notes.html").read_text() == "my notes"
+
+
+@pytest.mark.parametrize("option", ["--out", "--ranking"])
+@pytest.mark.parametrize(
+    ("name", "more", "what"),
+    [
+        ("./genes.csv", [], "the data"),
+        ("link.csv", [], "the data"),
+        ("second-name.csv", [], "the data"),
+        ("labels.csv", ["--labels", "labels.csv"], "the labels"),
+        ("labels.csv", ["--labels", "labels.csv:status"], "the labels"),
+    ],
+)
+def test_what_is_read_is_never_overwritten(run, table, tmp_path, option, name, more, what):
+    data = tmp_path / "genes.csv"
+    (tmp_path / "link.csv").symlink_to(data)
+    (tmp_path / "second-name.csv").hardlink_to(data)
+    pd.read_csv(data)[["patient", "status"]].to_csv(tmp_path / "labels.csv", index=False)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    code, _, err = run(*asked("--top", 2, option, name, *more))
+    assert code == 2
+    shown = name.removeprefix("./")
+    assert f"{option} {shown} would overwrite {what}: name another file" in err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_data_of_a_folder_are_never_overwritten(run, table, tmp_path):
+    words = ("data:genes.csv", "--data", tmp_path, "--target", "status", "--out", "genes.csv")
+    code, _, err = run("select", *words)
+    assert code == 2
+    assert "--out genes.csv would overwrite the data" in err
+
+
+def test_files_that_are_there_already_are_replaced_and_said(run, table, tmp_path):
+    files = {"--out": "few.csv", "--ranking": "r.csv", "--plot": "p.png", "--report": "page.html"}
+    words = asked("--top", 2, *(word for pair in files.items() for word in pair))
+    assert "already" not in run(*words)[2]
+    code, _, err = run(*words)
+    assert code == 0
+    for name in files.values():
+        assert f"convexfs: {name} is there already, and will be replaced\n" in err
+
+
+@pytest.mark.filterwarnings("always")
+def test_where_nothing_is_selected_an_older_file_is_said_to_stay(run, table, tmp_path):
+    old = "columns of another run"
+    (tmp_path / "few.csv").write_text(old)
+    frame = pd.read_csv(tmp_path / "genes.csv")
+    rng = np.random.default_rng(4)
+    shuffled = frame.assign(status=rng.permutation(frame["status"].to_numpy()))
+    shuffled.to_csv(tmp_path / "genes.csv", index=False)
+    code, _, err = run(*asked("--out", "few.csv"))
+    assert code == 0
+    assert "no columns are written to few.csv, which stays as it was" in err
+    assert (tmp_path / "few.csv").read_text() == old
+
+
+def test_a_format_whose_package_is_missing_is_told_before_any_work(run, table, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    code, _, err = run(*asked("--method", "no-such-method", "--out", "few.xlsx"))
+    assert code == 2
+    assert "few.xlsx needs a package to be written: pip install 'openpyxl'" in err
+
+
+@pytest.mark.filterwarnings("always")
+def test_what_is_strange_about_the_samples_is_told_once_not_by_every_fold(run, table, tmp_path):
+    pd.read_csv(tmp_path / "genes.csv").assign(same=1.0).to_csv(tmp_path / "genes.csv", index=False)
+    err = run(*asked("--curve"))[2]
+    assert err.count("constant column 'same' kept") == 1
 
 
 def test_a_full_disk_is_told_in_one_line(run, table, tmp_path):

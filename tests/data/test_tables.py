@@ -1,3 +1,4 @@
+import sys
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,16 @@ def test_row_numbers_are_ids_and_other_whole_numbers_are_asked_about(tmp_path):
     assert odd.told == (
         "column 'n' has a whole number of its own in every row: if it is an id, say --id n",
     )
+
+
+@pytest.mark.parametrize("spoilt", ["#DIV/0!", "<0.1"])
+def test_numbers_of_which_one_is_spoilt_are_no_ids(tmp_path, spoilt):
+    frame = FRAME.drop(columns="patient").assign(a=["1.5", spoilt, "3.5", "0.5"])
+    path = write(tmp_path / "t.csv", frame)
+    with pytest.raises(InputError, match=f"text in column 'a', such as '{spoilt}'"):
+        load(path, target="kind")
+    named = FRAME.drop(columns="patient").assign(barcode=["1001", "1002", "1003", "1003-b"])
+    assert load(write(path, named), target="kind").id_name == "barcode"
 
 
 def test_ids_may_be_named_and_must_be_unique(tmp_path):
@@ -156,6 +167,55 @@ def test_repeated_names_are_numbered_and_said(tmp_path):
     data = load(tmp_path / "t.csv")
     assert data.feature_names == ("g", "g#3", "g#2")
     assert data.told[0].startswith("column name 'g' repeated")
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("transpose", [False, True])
+def test_a_dash_among_numbers_is_a_missing_value_and_said(tmp_path, decimal, transpose):
+    cells = {"a": ["1.5", "-", "3.5", "0.5"], "b": ["0.5", "1.5", "–", "-5.5"]}
+    frame = FRAME.assign(**cells).map(lambda cell: cell.replace(".", decimal))
+    frame = frame.set_index("patient").T.reset_index() if transpose else frame
+    path = write(tmp_path / "t.csv", frame, sep=";")
+    data = load(path, target="kind", transpose=transpose, mixed=True)
+    np.testing.assert_array_equal(data.X, [[1.5, 0.5], [np.nan, 1.5], [3.5, np.nan], [0.5, -5.5]])
+    assert "a dash is taken as a missing value in column 'a' and 1 more" in data.told
+
+
+def test_a_dash_among_words_stays_a_word(tmp_path):
+    signs = FRAME.assign(kind=["+", "-", "-", "+"])
+    data = load(write(tmp_path / "t.csv", signs), target="kind")
+    assert data.class_names == ("+", "-")
+    assert data.told == (SAID,)
+    mended = load(write(tmp_path / "t.csv", FRAME.assign(b="-")), target="kind", drop="b")
+    assert mended.told == (SAID,)
+
+
+def test_a_dash_in_a_workbook_is_a_missing_value(tmp_path):
+    frame = FRAME.astype({"b": object})
+    frame.loc[2, "b"] = "-"
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    data = load(tmp_path / "t.xlsx", target="kind", impute="median")
+    np.testing.assert_array_equal(data.X[:, 1], [0, 1, 1, 5])
+
+
+def test_words_for_nothing_are_missing_in_workbooks_too(tmp_path):
+    frame = FRAME.astype({"b": object})
+    frame.loc[2, "b"] = "."
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    assert np.isnan(load(tmp_path / "t.xlsx", target="kind", mixed=True).X).sum() == 1
+
+
+def test_a_package_that_a_workbook_needs_is_named(tmp_path, monkeypatch):
+    FRAME.to_excel(tmp_path / "t.xlsx", index=False)
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(InputError, match=r"t\.xlsx needs a package .* install 'python-calamine'"):
+        load(tmp_path / "t.xlsx", target="kind")
+
+
+def test_what_is_no_number_is_shown_not_its_neighbours(tmp_path):
+    frame = FRAME.assign(a=["1,5", "low", "3,5", "0,5"])
+    with pytest.raises(InputError, match="text in column 'a', such as 'low'"):
+        load(write(tmp_path / "t.csv", frame, sep=";"), target="kind")
 
 
 @pytest.mark.parametrize(("how", "expected"), [("median", 2.0), ("knn", 2.0)])

@@ -6,13 +6,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_X_y
 
+from convexfs.methods.base.margins import MarginTested
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.lmba.fit import Settings, lmba, lmba_loss
 
 
 @parameters
-class Lmba(Settings, WeightSelector):
+class Lmba(Settings, MarginTested):
     r"""Weight features so that nearest neighbours of other classes stay out, by a margin.
 
     With :math:`u = w^2`, minimises
@@ -65,6 +65,11 @@ class Lmba(Settings, WeightSelector):
     whose sum it would take a part at no cost. Copies of a column share its weight, in no
     particular way. Of equally near samples the first rows are the targets.
 
+    Hardly any weight is 0, whatever the labels, and they share one sum: they are no evidence.
+    What permuted labels are asked about by default is each feature's margin: how much farther
+    the nearest quarter of the other classes is than that of the own, in squares. Of several
+    features that say the same, Lmba may give one all the weight; this test keeps them all.
+
     References
     ----------
     "Feature selection based on loss-margin of nearest neighbor classification",
@@ -82,10 +87,6 @@ class Lmba(Settings, WeightSelector):
     _method: ClassVar = staticmethod(lmba)
 
     loss_: float = learned()
-
-    @property
-    def _sparse(self) -> bool:
-        return True
 
 
 class LmbaCriterion(ClassifierMixin, BaseEstimator):

@@ -4,13 +4,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from convexfs.methods.base.margins import MarginTested
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.base.selector import WeightSelector
 from convexfs.methods.simba.fit import Settings, simba
 
 
 @parameters
-class Simba(Settings, WeightSelector):
+class Simba(Settings, MarginTested):
     r"""Weight features by stochastic ascent on the nearest-neighbour margin.
 
     Maximises :math:`\sum_n u(\theta_n)` with
@@ -48,6 +48,10 @@ class Simba(Settings, WeightSelector):
     Of equally near samples the first row is the neighbour; at a copy of a sample, where
     the margin has no gradient, no step is made. A start may lose all weight; if every one
     does, all weights are 0, with a warning.
+
+    The heaviest feature weighs 1, whatever the labels: weights are no evidence. What permuted
+    labels are asked about by default is each feature's margin: how much farther the nearest
+    quarter of the other classes is than that of the own, in squares.
 
     References
     ----------

@@ -9,7 +9,13 @@ from convexfs import Lmba, load
 from convexfs.methods.lmba.estimator import LmbaCriterion
 
 
-@parametrize_with_checks([Lmba(), Lmba(form="box", n_neighbors=1), Lmba(form="gradient")])
+@parametrize_with_checks(
+    [
+        Lmba(),
+        Lmba(form="box", n_neighbors=1, n_features_to_select=1),
+        Lmba(form="gradient", n_features_to_select=1),
+    ]
+)
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)

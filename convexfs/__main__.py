@@ -13,6 +13,8 @@ OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 def main() -> int:
     """Load the command, run it and return its exit code."""
+    if sys.stderr is None:  # closed, for which libraries are not made
+        sys.stderr = open(os.devnull, "w")
     # Half a second of imports: an exception may be raised anywhere in them, and be lost there.
     heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heeded:

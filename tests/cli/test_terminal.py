@@ -128,6 +128,9 @@ def test_output_that_cannot_be_written(words, end, message):
 def test_complaints_that_cannot_be_written():
     assert lines_of("select nothing.csv 2>/dev/full")[0] == 2
     assert lines_of("select nothing.csv 2>&-")[:2] == (2, "")
+    code, out, _ = lines_of("select iris 2>&-")
+    assert code == 0
+    assert "certificate        ok" in out
 
 
 ASCII = {"PYTHONIOENCODING": "ascii", "LANG": "C", "LC_ALL": "C", "HOME": "/nowhere"}

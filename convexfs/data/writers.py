@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,11 @@ def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         raise InputError(f"{path} has no known format; name it by one of {', '.join(suffixes)}")
+    if suffix == ".xlsx" and find_spec("openpyxl") is None:
+        raise InputError(
+            f"{path} needs a package to be written: pip install 'openpyxl' (or convexfs[tables]), "
+            "or write .csv"
+        )
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it")
     if not path.parent.is_dir():

@@ -133,6 +133,15 @@ def test_complaints_that_cannot_be_written():
     assert "certificate        ok" in out
 
 
+def test_how_other_packages_are_written_is_not_told(tmp_path):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "sdpap.py").write_text("1 is 1\n")  # cvxpy imports it where it is installed
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    code, _, err = lines_of("show relief", PYTHONPATH=path)
+    assert (code, err) == (0, "")
+
+
 ASCII = {"PYTHONIOENCODING": "ascii", "LANG": "C", "LC_ALL": "C", "HOME": "/nowhere"}
 
 PLAIN_LINES = ["--help", "list", "solvers", "select iris", "show relief", "show relief --mathml"]

@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+import warnings
 
 #: Files that a command may have open at a time, those of the libraries it loads included.
 OPEN_FILES = 32
@@ -13,6 +14,10 @@ OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 def main() -> int:
     """Load the command, run it and return its exit code."""
+    if sys.stderr is None:  # closed, which some libraries do not expect
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (until the end)
+    # What Python says of how other packages are written, when it compiles them, helps nobody here.
+    warnings.filterwarnings("ignore", category=SyntaxWarning, module=r".*(site|dist)-packages")
     # Half a second of imports: an exception may be raised anywhere in them, and be lost there.
     heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heeded:

@@ -5,7 +5,8 @@
 #   bash scripts/test_versions.sh                          # every setting, the tests of tests_of
 #   bash scripts/test_versions.sh oldest spawn -- tests    # two settings; after -- words of pytest
 #
-# Each setting has an environment of its own, made anew: see $cache.
+# Each setting has an environment of its own, made anew, and a log beside it: see $cache. At the
+# end each is told in a line, then how to go on with those that failed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/convexfs/versions"
@@ -85,7 +86,7 @@ make_environment() {
   if [ "$setting" = oldest ]; then resolution=lowest-direct; fi
   "$uv" venv --quiet --clear --python "$python" "$home" &&
     "$uv" pip install --quiet --python "$home" --only-binary :all: --no-binary convexfs \
-      --resolution "$resolution" --editable "$root[$(extras_of "$setting")]" || return 1
+      --resolution "$resolution" --editable "${root}[$(extras_of "$setting")]" || return 1
   if [ "$setting" = no-ecos ]; then "$uv" pip uninstall --quiet --python "$home" ecos; fi
 }
 
@@ -94,7 +95,8 @@ test_in() {
   if [ "$setting" = spawn ]; then start=spawn; fi
   if [ ${#tests[@]} = 0 ]; then read -ra tests <<<"$(tests_of "$setting")"; fi
   CONVEXFS_START=$start NUMBA_CACHE_DIR="$cache/numba" OMP_NUM_THREADS=1 \
-    OPENBLAS_NUM_THREADS=1 "$cache/$setting/bin/python" -m pytest -q "${tests[@]}"
+    OPENBLAS_NUM_THREADS=1 "$cache/$setting/bin/python" -m pytest -q \
+    --continue-on-collection-errors "${tests[@]}"
 }
 
 settings=()
@@ -111,13 +113,18 @@ done
 find_uv
 cd "$root"
 rm -rf "$cache/numba" # what one setting compiles others of its versions share, but no older source
-failed=() absent=()
+told=("== All of them") failed=() absent=()
 for setting in "${settings[@]}"; do
   python=$(python_of "$setting")
   if [ -z "$python" ]; then absent+=("$setting") && continue; fi
   echo "== $setting"
-  make_environment "$setting" "$python" && test_in "$setting" "${@:2}" || failed+=("$setting")
+  { make_environment "$setting" "$python" && test_in "$setting" "${@:2}"; } 2>&1 |
+    tee "$cache/$setting.log" || failed+=("$setting")
+  told+=("$setting: $(tail -n 1 "$cache/$setting.log")")
 done
+printf '%s\n' "${told[@]}"
 if [ ${#absent[@]} -gt 0 ]; then echo "Not on this machine, so not tested: ${absent[*]}"; fi
-if [ ${#failed[@]} -gt 0 ]; then echo "Failed: ${failed[*]}" && exit 1; fi
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "Failed; once mended: bash scripts/test_versions.sh ${failed[*]}" && exit 1
+fi
 echo "Passed."

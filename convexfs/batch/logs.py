@@ -178,6 +178,10 @@ class _Datagrams:
         except BlockingIOError:
             return 0
 
+    def empty(self) -> bool:
+        """Return what multiprocessing-logging asks for before 0.4, later ``qsize``."""
+        return self.qsize() == 0
+
     def close(self) -> None:
         self._inlet.close()
         self._outlet.close()

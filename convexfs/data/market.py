@@ -39,7 +39,7 @@ def read_market(path: Path, reading: Reading) -> Turned:
         reading.tell("samples are columns, as the names beside the matrix have it: turned")
         turn = True
     with opened(path) as file:
-        matrix: Any = mmread(file, spmatrix=False)
+        matrix: Any = mmread(file)
     X = stored_or_dense(matrix.T if turn else matrix, reading, path.name)
     arrays = Turned(X=X)
     if len(samples) == X.shape[0]:

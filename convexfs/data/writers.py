@@ -1,8 +1,8 @@
 """Data sets and other results as files, each through the library that owns the format."""
 
-import importlib.util
 import os
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +41,10 @@ def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
     if suffix not in suffixes:
         raise InputError(f"{path} has no known format; name it by one of {', '.join(suffixes)}")
     package = _PACKAGES.get(suffix)
-    if package is not None and importlib.util.find_spec(package) is None:
+    if package is not None and find_spec(package) is None:
         raise InputError(
             f"{path} needs a package to be written: pip install '{package}' (or convexfs[tables], "
-            "which has all of them)"
+            "which has all of them), or write .csv"
         )
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it")

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from cvxpy.reductions.solvers.conic_solvers.ecos_conif import ECOS
+from cvxpy.reductions.solvers.conic_solvers.scs_conif import SCS
 
 from convexfs.batch import tasks
 from convexfs.batch.run import Progress, solve_files
@@ -38,7 +38,7 @@ import cvxpy as cp
 METHOD = "relief"
 DATA = ["iris"]
 GRID = {"floor": [0.0, 2.0]}
-SOLVERS = ["ECOS", "CLARABEL", "HIGHS"]
+SOLVERS = ["SCS", "CLARABEL", "HIGHS"]
 
 def build(z, floor):
     w = cp.Variable(len(z), name="w")
@@ -52,8 +52,8 @@ def test_solve_and_report_count_alike(tmp_path, capsys, monkeypatch):
         answer.status = "optimal_inaccurate" if answer.status == "optimal" else answer.status
         return answer
 
-    invert = ECOS.invert
-    monkeypatch.setattr(ECOS, "invert", inaccurate)
+    invert = SCS.invert
+    monkeypatch.setattr(SCS, "invert", inaccurate)
     file, out = tmp_path / "unsure.py", tmp_path / "out"
     file.write_text(UNSURE)
     code = main(["solve", str(file), "--jobs", "1", "--out", str(out)])

@@ -40,7 +40,8 @@ def test_an_unknown_topic_names_the_nearest_and_all(run):
 
 
 def test_a_reader_that_goes_away_is_no_trouble():
-    line = f"set -o pipefail; {sys.executable} -m convexfs guide table | head -1"
+    # Two lines, since an older rich puts a title into a box.
+    line = f"set -o pipefail; {sys.executable} -m convexfs guide table | head -2"
     ran = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "Your table to a gene list" in ran.stdout

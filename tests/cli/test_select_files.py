@@ -2,16 +2,14 @@
 
 import json
 import zipfile
-from typing import Any
 
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
-from bed_reader import to_bed
 
 from convexfs.cli import main
-from tests.data.test_annotated import h5ad
+from tests.data.kinds import package_of_tables, skip_without_packages
+from tests.data.test_annotated import h5ad, open_h5
 
 N = 40
 KINDS = np.array(["case", "control"])[np.arange(N) % 2]
@@ -50,7 +48,9 @@ def write_genotypes(path):
     X = np.random.default_rng(1).integers(0, 3, (N, 3)).astype(float)
     X[:, 0] = 2.0 * (np.arange(N) % 2)
     names = {"iid": [f"p{i}" for i in range(N)], "sid": ["tells", "rs2", "rs3"]}
-    to_bed(path, X, {**names, "pheno": [str(1 + i % 2) for i in range(N)]})
+    package_of_tables("bed_reader").to_bed(
+        path, X, {**names, "pheno": [str(1 + i % 2) for i in range(N)]}
+    )
 
 
 LINES = {
@@ -79,6 +79,8 @@ LINES = {
 def test_one_line_from_file_to_ranking(capsys, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     file, write, words, said = LINES[name]
+    for used in (file, *words):
+        skip_without_packages(used)
     write(tmp_path / file)
     assert main(["select", file, *words, "--top", "1", "--json"]) == 0
     out, err = capsys.readouterr()
@@ -90,8 +92,8 @@ def test_one_line_from_file_to_ranking(capsys, tmp_path, monkeypatch, name):
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
 def test_what_is_written_keeps_the_ids(capsys, tmp_path, suffix):
+    skip_without_packages(out := tmp_path / f"few{suffix}")
     lab().to_csv(tmp_path / "t.csv", index=False)
-    out = tmp_path / f"few{suffix}"
     assert main(["select", str(tmp_path / "t.csv"), "--target", "status", "--top", "1",
                  "--out", str(out)]) == 0  # fmt: skip
     capsys.readouterr()
@@ -106,8 +108,7 @@ def test_weights_go_back_into_annotated_data(capsys, tmp_path):
     words = ["select", str(source), "--target", "obs:cell_type", "--top", "1", "--json"]
     assert main([*words, "--out", str(out)]) == 0
     record = json.loads(capsys.readouterr().out)
-    file: Any
-    with h5py.File(out) as file:
+    with open_h5(out) as file:
         weights, chosen = (file[f"var/convexfs_{name}"][()] for name in ("weight", "selected"))
     assert dict(zip(["g1", "g2", "g3"], weights.tolist(), strict=True)) == record["weights"]
     assert chosen.sum() == 1
@@ -134,7 +135,7 @@ def write_swollen_workbook(path):
 
 def write_hollow_annotated_data(path):
     """A matrix of which nothing is stored but its size."""
-    with h5py.File(h5ad(path, "array"), "a") as file:
+    with open_h5(h5ad(path, "array"), "a") as file:
         del file["X"]
         file.create_dataset("X", (4, 10**8), "f4", chunks=(4, 10**6), compression="gzip")
 
@@ -151,6 +152,7 @@ BOMBS = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_stopped_at_the_limit(capsys, tmp_path, monkeypatch, name):
     """By a small file of much inside: one line, before it is all unpacked."""
+    skip_without_packages(name)
     monkeypatch.chdir(tmp_path)
     BOMBS[name](tmp_path / name)
     assert (tmp_path / name).stat().st_size < 200_000

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.data.kinds import skip_without_packages
 from tests.selection.tables import genes, write_genes
 from tests.study.pages import frame_of, numbers_in
 
@@ -30,6 +31,7 @@ def asked(*words):
 
 @pytest.mark.parametrize("suffix", READERS)
 def test_the_ranking_is_a_file_of_features_and_out_one_of_samples(run, table, tmp_path, suffix):
+    skip_without_packages(f"few{suffix}")
     words = asked("--top", 3, "--ranking", f"ranking{suffix}", "--out", f"few{suffix}")
     code, printed, _ = run(*words)
     assert code == 0

@@ -128,6 +128,18 @@ def test_output_that_cannot_be_written(words, end, message):
 def test_complaints_that_cannot_be_written():
     assert lines_of("select nothing.csv 2>/dev/full")[0] == 2
     assert lines_of("select nothing.csv 2>&-")[:2] == (2, "")
+    code, out, _ = lines_of("select iris 2>&-")
+    assert code == 0
+    assert "certificate        ok" in out
+
+
+def test_how_other_packages_are_written_is_not_told(tmp_path):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "sdpap.py").write_text("1 is 1\n")  # cvxpy imports it where it is installed
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    code, _, err = lines_of("show relief", PYTHONPATH=path)
+    assert (code, err) == (0, "")
 
 
 ASCII = {"PYTHONIOENCODING": "ascii", "LANG": "C", "LC_ALL": "C", "HOME": "/nowhere"}

@@ -1,31 +1,30 @@
 from typing import Any
 
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
-from bed_reader import to_bed
 from scipy import sparse
 
 from convexfs.data import load
 from convexfs.data.annotated import write_h5ad
 from convexfs.errors import InputError
+from tests.data.kinds import package_of_tables
 
 X = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 3.0], [4.0, 0.0, 5.0]])
 KINDS = np.array(["t", "b", "t", "b"])
 
 
 def text(group, name, values):
-    array = group.create_dataset(
-        name, data=np.array(values, dtype=object), dtype=h5py.string_dtype()
-    )
+    text_type = package_of_tables("h5py").string_dtype()
+    array = group.create_dataset(name, data=np.array(values, dtype=object), dtype=text_type)
     array.attrs["encoding-type"] = "string-array"
 
 
 def frame(file, name, index, columns):
     group = file.create_group(name)
     group.attrs["encoding-type"], group.attrs["_index"] = "dataframe", "_index"
-    group.attrs["column-order"] = np.array(columns, dtype=h5py.string_dtype())
+    text_type = package_of_tables("h5py").string_dtype()
+    group.attrs["column-order"] = np.array(columns, dtype=text_type)
     text(group, "_index", index)
     return group
 
@@ -41,9 +40,13 @@ def matrix(file, name, values, kind):
         group.create_dataset(part, data=getattr(stored, part))
 
 
+def open_h5(path, mode="r") -> Any:
+    return package_of_tables("h5py").File(path, mode)
+
+
 def h5ad(path, kind="csr_matrix"):
     """A file as AnnData writes it: categories as codes, texts as texts."""
-    with h5py.File(path, "w") as file:
+    with open_h5(path, "w") as file:
         matrix(file, "X", X, kind)
         matrix(file.create_group("layers"), "raw", 2 * X, kind)
         obs = frame(file, "obs", ["c1", "c2", "c3", "c4"], ["cell_type", "batch"])
@@ -78,15 +81,14 @@ def test_annotated_data_that_cannot_be_used(tmp_path):
 
 
 def test_few_numbers_of_a_huge_sparse_matrix_are_stopped_at_the_limit(tmp_path):
-    with h5py.File(h5ad(tmp_path / "d.h5ad"), "r+") as file:
+    with open_h5(h5ad(tmp_path / "d.h5ad"), "r+") as file:
         file["X"].attrs["shape"] = (10**6, 10**6)
     with pytest.raises(InputError, match="dense matrix of 1000000 x 1000000, would need 8 TB"):
         load(tmp_path / "d.h5ad", target="cell_type")
 
 
 def test_a_huge_array_is_stopped_before_it_is_read(tmp_path):
-    file: Any
-    with h5py.File(h5ad(tmp_path / "d.h5ad"), "r+") as file:
+    with open_h5(h5ad(tmp_path / "d.h5ad"), "r+") as file:
         file["layers"].create_dataset("huge", shape=(10**6, 10**6), dtype="f4", chunks=(10, 10))
     assert (tmp_path / "d.h5ad").stat().st_size < 10**6
     with pytest.raises(InputError, match="would need 8 TB"):
@@ -98,8 +100,7 @@ def test_columns_go_back_into_annotated_data(tmp_path):
     for path in (tmp_path / "new.h5ad", source):
         write_h5ad(source, path, {"weight": np.array([0.5, 0.0, 1.0])})
         write_h5ad(path, path, {"weight": np.array([1.0, 0.0, 1.0]), "chosen": X[0] > 1})
-        file: Any
-        with h5py.File(path) as file:
+        with open_h5(path) as file:
             assert list(file["var"].attrs["column-order"]) == ["weight", "chosen"]
             assert file["var"]["weight"][()].tolist() == [1, 0, 1]
         np.testing.assert_array_equal(load(path, target="cell_type").X, X)
@@ -127,7 +128,8 @@ GENOTYPES = np.array([[0.0, 2.0, np.nan], [1.0, 1.0, 0.0], [2.0, 0.0, 1.0], [2.0
 
 def bed(path, phenotype):
     names = ["s1", "s2", "s3", "s4"]
-    to_bed(path, GENOTYPES, {"iid": names, "sid": ["rs1", "rs2", "rs3"], "pheno": phenotype})
+    known = {"iid": names, "sid": ["rs1", "rs2", "rs3"], "pheno": phenotype}
+    package_of_tables("bed_reader").to_bed(path, GENOTYPES, known)
     return path
 
 

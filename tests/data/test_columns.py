@@ -1,6 +1,5 @@
 """Columns from anywhere: what is read, how much at a time, and what is refused."""
 
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +10,7 @@ from convexfs.data.column_checks import check_columns
 from convexfs.data.columns import SlicedColumns, column_source, parts
 from convexfs.errors import InputError
 from tests.data.columns import Slices, two_classes
+from tests.data.kinds import package_of_tables
 
 
 def values_of(source):
@@ -72,6 +72,7 @@ def test_what_a_file_keeps_together_is_read_once():
 
 
 def test_an_h5_file(tmp_path):
+    h5py = package_of_tables("h5py")
     X, _ = two_classes()
     with h5py.File(tmp_path / "x.h5", "w") as file:
         for chunks in (None, (40, 300), (7, 11)):
@@ -83,7 +84,7 @@ def test_an_h5_file(tmp_path):
 
 
 def test_genotypes_of_bed_reader(tmp_path):
-    bed_reader = pytest.importorskip("bed_reader")
+    bed_reader = package_of_tables("bed_reader")
     values = np.random.default_rng(0).integers(0, 3, (12, 50)).astype(np.int8)
     bed_reader.to_bed(tmp_path / "x.bed", values)
     with bed_reader.open_bed(tmp_path / "x.bed") as file:

@@ -6,6 +6,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from convexfs.data import load, make_dataset
 from convexfs.errors import InputError
+from tests.data.kinds import skip_without_packages
 from tests.data.tables import LABELS, TABLE, WRITERS, X, Y
 
 
@@ -148,6 +149,7 @@ def test_booleans_and_integers_are_numbers(tmp_path):
 
 
 def test_workbooks(tmp_path):
+    skip_without_packages("d.xlsx")
     with pd.ExcelWriter(tmp_path / "d.xlsx") as book:
         TABLE.assign(sample=list("wxyz")).to_excel(book, sheet_name="first", index=False)
         TABLE.assign(a=X[:, 0] + 1).to_excel(book, sheet_name="second")
@@ -162,6 +164,7 @@ def test_workbooks(tmp_path):
 
 
 def test_a_workbook_with_samples_in_columns(tmp_path):
+    skip_without_packages("d.xlsx")
     turned = TABLE.assign(sample=list("wxyz")).set_index("sample").T
     turned.to_excel(tmp_path / "d.xlsx")
     data = load(tmp_path / "d.xlsx", target="kind", transpose=True)

@@ -54,8 +54,8 @@ def test_a_file_that_crashes_the_reader_costs_one_line(saved, monkeypatch, capsy
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is held on Linux only")
 def test_cells_that_take_more_than_they_declare_are_ended_at_the_limit(saved, monkeypatch):
     # a cell is declared as one number, and is an array with some text
-    cells = np.array(["class"] * 10_000, dtype=object)
+    cells = np.array(["class"] * 50_000, dtype=object)
     without_overhead = "from convexfs.data import matlab; matlab._OVERHEAD = 0; matlab.send()"
     monkeypatch.setattr(matlab, "_CHILD", without_overhead)
-    with pytest.raises(InputError, match=r"takes more memory than the 700 kB that reading may"):
-        load(saved(X=X, y=cells), read_limit="700kB")
+    with pytest.raises(InputError, match=r"takes more memory than the 3\.5 MB that reading may"):
+        load(saved(X=X, y=cells), read_limit="3.5MB")

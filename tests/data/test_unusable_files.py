@@ -13,6 +13,7 @@ from scipy.io import savemat
 
 from convexfs.data import files, load
 from convexfs.errors import InputError
+from tests.data.kinds import skip_without_packages
 from tests.data.tables import TABLE, X, Y
 
 
@@ -77,7 +78,7 @@ def test_duplicate_columns_of_a_parquet_file(tmp_path):
 
 @pytest.mark.parametrize("suffix", sorted(files._READERS))
 def test_corrupt_files(tmp_path, suffix):
-    path = tmp_path / f"d{suffix}"
+    skip_without_packages(path := tmp_path / f"d{suffix}")
     path.write_bytes(b"\x80\x81hello\x00" * 40)
     for beside in (".bim", ".fam"):
         (tmp_path / f"d{beside}").write_text("")

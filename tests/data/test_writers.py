@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 
@@ -5,6 +7,7 @@ from convexfs import load
 from convexfs.data.making import make_dataset
 from convexfs.data.writers import WRITERS, check_target, write_file
 from convexfs.errors import InputError
+from tests.data.kinds import skip_without_packages
 
 
 def data(**options):
@@ -15,7 +18,7 @@ def data(**options):
 
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_what_is_written_is_read_back(tmp_path, suffix):
-    path = tmp_path / f"some{suffix}"
+    skip_without_packages(path := tmp_path / f"some{suffix}")
     written = data(target="kind")
     write_file(written, path)
     read = load(path, target=None if suffix == ".npz" else "kind")
@@ -27,14 +30,21 @@ def test_what_is_written_is_read_back(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_ids_are_written_too(tmp_path, suffix):
-    path = tmp_path / f"some{suffix}"
+    skip_without_packages(path := tmp_path / f"some{suffix}")
     write_file(data(target="kind", ids=[f"p{i}" for i in range(12)], id_name="patient"), path)
     read = load(path, target=None if suffix == ".npz" else "kind")
     assert read.ids == tuple(f"p{i}" for i in range(12))
     assert read.feature_names == ("height, cm", "y")
 
 
+def test_a_workbook_that_no_package_writes_is_refused_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(InputError, match=r"some\.xlsx needs a package .* pip install 'openpyxl'"):
+        check_target(tmp_path / "some.xlsx", WRITERS)
+
+
 def test_a_sheet_has_only_so_many_columns(tmp_path):
+    skip_without_packages("some.xlsx")
     wide = make_dataset(np.eye(4, 17_000), [0, 1, 0, 1])
     with pytest.raises(InputError, match=r"17000 features: a sheet has 16384 columns; write \.csv"):
         write_file(wide, tmp_path / "some.xlsx")

@@ -7,7 +7,7 @@ from convexfs.records import OWN, RAW
 from convexfs.solving import backends
 from convexfs.solving.backends import BACKENDS, backend, choose, needs_of, suitable
 from convexfs.solving.solver_row import asking
-from tests.solvers import ECOS_EXPECTED, HAS_ECOS
+from tests.solvers import HAS_ECOS, needs, packages
 from tests.solving import problems
 
 
@@ -76,8 +76,13 @@ def test_one_tolerance_and_one_limit_translate_for_every_solver():
 def test_every_open_solver_of_the_extra_is_tested():
     for row in BACKENDS.values():
         assert row.tested == (row.extra is not None), row.name
-        expected = row.tested and (row.package != "ecos" or ECOS_EXPECTED)
-        assert row.installed or not expected, f"{row.name} is not in the test environment"
+
+
+@pytest.mark.parametrize("extra", ["", pytest.param("solvers", marks=needs("PIQP"))])
+def test_every_solver_that_was_asked_for_is_there(extra):
+    asked = [row for row in BACKENDS.values() if row.package in packages(extra)]
+    assert {row.extra for row in asked} == {"", extra}
+    assert [row.name for row in asked if not row.installed] == []
 
 
 def test_every_solver_that_cvxpy_calls_has_a_row():

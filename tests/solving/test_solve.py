@@ -9,7 +9,7 @@ from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
 from convexfs.solving.backends import BACKENDS, needs_of, suitable
 from convexfs.solving.solve import merged, warm_starts
 from tests.kkt import assert_kkt
-from tests.solvers import installed
+from tests.solvers import installed, needs
 from tests.solving import problems
 from tests.typed import known
 
@@ -106,6 +106,7 @@ def test_a_time_limit_reaches_the_solver():
     assert solve(problem, "CLARABEL", time_limit=1e-4).status == "user_limit"
 
 
+@needs("QOCO")
 def test_a_solver_without_a_time_limit_says_so():
     with pytest.warns(ConvexfsWarning, match="QOCO has no time limit of its own"):
         assert solve(problems.linear(), "QOCO", time_limit=10).solved
@@ -176,7 +177,7 @@ def test_a_warm_start_from_another_structure_is_refused():
 
 
 def test_setup_and_iterations_are_told_where_a_solver_tells():
-    for name in ("SCS", "OSQP", "QPALM"):
+    for name in installed("SCS", "OSQP", "QPALM"):
         solution = solve(regression(1.0), name)
         assert 0 < known(solution.setup_seconds) < known(solution.solve_seconds)
         assert known(solution.iterations) > 0

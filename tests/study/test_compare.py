@@ -22,6 +22,7 @@ from convexfs.study.compare import _warm_up, compare_files, measure
 from convexfs.study.outcomes import outcomes
 from convexfs.study.profiles import leaders, summary
 from tests.batch.problem_texts import finished as _finished
+from tests.solvers import needs
 from tests.waiting import until
 
 CONIC = 'METHOD = "relief"\nDATA = ["iris", "wine"]\nGRID = {"n_neighbors": [1, 5]}\n'
@@ -241,6 +242,7 @@ def build(z, lam):
 """
 
 
+@needs("QPALM", "PIQP", "ECOS")
 def test_a_warm_start_saves_iterations_where_a_point_is_kept(file, tmp_path):
     solvers = ["QPALM", "OSQP", "CLARABEL", "PIQP", "ECOS"]
     compare_files(

@@ -1,6 +1,5 @@
 """Estimators on columns that lie elsewhere: the answer of arrays, without a copy."""
 
-import h5py
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,6 +8,7 @@ from convexfs import IRelief, Logo, Relief
 from convexfs.errors import InputError
 from convexfs.neighbors import feature_passes
 from tests.data.columns import Slices, genotypes, two_classes
+from tests.data.kinds import package_of_tables
 from tests.typed import known
 
 #: Estimators, and how near to those of an array their weights are.
@@ -39,6 +39,7 @@ def elsewhere(request, tmp_path):
         if request.param == "slices":
             return Slices(X)
         if request.param == "h5":
+            h5py = package_of_tables("h5py")
             files.append(h5py.File(tmp_path / "x.h5", "w"))
             return files[0].create_dataset("X", data=X, chunks=(len(X), 100))
         np.save(tmp_path / "x.npy", X)
@@ -67,7 +68,7 @@ def test_genotypes_are_the_numbers_they_are(estimator, elsewhere):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda own: type(own).__name__)
 def test_a_bed_file(estimator, tmp_path):
-    bed_reader = pytest.importorskip("bed_reader")
+    bed_reader = package_of_tables("bed_reader")
     X, y = genotypes(j=1200)
     bed_reader.to_bed(tmp_path / "x.bed", X)
     with bed_reader.open_bed(tmp_path / "x.bed") as file:

@@ -97,7 +97,7 @@ Y = np.arange(12) % 2
         (Y, {"form": "rowsparse"}, "did you mean row-sparse"),
         (Y, {"lam": 0.5}, "lam is a price of form='trace' or 'row-sparse'"),
         (Y, {"form": "trace", "lam": 1.5}, "lam, a share of the largest eigenvalue, must be"),
-        (Y, {"solver": "ECOS"}, "ECOS cannot take SDP"),
+        (Y, {"solver": "HIGHS"}, "HIGHS cannot take SDP"),
         (Y, {"n_neighbors": 12}, "more neighbours than the 12 rows have"),
     ],
 )

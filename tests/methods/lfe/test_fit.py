@@ -101,4 +101,4 @@ def test_an_unsuitable_solver_is_refused_before_the_neighbours_are_sought(monkey
     monkeypatch.setattr(module, "signed_neighbors", None)
     X, y, _ = wide(0)
     with pytest.raises(SolverUnsuitable):
-        lfe(X, y, solving=Solving(solver="ECOS"))
+        lfe(X, y, solving=Solving(solver="HIGHS"))

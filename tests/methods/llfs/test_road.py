@@ -27,6 +27,8 @@ from tests.solvers import installed
 from tests.typed import constraints, known, number
 
 ALPHA = 3
+#: For tests that any solver would do for.
+ANY = installed("ECOS", "CLARABEL")[0]
 SOLVING = ("tol", "options", "time_limit", "build")
 SOLVERS = [
     pytest.param(
@@ -37,7 +39,7 @@ SOLVERS = [
 
 
 def settings(
-    solver="ECOS", form="compactness", betas: Sequence[float] | np.ndarray = BETAS, **changes
+    solver=ANY, form="compactness", betas: Sequence[float] | np.ndarray = BETAS, **changes
 ):
     own = {name: changes.pop(name) for name in SOLVING if name in changes}
     solving = Solving(solver=solver, **own)
@@ -111,7 +113,7 @@ def test_pure_bisection_ends_there_too():
     assert kinds.count("ask") > 2 * kinds.count("linear")
 
 
-@pytest.mark.parametrize("solver", ["ECOS", "HIGHS"])
+@pytest.mark.parametrize("solver", installed("ECOS", "HIGHS"))
 def test_a_residual_bounds_what_a_step_could_gain(solver):
     values = point_values(1)
     path = relaxed_path(values, settings(solver))
@@ -155,10 +157,10 @@ class Unreliable:
 def test_a_solver_that_fails_every_third_program_ends_no_fit(form, monkeypatch):
     X, y = sample(0, n=8, m=6)
     given = {"max_features": 2, "betas": [0.0, 0.4, 0.8, 1.0], "form": form}
-    by_ecos = Solving(solver="ECOS")
-    sound = llfs(X, y, Settings(**given), by_ecos)
+    solving = Solving(solver=ANY)
+    sound = llfs(X, y, Settings(**given), solving)
     solver = Unreliable(monkeypatch, every=3)
-    found = llfs(X, y, Settings(**given), by_ecos)
+    found = llfs(X, y, Settings(**given), solving)
     tables = [np.array([point.table for point in result.points]) for result in (sound, found)]
     assert solver.calls > 0
     assert tables[0]["failures"].sum() == 0
@@ -190,7 +192,7 @@ def test_without_any_solver_betas_are_dropped_and_counted(monkeypatch):
     monkeypatch.setattr(CompiledProblem, "solve", lambda *_: Answer("solver_error", {}))
     X, y = sample(0, n=12, m=12)
     with pytest.warns(ConvexfsWarning, match="pairs of sample and beta are dropped"):
-        result = llfs(X, y, Settings(max_features=3, betas=[0.0, 0.5, 0.9]), Solving(solver="ECOS"))
+        result = llfs(X, y, Settings(max_features=3, betas=[0.0, 0.5, 0.9]), Solving(solver=ANY))
     tables = np.array([point.table for point in result.points])
     dropped = tables["status"] == "failed"
     assert dropped.any()
@@ -204,10 +206,10 @@ def test_without_any_solver_betas_are_dropped_and_counted(monkeypatch):
 @pytest.mark.filterwarnings("ignore:.*are dropped")
 def test_time_is_limited_a_point():
     X, y = sample(0, n=8, m=6)
-    model = LLFS(max_features=2, betas=5, solver="ECOS", time_limit=1e-9).fit(X, y)
+    model = LLFS(max_features=2, betas=5, solver=ANY, time_limit=1e-9).fit(X, y)
     assert set(model.points_["status"].ravel()) == {"timeout"}
     assert model.points_["programs"].sum() == 0
-    unlimited = LLFS(max_features=2, betas=5, solver="ECOS", time_limit=1e9).fit(X, y)
+    unlimited = LLFS(max_features=2, betas=5, solver=ANY, time_limit=1e9).fit(X, y)
     assert "timeout" not in unlimited.points_["status"]
     with pytest.raises(InputError, match="time_limit, in seconds"):
         LLFS(max_features=2, time_limit=0).fit(X, y)
@@ -219,7 +221,7 @@ def test_forms_for_backends_say_so(form):
         settings("native", form)
 
 
-@pytest.mark.parametrize("solver", ["ECOS", "HIGHS"])
+@pytest.mark.parametrize("solver", installed("ECOS", "HIGHS"))
 def test_the_linear_form_is_that_of_native(solver):
     values = point_values(2)
     one, other = (relaxed_path(values, settings(name, "linear")) for name in (solver, "native"))
@@ -228,7 +230,7 @@ def test_the_linear_form_is_that_of_native(solver):
     assert (one.residual <= 1e-9).all()
 
 
-@pytest.mark.parametrize("solver", ["ECOS", "HIGHS", "SCS"])
+@pytest.mark.parametrize("solver", installed("ECOS", "HIGHS", "SCS"))
 def test_the_least_ratio_is_found_and_proven(solver):
     values = point_values(2)
     betas = np.array([0.0, 0.5, 0.8])
@@ -284,7 +286,7 @@ def cost_limit(f, max_features):
 
 
 @pytest.mark.parametrize("form", ["compactness", "bisection", "linear", "ratio"])
-@pytest.mark.parametrize("solver", ["auto", "HIGHS", "ECOS"])
+@pytest.mark.parametrize("solver", ["auto", *installed("HIGHS", "ECOS")])
 def test_other_constraints_hold_in_every_stage(solver, form):
     betas = [0.0, 0.5, 1.0]
     path = relaxed_path(point_values(0), settings(solver, form, betas, feasible=whole_budget))
@@ -349,7 +351,7 @@ def test_solvers_that_fail_on_curvature_are_given_none(monkeypatch):
 
 def test_large_points_are_solved_over_a_working_set(monkeypatch):
     values = point_values(0, n=40, m=120)
-    path = relaxed_path(values, settings("ECOS", betas=BETAS[::4]))
+    path = relaxed_path(values, settings(betas=BETAS[::4]))
     assert (path.u1 <= native(values, betas=BETAS[::4]).u1 * (1 + 1e-6))[:-1].all()
     sizes = {given[3] for given in _compiled_for(point_values(3, n=40, m=120), monkeypatch)}
     assert sizes == {40}
@@ -364,7 +366,7 @@ def _compiled_for(values, monkeypatch):
         return original(*given)
 
     monkeypatch.setattr(llfs_road_programs, "_compiled", spy)
-    road(values, settings("ECOS")).path(np.array([0.5]))
+    road(values, settings()).path(np.array([0.5]))
     return seen
 
 

@@ -62,7 +62,9 @@ def test_a_stage_can_be_stated_at_any_iterate(model, toy):
         model.problem(3, stage="seperation")
 
 
-@pytest.mark.parametrize("given", [{}, {"solver": "HIGHS"}, {"solver": "ECOS", "form": "ratio"}])
+@pytest.mark.parametrize(
+    "given", [{}, {"solver": "HIGHS"}, {"solver": "CLARABEL", "form": "ratio"}]
+)
 def test_a_trace_is_the_sequence_of_problems_that_led_there(toy, given):
     model = LLFS(max_features=2, betas=6, **given).fit(*toy)
     # Some points need no program at some betas.

@@ -20,6 +20,7 @@ from convexfs.methods.logo.numbers import margin_matrix
 from convexfs.methods.logo.objective import Penalised
 from convexfs.methods.logo.paper import descend
 from convexfs.methods.logo.request import LogoRequest, Settings
+from tests.solvers import installed
 from tests.typed import known
 
 logo_penalised_problem = FORMULATIONS["logo-penalised"].numbers
@@ -247,7 +248,7 @@ def test_a_budget_replaces_the_price(spiral, fitted):
     assert step.dual["total"][0] == pytest.approx(1.0, rel=1e-2)
 
 
-@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS", "SCS"])
+@pytest.mark.parametrize("solver", installed("CLARABEL", "ECOS", "SCS"))
 def test_any_solver_may_take_the_convex_steps(solver):
     data = load("spiral:noise=30,n=40")
     native, other = logo(data.X, data.y), logo(data.X, data.y, solving=Solving(solver=solver))

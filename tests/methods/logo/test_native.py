@@ -17,6 +17,7 @@ from convexfs.methods.logo.native import (
 from convexfs.methods.logo.objective import Constrained, Penalised, pull
 from convexfs.methods.logo.solvers import hyper_of
 from convexfs.methods.logo.working_set import DenseColumns, solve_by_working_set
+from tests.solvers import installed
 from tests.typed import known
 
 PENALISED, CONSTRAINED = FORMULATIONS["logo-penalised"], FORMULATIONS["logo-constrained"]
@@ -31,7 +32,7 @@ def loss(Z, w):
     return np.logaddexp(0, -(Z @ w)).sum()
 
 
-@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS", "SCS"])
+@pytest.mark.parametrize("solver", installed("CLARABEL", "ECOS", "SCS"))
 @pytest.mark.parametrize("lam", [0.2, 2.0])
 def test_the_price_is_paid_as_cvxpy_pays_it(solver, lam):
     Z = margins_of()
@@ -42,7 +43,7 @@ def test_the_price_is_paid_as_cvxpy_pays_it(solver, lam):
     np.testing.assert_allclose(native.dual["sign"], other.dual["sign"], atol=1e-2)
 
 
-@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS", "SCS"])
+@pytest.mark.parametrize("solver", installed("CLARABEL", "ECOS", "SCS"))
 @pytest.mark.parametrize("beta", [0.1, 3.0])
 def test_the_budget_is_spent_as_cvxpy_spends_it(solver, beta):
     Z = margins_of()
@@ -177,7 +178,7 @@ def test_a_budget_larger_than_needed_is_not_spent():
 
 
 @pytest.mark.parametrize("objective", [Penalised(1.0), Constrained(2.0)], ids=repr)
-@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS", "SCS"])
+@pytest.mark.parametrize("solver", installed("CLARABEL", "ECOS", "SCS"))
 def test_any_solver_can_be_driven_by_the_working_set(objective, solver):
     """Restricted problems by cvxpy; the gap is over all columns."""
     Z = margins_of(n=40, j=1500)

@@ -25,6 +25,8 @@ tells two regions, in each of which three others matter). Found is the share of 
 among as many best-ranked ones. Samples are drawn five times where the first draw took less than a \
 fifth of the time allowed, else once; the mean is shown, and small differences of it mean nothing.
 """
+#: A space at which no line of a table is broken: between a number and its unit.
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def write(rows: Rows, folder: Path, results: Path) -> None:
@@ -139,7 +141,8 @@ def _signals(rows: Rows) -> list[str]:
 def _cell(row: dict[str, Any] | None) -> str:
     if row is None or not row["seconds"]:
         return _unmeasured(row)
-    return f"{float(row['found']):.0%}, {_seconds(row)}, {megabytes(float(row['memory']))}"
+    parts = [f"{float(row['found']):.0%}", _seconds(row), megabytes(float(row["memory"]))]
+    return ", ".join(part.replace(" ", NO_BREAK) for part in parts)
 
 
 def megabytes(memory: float) -> str:
@@ -202,7 +205,8 @@ def _real(rows: Rows) -> str:
 def _errors(row: dict[str, Any] | None) -> str:
     if row is None or not row["seconds"]:
         return _unmeasured(row)
-    return f"{float(row['5-NN']):.1%} / {float(row['SVM']):.1%}, {_seconds(row)}"
+    errors = " / ".join(f"{float(row[model]):.1%}" for model in ("5-NN", "SVM"))
+    return ", ".join(part.replace(" ", NO_BREAK) for part in (errors, _seconds(row)))
 
 
 def _rates(rows: Rows) -> str:

@@ -100,10 +100,10 @@ def own_relief(X, y, **settings):
 BY_RANGE = "divided by their range, as skrebate does itself"
 
 
-@contender("convexfs Relief by range", "neighbours", OWN, "convexfs",
-           n_neighbors=10, columns=BY_RANGE)  # fmt: skip
 @contender("convexfs MultiSURF by range", "neighbours", OWN, "convexfs",
            n_neighbors="multisurf", columns=BY_RANGE)  # fmt: skip
+@contender("convexfs Relief by range", "neighbours", OWN, "convexfs",
+           n_neighbors=10, columns=BY_RANGE)  # fmt: skip
 def own_relief_by_range(X, y, columns, **settings):
     ranges = np.ptp(X, axis=0)
     return own_relief(X / np.where(ranges > 0, ranges, 1), y, **settings)

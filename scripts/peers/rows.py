@@ -34,7 +34,8 @@ def _mean_row(draws: Rows) -> dict[str, Any]:
     measured = [row for row in draws if row["seconds"]]
     if not measured:
         return draws[0]
-    row = measured[0] | {"draw": str(len(measured))}
+    most = max((row["limit"] for row in draws), key=float)
+    row = measured[0] | {"draw": str(len(measured)), "limit": most}
     for column, of in (("seconds", mean), ("memory", mean), ("found", mean), ("selected", sum),
                        ("false", sum)):  # fmt: skip
         if row[column]:

@@ -66,7 +66,8 @@ def _against(rows: Rows, own: str, peer: str) -> list[list[str]]:
         return []
     ratio = median(float(b["seconds"]) / max(float(a["seconds"]), 1e-4) for a, b in both)
     found, errors = (_means(both, what) for what in ("found", "5-NN"))
-    return [[own, peer, str(len(both)), f"{ratio:.2g}", found, errors]]
+    times = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
+    return [[own, peer, str(len(both)), times, found, errors]]
 
 
 def _means(both: Iterable[tuple[dict, dict]], what: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from convexfs.data import load
 from convexfs.errors import InputError
+from tests.data.kinds import skip_without_packages
 
 FRAME = pd.DataFrame(
     {
@@ -22,6 +23,12 @@ SAID = "column 'patient' has a value of its own in every row: taken as the id"
 
 def write(path, frame: Any = FRAME, **options):
     frame.to_csv(path, index=False, **options)
+    return path
+
+
+def workbook(path, frame: Any = FRAME):
+    skip_without_packages(path)
+    frame.to_excel(path, index=False)
     return path
 
 
@@ -193,23 +200,22 @@ def test_a_dash_among_words_stays_a_word(tmp_path):
 def test_a_dash_in_a_workbook_is_a_missing_value(tmp_path):
     frame = FRAME.astype({"b": object})
     frame.loc[2, "b"] = "-"
-    frame.to_excel(tmp_path / "t.xlsx", index=False)
-    data = load(tmp_path / "t.xlsx", target="kind", impute="median")
+    data = load(workbook(tmp_path / "t.xlsx", frame), target="kind", impute="median")
     np.testing.assert_array_equal(data.X[:, 1], [0, 1, 1, 5])
 
 
 def test_words_for_nothing_are_missing_in_workbooks_too(tmp_path):
     frame = FRAME.astype({"b": object})
     frame.loc[2, "b"] = "."
-    frame.to_excel(tmp_path / "t.xlsx", index=False)
-    assert np.isnan(load(tmp_path / "t.xlsx", target="kind", mixed=True).X).sum() == 1
+    data = load(workbook(tmp_path / "t.xlsx", frame), target="kind", mixed=True)
+    assert np.isnan(data.X).sum() == 1
 
 
 def test_a_package_that_a_workbook_needs_is_named(tmp_path, monkeypatch):
-    FRAME.to_excel(tmp_path / "t.xlsx", index=False)
+    path = workbook(tmp_path / "t.xlsx")
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(InputError, match=r"t\.xlsx needs a package .* install 'python-calamine'"):
-        load(tmp_path / "t.xlsx", target="kind")
+        load(path, target="kind")
 
 
 def test_what_is_no_number_is_shown_not_its_neighbours(tmp_path):

@@ -23,9 +23,9 @@ Signals are planted in columns drawn at random: *linear* (ten features shift wit
 *xor* (the signs of two make the class, and neither alone tells anything), *local* (one feature \
 tells two regions, in each of which three others matter). Found is the share of planted features \
 among as many best-ranked ones. Samples are drawn five times where the first draw took less than a \
-fifth of the time allowed, else once. The mean is shown of the draws that ended in time, which need \
-not be the same for all, and small differences of it mean nothing: skrebate's MultiSURF and ours by \
-range, say, weigh features alike to rounding.
+fifth of the time allowed, else once. The mean is shown of the draws that ended in time, which \
+need not be the same for all, and small differences of it mean nothing: skrebate's MultiSURF and \
+ours by range, say, weigh features alike to rounding.
 """
 #: A space at which no line of a table is broken: between a number and its unit.
 NO_BREAK = "\N{NO-BREAK SPACE}"

@@ -63,13 +63,14 @@ def _told(rows: Rows) -> str:
     run = {row["contender"] for row in rows}
     lines = [[name, who.told()] for name, who in CONTENDERS.items() if name in run]
     text = (
-        "What we told each; all else is its package's default, and no parameter was tuned. The prices "
-        "of the l1 methods (C = 1, alpha = 1 / samples) are one and the same price, chosen by us. "
-        "Those told the *number sought* know how many features are planted, which the others do "
-        "not; on real data it is 50, the most that is tried. Two things were decided with results of "
-        "this comparison seen: those *by range* were added once skrebate had found more, and some "
-        "constants of Logo's search for a fixed point, which set its time and which of several "
-        "fixed points it reaches, were chosen among a dozen variants on ten of these draws."
+        "What we told each; all else is its package's default, and no parameter was tuned. The "
+        "prices of the l1 methods (C = 1, alpha = 1 / samples) are one and the same price, chosen "
+        "by us. Those told the *number sought* know how many features are planted, which the "
+        "others do not; on real data it is 50, the most that is tried. Two things were decided "
+        "with results of this comparison seen: those *by range* were added once skrebate had "
+        "found more, and some constants of Logo's search for a fixed point, which set its time "
+        "and which of several fixed points it reaches, were chosen among a dozen variants on ten "
+        "of these draws."
     )
     return f"\n## Settings\n\n{text}\n\n{table(['contender', 'told'], lines)}\n"
 

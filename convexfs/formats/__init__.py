@@ -9,6 +9,8 @@ ending          holds                                      module
                 semidefinite cones, integers
 ``.dat-s``      linear and semidefinite, integers          :mod:`sdpa`
 ``.npz``        all of these                               :mod:`npz`
+``.mat``        quadratic programs (Maros and Meszaros),   :mod:`matlab`
+                cone programs (SeDuMi); only read
 =============== ========================================== =====================
 
 Any of them may be compressed, with ``.gz`` behind its ending.
@@ -28,10 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file: its modules, and whether it holds a quadratic objective."""
+    """A kind of file: its modules, and whether it holds a quadratic objective.
+
+    Files of a format without a writer are only read.
+    """
 
     reader: str
-    writer: str
+    writer: str | None
     quadratic: bool
 
     @property
@@ -50,7 +55,10 @@ FORMATS = {
     ".cbf": Format("cbf", "cbf_writer", quadratic=False),
     ".dat-s": Format("sdpa", "sdpa", quadratic=False),
     ".npz": Format("npz", "npz", quadratic=True),
+    ".mat": Format("matlab", None, quadratic=True),
 }
+#: Endings of the formats that are written.
+WRITTEN = tuple(known for known, form in FORMATS.items() if form.writer)
 
 
 def ending(path: str | Path) -> str | None:
@@ -65,14 +73,16 @@ def read_problem(path: str | Path) -> "cp.Problem":
     Parameters
     ----------
     path : str or Path
-        Its ending tells the format: .mps, .qps, .lp, .cbf, .dat-s or .npz, perhaps with .gz.
+        Its ending tells the format: .mps, .qps, .lp, .cbf, .dat-s, .npz or .mat, perhaps with
+        .gz. A .mat file holds a quadratic program ``P q r A l u``, as the collection of Maros
+        and Meszaros does, or a cone program ``A b c K``, as SeDuMi takes it.
 
     Returns
     -------
     cvxpy.Problem
         With one vector ``x``, or the variables that the names of the columns tell (``w_0``,
-        ``w_1``, ...); semidefinite matrices of .cbf are ``X_1``, ``X_2``, ... Its attribute
-        ``columns`` has the names of the columns.
+        ``w_1``, ...); semidefinite matrices of .cbf and .mat are ``X_1``, ``X_2``, ... Its
+        attribute ``columns`` has the names of the columns.
 
     Raises
     ------
@@ -93,7 +103,7 @@ def write_problem(problem: "cp.Problem", path: str | Path) -> None:
     problem : cvxpy.Problem
         Convex by cvxpy's rules; what its atoms stand for becomes variables ``aux_1``, ...
     path : str or Path
-        Its ending tells the format, as in :func:`read_problem`.
+        Its ending tells the format, as in :func:`read_problem`; .mat files are only read.
 
     Raises
     ------
@@ -106,6 +116,8 @@ def write_problem(problem: "cp.Problem", path: str | Path) -> None:
 
     path = Path(path)
     form = _format(path)
+    if form.writer is None:
+        raise InputError(f"{path}: {ending(path)} files are only read; save as .npz or .cbf")
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {path.parent}")
     content = form.written(program_of(problem, quadratic=form.quadratic))

@@ -8,13 +8,15 @@ by name) are JSON. The rows are as in :mod:`convexfs.formats.program`.
 
 import io
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from convexfs.data.limits import read_limit
+from convexfs.data.sizes import check_npz
+from convexfs.errors import ConvexfsError
 from convexfs.formats.program import KINDS, POWER, Cone, Program, Variable
 from convexfs.formats.text import FormatError, read_bytes
 
@@ -24,12 +26,18 @@ _PARTS = ("data", "indices", "indptr", "shape")
 def read(path: Path) -> Program:
     """Read an archive."""
     try:
+        file = io.BytesIO(read_bytes(path))
+        check_npz(path, read_limit(), file)
+        file.seek(0)
         # No pickles: an archive holds numbers, and runs nothing.
-        with np.load(io.BytesIO(read_bytes(path)), allow_pickle=False) as held:
+        with np.load(file, allow_pickle=False) as held:
             return _program(dict(held.items()))
+    except ConvexfsError:
+        raise
     except KeyError as error:
         raise FormatError(f"{path} is no archive of a cone program: it has no {error}") from error
-    except (zipfile.BadZipFile, ValueError, TypeError, IndexError, EOFError) as error:
+    # What zipfile, numpy and scipy raise about bytes that are none of theirs.
+    except Exception as error:
         said = " ".join(str(error).split())
         raise FormatError(f"{path} is no archive of a cone program ({said})") from error
 

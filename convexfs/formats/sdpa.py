@@ -8,7 +8,8 @@ Matrices are block-diagonal; a block of negative size is diagonal, and read as i
 Braces, brackets and commas count as blanks, what follows the numbers of a line is a remark.
 Whole variables are listed in comments after all else, ``*INTEGER`` and then ``*1``, as SCIP-SDP
 has them. The format knows no constant of the objective: one is written as a variable that is 1. It
-minimises: of a problem to be maximised the objective has its sign turned.
+minimises: of a problem to be maximised the objective is written with its sign turned, under a
+title by which it is read back as it was.
 """
 
 import re
@@ -24,6 +25,7 @@ from convexfs.formats.text import Lines
 
 _PUNCTUATION = str.maketrans("{}(),", "     ")
 _INTEGER = "*INTEGER"
+_TURNED = '"minimises the opposite of an objective to be maximised'
 
 
 def read(path: Path) -> Program:
@@ -42,7 +44,11 @@ def read(path: Path) -> Program:
     blocks = _Blocks([int(size) for size in sizes], int(m), lines)
     for line in lines:
         blocks.add(line.translate(_PUNCTUATION).split())
-    return Program.of(c, *blocks.rows(), integer=_integer(lines, int(m)))
+    maximise = any(line.strip() == _TURNED for _, line in lines.comments)
+    sign = -1.0 if maximise else 1.0
+    return Program.of(
+        sign * np.array(c), *blocks.rows(), integer=_integer(lines, int(m)), maximise=maximise
+    )
 
 
 def _integer(lines: Lines, m: int) -> np.ndarray:
@@ -145,7 +151,7 @@ def written(program: Program) -> str:
     if not sizes:
         raise InputError(".dat-s files need a constraint: save as .npz")
     lines = [
-        '"minimises' + (" the opposite of an objective to be maximised" * program.maximise),
+        _TURNED if program.maximise else '"minimises',
         f"{c.size}",
         f"{len(sizes)}",
         " ".join(map(str, sizes)),

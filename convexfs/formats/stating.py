@@ -17,7 +17,7 @@ from convexfs.errors import InputError
 from convexfs.formats import program as cones
 from convexfs.formats.program import Cone, Program, Variable
 from convexfs.records import symbols
-from convexfs.solving.rules import why_not_convex
+from convexfs.solving.dcp_rules import why_not_convex
 
 
 class StoredProblem(cp.Problem):
@@ -75,15 +75,16 @@ class _Statement:
 
     def _squares(self, P: Any) -> list[cp.Expression]:
         """``x'Px / 2`` of each variable, or of all together if P has products of two."""
+        convex = not self.program.maximise and cones.is_semidefinite(P)
         blocks = [(own, P[at, at]) for own, at in self.variables]
         if sum(block.nnz for _, block in blocks) == P.nnz:
-            return [
-                0.5 * cp.quad_form(own, cp.Constant(block.tocsc(), name=self._named("P", own)))
-                for own, block in blocks
-                if block.nnz
-            ]
-        together = cp.hstack([own for own, _ in blocks])
-        return [0.5 * cp.quad_form(together, cp.Constant(P.tocsc(), name="P"))]
+            parts = [(own, block, self._named("P", own)) for own, block in blocks if block.nnz]
+        else:
+            parts = [(cp.hstack([own for own, _ in blocks]), P, "P")]
+        return [
+            0.5 * cp.quad_form(own, cp.Constant(block.tocsc(), name=name), assume_PSD=convex)
+            for own, block, name in parts
+        ]
 
     def constraints(self) -> Iterator[cp.Constraint]:
         program = self.program

@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from convexfs.errors import InputError, shortened
+from convexfs.data.limits import read_limit
+from convexfs.errors import InputError, check_regular_file, shortened
 
+#: Measured peaks of the readers, in bytes: what a byte and a line of text take.
+_BYTE, _LINE = 4, 400
+_BLOCK = 2**20
 #: Rows or columns that a file may have; matrices count with all their entries.
 LARGEST = 50_000_000
 
@@ -19,12 +23,20 @@ class FormatError(InputError):
 
 def read_bytes(path: Path) -> bytes:
     """All of a file, uncompressed."""
+    check_regular_file(path)
+    limit, blocks, size, lines = read_limit(), [], 0, 0
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        held = path.read_bytes()
-        return gzip.decompress(held) if path.suffix.lower() == ".gz" else held
+        with opened(path, "rb") as file:
+            while block := file.read(_BLOCK):
+                blocks.append(block)
+                size += len(block)
+                lines += block.count(b"\n")
+                limit.check(_BYTE * size + _LINE * lines, path.name, "use a smaller problem")
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path} cannot be read ({reason})") from error
+    return b"".join(blocks)
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -17,7 +17,7 @@ from cvxpy.constraints import PSD, SOC, ExpCone, PowCone3D, PowConeND
 from cvxpy.problems.problem_form import ProblemForm
 
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable, did_you_mean
-from convexfs.solving.solver_row import PLAN, POINT, Backend, hundredth, paced, same
+from convexfs.solving.backend import PLAN, POINT, Backend, hundredth, paced, same
 
 LP, QP, SECOND_ORDER, EXPONENTIAL, POWER, SEMIDEFINITE = "LP", "QP", "SOC", "EXP", "POW", "SDP"
 _CONE_NAMES = {SOC: SECOND_ORDER, ExpCone: EXPONENTIAL, PSD: SEMIDEFINITE}
@@ -33,13 +33,14 @@ _ROWS = (
         "CLARABEL", "clarabel", "Apache-2.0", _ALL,
         tolerances=("tol_gap_abs", "tol_gap_rel", "tol_feas"), translate=hundredth(),
         limit=same("time_limit"), warm=PLAN, extra="", tested=True,
-        faults=("4 to 5 times slower than ECOS on logistic problems",),
+        faults=("up to 4 times slower than ECOS on logistic problems",),
     ),
     Backend(
         "ECOS", "ecos", "GPL-3.0", _CONIC | {EXPONENTIAL},
         tolerances=("abstol", "reltol", "feastol"), translate=hundredth(),
         always={"max_iters": 500}, extra="", tested=True,
-        faults=("no time limit of its own", "no wheels for Python 3.13 and later"),
+        faults=("no time limit of its own", "no wheels for Python 3.13 and later",
+                "ended a fit of Logo on wdbc with solver_error"),
     ),
     Backend(
         "SCS", "scs", "MIT", _ALL,
@@ -164,7 +165,7 @@ _ROWS = (
             inside="ipm_settings", limit=same("time_limit"), always={"device": "cpu"}, warm=POINT,
             duals=False,
             faults=("cvxpy keeps cones on single variables apart from its rows, so that their "
-                    "multipliers are not used and right conic answers may be refused",)),
+                    "multipliers are not used",)),
     Backend("KNITRO", "knitro", "commercial", _CONIC, _CONIC,
             faults=("without a licence every solve raises SolverError",)),
     Backend("MPAX", "mpax", "Apache-2.0", _QUADRATIC,
@@ -192,7 +193,7 @@ BACKENDS: dict[str, Backend] = {row.name: row for row in _ROWS}
 _PREFERENCE: dict[str, tuple[str, ...]] = {
     "integer": ("HIGHS", "SCIP", "SCIPY", "ECOS_BB"),
     SEMIDEFINITE: ("SCS", "CLARABEL"),
-    EXPONENTIAL: ("ECOS", "CLARABEL", "SCS"),
+    EXPONENTIAL: ("CLARABEL", "ECOS", "SCS"),
     POWER: ("CLARABEL", "SCS"),
     SECOND_ORDER: ("CLARABEL", "ECOS", "SCS"),
     QP: ("CLARABEL", "OSQP", "ECOS", "SCS"),

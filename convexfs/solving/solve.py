@@ -16,7 +16,8 @@ from scipy.sparse import issparse
 from convexfs.errors import InputError, SolverUnsuitable, check_number, warn
 from convexfs.records import ERROR, ConePoint, Solution, symbols
 from convexfs.solving.backends import BACKENDS, choose
-from convexfs.solving.rules import why_not_convex
+from convexfs.solving.compilation import compile_problem
+from convexfs.solving.dcp_rules import why_not_convex
 
 log = logging.getLogger(__name__)
 
@@ -84,9 +85,8 @@ def solve(
     answer: dict[str, Any]
     start = compiled = time.perf_counter()
     try:
-        data, chain, inverse = problem.get_problem_data(row.name, solver_opts=dict(options))
+        data, chain, inverse = compile_problem(problem, row.name, options)
         compiled = time.perf_counter()
-        assert chain is not None
         with AROUND.get()():
             start_from = _earlier(problem, row.name, data)
             began = time.perf_counter()

@@ -98,7 +98,7 @@ def judge(case: Case) -> Verdict:
             verdict = _judged_error(error)
         else:
             certified = fitted.certificate is None or fitted.certificate.ok is not False
-            outcome = "fitted" if certified else "fitted, certificate refused"
+            outcome = "fitted" if certified else "fitted, certificate refuted"
             verdict = Verdict(outcome, tuple(_broken_promises(fitted, X, settings)))
     failures = verdict.failures + memory.failures()
     named = [replace(failure, cause=f"{case.method}: {failure.cause}") for failure in failures]
@@ -164,7 +164,7 @@ def _broken_promises(fitted: Fitted, X: Any, settings: Mapping[str, Any]) -> Ite
     if bad_answers := [name for name, value in fitted.answers.items() if not finite(value)]:
         yield Failure("NaN", f"{' and '.join(bad_answers)} not finite")
     if fitted.converged and certificate is not None and certificate.ok is False:
-        yield Failure("false convergence", "converged_ where the certificate refuses")
+        yield Failure("false convergence", "converged_ where the certificate refutes")
     if fitted.support is not None:
         constant = constant_columns(X)
         wanted = settings.get("n_features_to_select")

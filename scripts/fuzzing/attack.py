@@ -62,6 +62,8 @@ class Attack:
         Cases of this kind among those of all others.
     warm : callable
         Called once before workers are forked: what all of them then hold.
+    columns : tuple of str
+        The columns of its table, in the order to print them.
     """
 
     make: Callable[[np.random.Generator], Any]
@@ -69,6 +71,7 @@ class Attack:
     reproducer: Callable[[Any], Mapping[str, bytes]]
     share: float
     warm: Callable[[], None] = lambda: None
+    columns: tuple[str, ...] = ()
 
 
 def generator(seed: int, name: str, number: int) -> np.random.Generator:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import takewhile
+from itertools import count, takewhile
 from multiprocessing import current_process
 from pathlib import Path
 
@@ -65,12 +65,20 @@ class Counts:
         self.megabytes[attack] = max(self.megabytes.get(attack, 0.0), verdict.megabytes)
 
 
-def schedule(attacks: Mapping[str, Attack], seed: int, cases: int | None) -> Iterator[Ticket]:
-    """Cases of all attacks in turn, each as often as its share asks for."""
+def schedule(
+    attacks: Mapping[str, Attack], seed: int, cases: int | None, first: int = 0
+) -> Iterator[Ticket]:
+    """Yield cases of all attacks in turn, each as often as its share asks for.
+
+    `first` leaves out as many cases as were tried before.
+    """
     given = dict.fromkeys(attacks, 0)
-    while cases is None or sum(given.values()) < cases:
+    for turn in count():
+        if cases is not None and turn == first + cases:
+            return
         name = min(attacks, key=lambda name: (given[name] + 1) / attacks[name].share)
-        yield Ticket(name, seed, given[name])
+        if turn >= first:
+            yield Ticket(name, seed, given[name])
         given[name] += 1
 
 

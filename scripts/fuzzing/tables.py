@@ -33,9 +33,9 @@ def failures_table(counts: Counts) -> str:
     return _aligned([("attack", "failure", "times", "cause"), *rows])
 
 
-def tally_table(name: str, tally: Counter[tuple[str, str]]) -> str:
-    """What an attack counts by rows and columns."""
-    columns = sorted({column for _, column in tally})
+def tally_table(name: str, tally: Counter[tuple[str, str]], columns: tuple[str, ...] = ()) -> str:
+    """Write what an attack counts by rows and columns."""
+    columns = columns or tuple(sorted({column for _, column in tally}))
     rows = [
         (row, *(str(tally[row, column]) for column in columns))
         for row in sorted({row for row, _ in tally}, key=_natural)

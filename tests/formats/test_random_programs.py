@@ -63,7 +63,7 @@ def random_program(seed, suffix):
         integer=draw.random(n) < 0.3,
         d=float(draw.choice([0.0, 3.25])),
         P=_square(draw, n) if FORMATS[suffix].quadratic else None,
-        maximise=bool(draw.random() < 0.5) and suffix != ".dat-s",
+        maximise=bool(draw.random() < 0.5),
         variables=(Variable("w", n - 1), Variable("t", 1)),
     )
 

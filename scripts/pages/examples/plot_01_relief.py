@@ -3,7 +3,7 @@ RELIEF, and whether to believe it
 =================================
 
 Twenty features tell two clouds apart, eighty are noise. RELIEF weighs them by a convex problem
-with a closed form; permuted labels say which weights mean something.
+with a closed form. A test against shadow columns says which features are related to the class.
 """
 
 import numpy as np
@@ -15,18 +15,18 @@ from sklearn.pipeline import make_pipeline
 import convexfs
 
 data = convexfs.load("twonorm:n=100,noise=80,seed=1").scaled()
-relief = convexfs.Relief(n_neighbors=0.25, random_state=0).fit(data.X, data.y)
+relief = convexfs.Relief(random_state=0).fit(data.X, data.y)
 print("certificate:", relief.certificate_)
 
 # %%
-# The certificate says that the problem is solved. Which features to keep is another question:
-# by default those that stand out from permuted labels at a false discovery rate of 10 %.
+# The certificate says that the problem is solved. Which features to select is another question:
+# by default those that are significant against shadow columns at a false discovery rate of 10 %.
 
 kept = relief.get_support()
-print(f"kept: {kept[:20].sum()} of the 20 that matter, {kept[20:].sum()} of the 80 that do not")
+print(f"selected: {kept[:20].sum()} of the 20 that matter, {kept[20:].sum()} of the 80 others")
 
 figure, axes = plt.subplots(figsize=(8, 3.5))
-for chosen, colour, label in ((kept, "tab:blue", "kept"), (~kept, "0.75", "not kept")):
+for chosen, colour, label in ((kept, "tab:blue", "selected"), (~kept, "0.75", "not selected")):
     index = np.flatnonzero(chosen)
     axes.bar(index + 1, relief.weights_[index], color=colour, label=label)
 axes.axvline(20.5, color="tab:red", linewidth=1, linestyle=":")

@@ -3,7 +3,7 @@ A fixed point that is not reached
 =================================
 
 Logo repeats a convex step until nothing changes. As printed in its paper, and with a wide kernel,
-it may go round in circles; convexfs notices, and the certificate refuses. With damping, its
+it may go round in circles; convexfs notices, and the certificate refutes it. With damping, its
 default, it arrives.
 """
 

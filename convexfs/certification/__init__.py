@@ -1,0 +1,1 @@
+"""Proofs about solutions, independent of the solver that returned them."""

@@ -1,0 +1,281 @@
+"""Points, multipliers and rays found by Clarabel, in units that suit its tolerances.
+
+They prove nothing by themselves; they are verified like those of any other solver.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import clarabel as untyped_clarabel
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from convexfs.certification.cones import (
+    Block,
+    Equality,
+    Exponential,
+    NonNegative,
+    Power,
+    SecondOrder,
+    Semidefinite,
+)
+from convexfs.certification.scaling import Units
+from convexfs.certification.standard_form import StandardForm
+
+clarabel: Any = untyped_clarabel
+TOLERANCE = 1e-10
+ITERATIONS = 300
+EQUILIBRATIONS = 12
+#: Rays are sought in a box of this many units.
+LONGEST_RAY = 1e4
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Units to solve in: of columns, of rows (such that cones stay cones) and of the objective."""
+
+    columns: np.ndarray
+    rows: np.ndarray
+    cost: float
+
+    @classmethod
+    def of(cls, form: StandardForm, units: Units, cost: float) -> "Scaling":
+        """Measure columns in their units, and each row by its own terms at these."""
+        own = np.abs(form.b) + form.sizes @ units.columns
+        sizes = np.where(own > 0, own, units.rows)
+        return cls(units.columns, form.scales(sizes), cost or 1.0)
+
+    @classmethod
+    def equilibrated(cls, form: StandardForm) -> "Scaling":
+        """Bring the largest entries of all rows and columns near 1 (Ruiz)."""
+        rows, columns, entries = np.ones(form.b.size), np.ones(form.q.size), form.sizes.tocoo()
+        for _ in range(EQUILIBRATIONS):
+            scaled = rows[entries.row] * entries.data * columns[entries.col]
+            by_row, by_column = np.zeros(rows.size), np.zeros(columns.size)
+            np.maximum.at(by_row, entries.row, scaled)
+            np.maximum.at(by_column, entries.col, scaled)
+            by_row = form.together(by_row)
+            rows /= np.sqrt(np.where(by_row > 0, by_row, 1.0))
+            columns /= np.sqrt(np.where(by_column > 0, by_column, 1.0))
+        offset = np.abs(rows * form.b).max(initial=0.0) or 1.0
+        cost = np.abs(columns * form.q).max(initial=0.0) or 1.0
+        return cls(offset * columns, offset / rows, offset * cost)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A point and multipliers; if `contradicts`, multipliers that should leave no point."""
+
+    z: np.ndarray
+    y: np.ndarray
+    contradicts: bool = False
+
+
+def solved_again(form: StandardForm, scaling: Scaling) -> Found | None:
+    """Solve `form` in these units; None if that fails."""
+    columns, rows = scaling.columns, 1.0 / scaling.rows
+    n = form.q.size
+    P = sp.csc_array((n, n))
+    if form.P is not None:
+        across = sp.diags_array(columns)
+        P = sp.csc_array(sp.triu(across @ form.P @ across / scaling.cost))
+    A = sp.diags_array(rows) @ form.A @ sp.diags_array(columns)
+    q = columns * form.q / scaling.cost
+    found = _run(P, q, A, rows * form.b, _as_clarabel(form.blocks))
+    if found is None:
+        return None
+    return Found(columns * found.z, scaling.cost * rows * found.y, found.contradicts)
+
+
+def least_violation(form: StandardForm, scaling: Scaling, room: float = 0.0) -> Found | None:
+    """Find the point that is nearest to feasible, and the multipliers that say why.
+
+    Minimises t >= -1 with Az + b + te in K, where e is inside K, and |Az + b| <= t in
+    equations: there is always a solution. With some `room`, multipliers y + room e of curved
+    cones are found, if there are any: they can be repaired without leaving their cones.
+    """
+    columns, rows = scaling.columns, 1.0 / scaling.rows
+    A = sp.csr_array(sp.diags_array(rows) @ form.A @ sp.diags_array(columns))
+    b, n = rows * form.b, columns.size
+    equal, others = np.flatnonzero(form.equalities), np.flatnonzero(~form.equalities)
+    inside = form.interior()
+    # The interior of a cone and of its dual have these vectors in common.
+    lift = room * np.where(form.curved, inside, 0.0)
+    sides = np.concatenate([np.ones(2 * equal.size), inside[others], [1.0]])
+    stacked = sp.vstack([A[equal], -A[equal], A[others], sp.csr_array((1, n))])
+    M = sp.hstack([stacked, sides[:, None]])
+    blocks = [each for each in form.blocks if not isinstance(each.cone, Equality)]
+    cones = [
+        *([clarabel.NonnegativeConeT(2 * equal.size)] if equal.size else []),
+        *_as_clarabel(blocks),
+        clarabel.NonnegativeConeT(1),
+    ]
+    offsets = np.concatenate([b[equal], -b[equal], b[others], [1.0]])
+    q = np.append(-A.T @ lift, 1.0 - inside @ lift)
+    found = _run(sp.csc_array((n + 1, n + 1)), q, M, offsets, cones)
+    if found is None or (room and found.contradicts):
+        return None
+    y = lift.copy()
+    y[equal] += found.y[: equal.size] - found.y[equal.size : 2 * equal.size]
+    y[others] += found.y[2 * equal.size : -1]
+    return Found(columns * found.z[:n], rows * y)
+
+
+@dataclass(frozen=True)
+class Inside:
+    """A point inside its cones by a margin, measured in units of the rows."""
+
+    z: np.ndarray
+    margin: float
+    rows: np.ndarray
+
+
+def interior_point(form: StandardForm, scaling: Scaling, level: float | None) -> Inside | None:
+    """Find a point well inside its cones that costs at most `level`, by its linear costs."""
+    columns, rows, n = scaling.columns, 1.0 / scaling.rows, form.q.size
+    A = sp.diags_array(rows) @ form.A @ sp.diags_array(columns)
+    parts = [
+        sp.hstack([A, -form.interior()[:, None]]),
+        sp.csr_array(np.append(np.zeros(n), -1.0)[None]),
+    ]
+    offsets = [rows * form.b, [1.0]]
+    if level is not None:
+        q = form.q * columns
+        largest = float(np.abs(q).max(initial=0.0)) or 1.0
+        parts.append(sp.csr_array(np.append(-q / largest, -1e-3)[None]))
+        offsets.append([level / largest])
+    cones = [*_as_clarabel(form.blocks), clarabel.NonnegativeConeT(len(parts) - 1)]
+    cost = np.append(np.zeros(n), -1.0)
+    M = sp.csr_array(sp.vstack(parts))
+    found = _run(sp.csc_array((n + 1, n + 1)), cost, M, np.concatenate(offsets), cones)
+    if found is None or found.contradicts or not found.z[n] > 0:
+        return None
+    return Inside(columns * found.z[:n], float(found.z[n]), scaling.rows)
+
+
+def interior_multipliers(form: StandardForm, scaling: Scaling, lift: np.ndarray) -> Found | None:
+    """Find multipliers y + lift: dual feasible, and inside their cones by `lift`."""
+    shifted = replace(form, q=form.q - form.transposed @ lift)
+    found = solved_again(shifted, scaling)
+    if found is None or found.contradicts:
+        return None
+    return Found(found.z, found.y + lift)
+
+
+def completed(
+    form: StandardForm, point: np.ndarray, known: np.ndarray, priced: bool = False
+) -> Found | None:
+    """Find the cheapest values of the columns that are not known, with the others fixed.
+
+    `contradicts` if there are none. Rows without any such column are left out; so are, with
+    `priced`, columns that no cost depends on.
+    """
+    A: Any = sp.csc_array(form.A)
+    free, fixed = np.flatnonzero(~known), np.flatnonzero(known)
+    if priced:
+        free = free[_share_costs(form, free)]
+    rows = np.unique(sp.coo_array(A[:, free]).row)
+    touched = np.zeros(form.b.size)
+    touched[rows] = 1.0
+    kept = form.together(touched) > 0
+    part = form.restricted(kept, free)
+    part = replace(part, b=form.b[kept] + A[kept][:, fixed] @ point[fixed])
+    if form.P is not None:
+        part = replace(part, q=part.q + sp.csr_array(form.P)[free][:, fixed] @ point[fixed])
+    found = solved_again(part, Scaling.equilibrated(part))
+    if found is None or found.contradicts:
+        return found
+    z = point.copy()
+    z[free] = found.z
+    return Found(z, found.y)
+
+
+def _share_costs(form: StandardForm, columns: np.ndarray) -> np.ndarray:
+    """Which of the columns have a cost, or are linked by cones to others of them that have one."""
+    part = sp.coo_array(sp.csc_array(form.A)[:, columns])
+    shape = (form.b.size, columns.size)
+    cones = sp.csr_array((np.ones(part.nnz), (form.first_rows[part.row], part.col)), shape)
+    _, label = connected_components(cones.T @ cones, directed=False)
+    cost = form.q != 0
+    if form.P is not None:
+        cost |= np.diff(form.P.indptr) > 0
+    return np.isin(label, label[cost[columns]])
+
+
+def cheaper_direction(form: StandardForm, scaling: Scaling, inside: bool) -> np.ndarray | None:
+    """Find z with Az in K, well inside it if asked, Pz = 0 and q'z = -1 in these units."""
+    columns, rows, n = scaling.columns, 1.0 / scaling.rows, form.q.size
+    A = sp.diags_array(rows) @ form.A @ sp.diags_array(columns)
+    q = columns * form.q
+    q = q / (np.abs(q).max(initial=0.0) or 1.0)
+    flat: Any = sp.csr_array((0, n))
+    if form.P is not None:
+        flat = sp.csr_array(sp.diags_array(columns) @ form.P @ sp.diags_array(columns))
+        flat = flat / abs(flat).max()
+    margin = -form.interior() if inside else np.zeros(form.b.size)
+    unit = sp.eye_array(n)
+    z_parts = [A, sp.csr_array((2, n)), unit, -unit, sp.csr_array(q[None]), flat]
+    last = np.concatenate([margin, [-1.0, 1.0], np.zeros(2 * n + 1 + flat.shape[0])])
+    M = sp.hstack([sp.vstack(z_parts), last[:, None]])
+    offsets = np.concatenate([
+        np.zeros(form.b.size), [1.0, 0.0], np.full(2 * n, LONGEST_RAY), [1.0],
+        np.zeros(flat.shape[0]),
+    ])  # fmt: skip
+    cones = [
+        *_as_clarabel(form.blocks),
+        clarabel.NonnegativeConeT(2 + 2 * n),
+        clarabel.ZeroConeT(1 + flat.shape[0]),
+    ]
+    cost = np.append(np.zeros(n), -1.0)
+    found = _run(sp.csc_array((n + 1, n + 1)), cost, M, offsets, cones)
+    return None if found is None else columns * _without_noise(found.z[:n])
+
+
+def _without_noise(values: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(values) <= 1e-9 * np.abs(values).max(initial=0.0), 0.0, values)
+
+
+def _run(P: Any, q: np.ndarray, A: Any, b: np.ndarray, cones: list[Any]) -> Found | None:
+    """Minimise 1/2 z'Pz + q'z with Az + b in the cones."""
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_iter = ITERATIONS
+    settings.presolve_enable = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
+    settings.tol_infeas_abs = settings.tol_infeas_rel = 1e-12
+    try:
+        answer = clarabel.DefaultSolver(P, q, sp.csc_matrix(-A), b, cones, settings).solve()
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # its panics are no Exceptions
+        return None
+    z, y = np.array(answer.x), np.array(answer.z)
+    contradicts = "PrimalInfeasible" in str(answer.status)
+    if not np.isfinite(y).all() or not (contradicts or np.isfinite(z).all()):
+        return None
+    return Found(np.nan_to_num(z), y, contradicts)
+
+
+def _as_clarabel(blocks: Iterable[Block]) -> list[Any]:
+    return [each for block in blocks for each in _cones_of(block)]
+
+
+def _cones_of(block: Block) -> list[Any]:
+    match block.cone:
+        case Equality():
+            return [clarabel.ZeroConeT(block.count)]
+        case NonNegative():
+            return [clarabel.NonnegativeConeT(block.count)]
+        case SecondOrder(size):
+            return [clarabel.SecondOrderConeT(size)] * block.count
+        case Semidefinite(side):
+            return [clarabel.PSDTriangleConeT(side)] * block.count
+        case Exponential():
+            return [clarabel.ExponentialConeT()] * block.count
+        case Power((first, _)):
+            return [clarabel.PowerConeT(first)] * block.count
+        case Power(exponents):
+            return [clarabel.GenPowerConeT(list(exponents), 1)] * block.count
+    raise TypeError(block.cone)

@@ -1,0 +1,178 @@
+"""Verify a solution by the problem's own formula, never by the word of the solver.
+
+Each claim has its proof: an optimum needs a feasible point and a bound (:mod:`optimality`; for
+integer variables :mod:`branch_and_bound`), infeasibility a contradiction (:mod:`infeasibility`),
+unboundedness a point and a ray (:mod:`unboundedness`). A claim that is neither proven nor refuted
+is undecided.
+"""
+
+import time
+import warnings
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from cvxpy.settings import INF_OR_UNB
+from threadpoolctl import ThreadpoolController
+
+from convexfs.certification.convex_form import lacking_values, objective_value
+from convexfs.certification.optimality import Budget
+from convexfs.certification.verdict import Claimed, Rules, verdict
+from convexfs.errors import InputError, check_number
+from convexfs.records import OPTIMAL, Certificate, Solution, symbols
+
+#: A certificate allows this many times the accuracy asked of the solver.
+SLACK = 10.0
+#: Largest residual accepted of a solution that no accuracy was asked of.
+TOLERANCE = 1e-5
+#: Nodes that branching may take.
+NODES = 4000
+#: CPU time that a certificate may take: a multiple of compiling and solving, and at least this.
+EFFORT, LEAST_SECONDS = 20.0, 2.0
+
+
+def certify(
+    problem: cp.Problem,
+    solution: Solution | None = None,
+    tol: float | None = None,
+    *,
+    primal: Mapping[Any, Any] | None = None,
+    search: bool = True,
+    nodes: int = NODES,
+    effort: float = EFFORT,
+) -> Certificate:
+    """Prove or refute a solution of `problem`.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        As stated, its parameters at the values that were solved; convex by the rules of DCP,
+        DGP or DQCP. Without `solution` and `primal`, the values that its last ``solve`` left in
+        it are verified; its variables are left holding the point that was verified.
+    solution : Solution, optional
+        A solution of :func:`convexfs.solve`, or of an estimator's native solver.
+    tol : float, optional
+        Largest residual accepted: 1e-5, or ten times ``solution.tol``.
+    primal : mapping, optional
+        A point from anywhere that is claimed to be optimal: values by variable, or by its name.
+    search : bool
+        Whether to search for multipliers where the solution has none that prove it.
+    nodes : int
+        Relaxations that may be solved for an integer problem.
+    effort : float
+        CPU time that may be spent, as a multiple of compiling and solving the problem (and at
+        least 2 s). A verdict that needs more is undecided and begins with "stopped".
+
+    Returns
+    -------
+    Certificate
+        ``ok`` is True if the claim is proven, False if it is refuted, None if it is undecided.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> x = cp.Variable(name="x")
+    >>> problem = cp.Problem(cp.Minimize(x), [x >= 1])
+    >>> certify(problem, primal={x: 1.0}).ok, certify(problem, primal={x: 2.0}).ok
+    (True, False)
+    """
+    if not isinstance(problem, cp.Problem):
+        raise InputError(f"certify takes a cvxpy.Problem, not {type(problem).__name__}")
+    if tol is None:
+        tol = TOLERANCE if solution is None else SLACK * solution.tol
+    check_number("tol", tol, 0, open_ends=True)
+    check_number("effort", effort, 0, open_ends=True)
+    unset = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
+    if unset:
+        raise InputError(f"give parameter {', '.join(unset)} the value that was solved")
+    start = time.process_time()
+    claimed = _claimed(problem, solution, primal)
+    spent = 0.0
+    if solution is not None:
+        spent = solution.compile_seconds + solution.solve_seconds
+    budget = Budget(start + max(LEAST_SECONDS, effort * spent))
+    with (
+        warnings.catch_warnings(action="ignore"),
+        np.errstate(all="ignore"),
+        _linear_algebra().limit(limits=1),
+    ):
+        return verdict(problem, claimed, Rules(tol, search, nodes, budget))
+
+
+@cache
+def _linear_algebra() -> ThreadpoolController:
+    """Return the control of BLAS threads: matrices here are small, and waiting threads cost."""
+    return ThreadpoolController()
+
+
+def assert_optimal(problem: cp.Problem, tol: float = 1e-6) -> None:
+    """Raise AssertionError unless the values in `problem` are proven optimal; for test suites.
+
+    The message says whether they are refuted or undecided, and why.
+    """
+    certificate = certify(problem, tol=tol)
+    if certificate.claim != OPTIMAL or certificate.ok is not True:
+        raise AssertionError(f"not proven optimal\n{certificate.explained()}")
+
+
+def _claimed(
+    problem: cp.Problem, solution: Solution | None, primal: Mapping[Any, Any] | None
+) -> Claimed:
+    """Put the point to be verified into `problem`, and return what is claimed of it."""
+    if solution is not None and primal is not None:
+        raise InputError("give a solution or a primal point, not both")
+    if primal is not None:
+        _check_names(problem, primal)
+        _set_values(problem, primal)
+        return Claimed(OPTIMAL, objective_value(problem))
+    if solution is None:
+        return _left_by_solve(problem)
+    if solution.primal:
+        _set_values(problem, solution.primal)
+    elif solution.status not in INF_OR_UNB:
+        for variable in problem.variables():
+            variable.save_value(None)
+    return Claimed(solution.status, solution.objective, solution.cone)
+
+
+def _left_by_solve(problem: cp.Problem) -> Claimed:
+    status: Any = problem.status
+    if status is None:
+        lacking = list(lacking_values(problem))
+        if lacking:
+            raise InputError(
+                f"there is no solution to verify: solve the problem first, or give {lacking[0]} "
+                "and all other variables a value"
+            )
+        return Claimed(OPTIMAL, objective_value(problem))
+    value: Any = problem.value
+    return Claimed(status, value)
+
+
+def _check_names(problem: cp.Problem, values: Mapping[Any, Any]) -> None:
+    named, own = symbols(problem), {variable.id for variable in problem.variables()}
+    for key in values:
+        if not (key.id in own if isinstance(key, cp.Variable) else key in named):
+            raise InputError(
+                f"the problem has no variable {key}: its variables are {', '.join(named)}"
+            )
+
+
+def _set_values(problem: cp.Problem, values: Mapping[Any, Any]) -> None:
+    """Give every variable its value, by itself or by its name."""
+    named = symbols(problem)
+    by_id = {key.id: value for key, value in values.items() if isinstance(key, cp.Variable)}
+    names = {variable.id: name for name, variable in named.items()}
+    for variable in problem.variables():
+        name = names.get(variable.id, variable.name())
+        if variable.id not in by_id and name not in values:
+            raise InputError(
+                f"the solution has no value for variable {name!r}: it belongs to another problem"
+            )
+        value = np.asarray(by_id[variable.id] if variable.id in by_id else values[name])
+        if value.size != variable.size:
+            raise InputError(f"the solution's {name!r} has another size: it is of another problem")
+        # save_value: a point to be verified may lie outside the variable's domain.
+        variable.save_value(np.reshape(value, variable.shape))

@@ -1,0 +1,503 @@
+"""The cones of convex problems: membership, and what proofs need of their duals.
+
+Values are arrays with one row per cone. A method that answers "surely" allows for rounding
+errors: True is proven (assuming exp, log and powers of numpy good to a few last bits), False
+proves nothing.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from convexfs.certification.rigorous.rounding import EPSILON, is_surely_semidefinite
+
+SQRT2 = np.sqrt(2.0)
+#: Relative room for errors of exp, log and powers.
+FUNCTIONS = 1e-13
+#: Cones with more rows are moved by balls only: other metrics are dense matrices.
+LARGEST_DENSE = 64
+
+
+class Cone(Protocol):
+    """One cone: its name, its number of rows, and what proofs need of it."""
+
+    kind: str
+    curved: bool
+
+    @property
+    def size(self) -> int:
+        """Number of its rows."""
+        ...
+
+    def outside(self, values: np.ndarray) -> np.ndarray:
+        """Bound the distance of each row of `values` from the cone."""
+        ...
+
+    def inside(self, values: np.ndarray) -> np.ndarray:
+        """Move each row of `values` into the cone, by little if it is near."""
+        ...
+
+    def surely_contains(self, values: np.ndarray, radii: np.ndarray) -> bool:
+        """Whether all boxes around `values` with these half-widths lie in the cone."""
+        ...
+
+    def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:
+        """Move each row of `values` surely into the dual cone, by little if it is near.
+
+        Entries that are `free` may change at no cost to any sum A'y, others had better not.
+        `room` is a relative distance from the boundary that is added to curved cones.
+        """
+        ...
+
+    def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
+        """Return factors G such that values + G v stay in the dual cone for norm(v) < 1.
+
+        One number per row where G is diagonal, else one matrix per cone; 0 where no such
+        factor is known. With `ball` multiples of the identity.
+        """
+        ...
+
+    def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
+        """Whether values + G v surely stay in the dual cone for norm(v) <= eta < 1/2."""
+        ...
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        """Return factors of the rows, near to their sizes, that take the cone to itself."""
+        ...
+
+    def interior(self) -> np.ndarray:
+        """Return a point well inside the cone and its dual."""
+        ...
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some cones of one kind in consecutive rows."""
+
+    cone: Cone
+    rows: slice
+
+    @property
+    def count(self) -> int:
+        return (self.rows.stop - self.rows.start) // self.cone.size
+
+    def of(self, vector: np.ndarray) -> np.ndarray:
+        """Return the block's entries of a vector, one row per cone."""
+        return vector[self.rows].reshape(-1, self.cone.size)
+
+
+def _largest(sizes: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(sizes.max(axis=1, keepdims=True), sizes.shape)
+
+
+class _Flat:
+    """What cones of a single row have in common."""
+
+    size = 1
+    curved = False
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        return sizes
+
+
+@dataclass(frozen=True)
+class Equality(_Flat):
+    """Rows that are 0; their multipliers are free."""
+
+    kind = "equal to 0"
+
+    def outside(self, values: np.ndarray) -> np.ndarray:
+        return np.abs(values[:, 0])
+
+    def inside(self, values: np.ndarray) -> np.ndarray:
+        return np.zeros_like(values)
+
+    def surely_contains(self, values: np.ndarray, radii: np.ndarray) -> bool:
+        return not values.any() and not radii.any()
+
+    def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:
+        return values
+
+    def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
+        return np.ones(len(values))
+
+    def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
+        return True
+
+    def interior(self) -> np.ndarray:
+        return np.zeros(1)
+
+
+@dataclass(frozen=True)
+class NonNegative(_Flat):
+    """Rows that are at least 0, as are their multipliers."""
+
+    kind = "at least 0"
+
+    def outside(self, values: np.ndarray) -> np.ndarray:
+        return np.maximum(-values[:, 0], 0.0)
+
+    def inside(self, values: np.ndarray) -> np.ndarray:
+        return np.maximum(values, 0.0)
+
+    def surely_contains(self, values: np.ndarray, radii: np.ndarray) -> bool:
+        return bool(np.all(values - radii >= 0))
+
+    def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:
+        return np.maximum(values, 0.0)
+
+    def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
+        return np.maximum(values[:, 0], 0.0)
+
+    def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
+        return True  # the factor is the multiplier itself
+
+    def interior(self) -> np.ndarray:
+        return np.ones(1)
+
+
+@dataclass(frozen=True)
+class SecondOrder:
+    """Rows (t, x) with norm(x) <= t; the cone is its own dual."""
+
+    size: int
+    kind = "second-order cone"
+    curved = True
+
+    def outside(self, values: np.ndarray) -> np.ndarray:
+        return np.maximum(np.linalg.norm(values[:, 1:], axis=1) - values[:, 0], 0.0)
+
+    def inside(self, values: np.ndarray) -> np.ndarray:
+        return self.into_dual(values, np.zeros_like(values), 0.0)
+
+    def surely_contains(self, values: np.ndarray, radii: np.ndarray) -> bool:
+        norms = np.linalg.norm(np.abs(values[:, 1:]) + radii[:, 1:], axis=1)
+        least = values[:, 0] - radii[:, 0]
+        return bool(np.all(least >= norms * (1.0 + 4 * (self.size + 4) * EPSILON)))
+
+    def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:
+        moved = values.copy()
+        least = np.linalg.norm(values[:, 1:], axis=1) * (1.0 + 2 * (self.size + 4) * EPSILON + room)
+        moved[:, 0] = np.maximum(values[:, 0], least)
+        return moved
+
+    def _eigenvalues(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        norms = np.linalg.norm(values[:, 1:], axis=1)
+        return values[:, 0] - norms, values[:, 0] + norms
+
+    def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
+        """Return the quadratic representation of the square root, over the square root of 2."""
+        low, high = self._eigenvalues(values)
+        inside = low > 1e-13 * high
+        if ball or self.size > LARGEST_DENSE:
+            return np.repeat(np.where(inside, 0.7 * low, 0.0), self.size)
+        roots = np.sqrt(np.where(inside, low, 1.0)), np.sqrt(np.where(inside, high, 1.0))
+        norms = np.linalg.norm(values[:, 1:], axis=1, keepdims=True)
+        direction = values[:, 1:] / np.where(norms > 0, norms, 1.0)
+        root = np.column_stack(
+            [0.5 * (roots[0] + roots[1]), (roots[1] - roots[0])[:, None] * 0.5 * direction]
+        )
+        reflection = np.diag(np.append(1.0, -np.ones(self.size - 1)))
+        products = 2 * root[:, :, None] * root[:, None, :]
+        factors = (products - (roots[0] * roots[1])[:, None, None] * reflection) / SQRT2
+        return np.where(inside[:, None, None], factors, 0.0)
+
+    def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
+        low, high = self._eigenvalues(values)
+        used = factors.reshape(len(values), -1).any(axis=1)
+        return not np.any(used & (low * (1.0 - 1.5 * eta) < 1e-14 * self.size * high))
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        return _largest(sizes)
+
+    def interior(self) -> np.ndarray:
+        return np.eye(1, self.size)[0]
+
+
+@dataclass(frozen=True)
+class Semidefinite:
+    """Matrices without negative eigenvalues; rows are the upper triangle, column by column.
+
+    Entries off the diagonal are multiplied by the square root of 2, so that inner products
+    are those of matrices and the cone is its own dual.
+    """
+
+    side: int
+    kind = "psd matrix"
+    curved = True
+
+    @property
+    def size(self) -> int:
+        return self.side * (self.side + 1) // 2
+
+    def outside(self, values: np.ndarray) -> np.ndarray:
+        if not np.isfinite(values).all():
+            return np.full(len(values), np.inf)
+        return np.maximum(-np.linalg.eigvalsh(self.matrices(values))[:, 0], 0.0)
+
+    def inside(self, values: np.ndarray) -> np.ndarray:
+        return self.into_dual(values, np.zeros_like(values), 0.0)
+
+    def surely_contains(self, values: np.ndarray, radii: np.ndarray) -> bool:
+        shifts = np.linalg.norm(radii, axis=1) * (1.0 + 1e-9)
+        return all(map(is_surely_semidefinite, self.matrices(values), shifts))
+
+    def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:
+        """Drop negative eigenvalues, every row and column in the unit of its diagonal."""
+        matrices = self.matrices(values)
+        if not room and all(map(is_surely_semidefinite, matrices)):
+            return values
+        diagonals = np.einsum("kii->ki", matrices)
+        largest = diagonals.max(axis=1, keepdims=True, initial=0.0)
+        units = np.sqrt(np.maximum(diagonals, np.where(largest > 0, 1e-18 * largest, 1.0)))
+        across = units[:, :, None] * units[:, None, :]
+        eigenvalues, vectors = np.linalg.eigh(matrices / across)
+        positive = np.maximum(eigenvalues, 0.0)
+        # Room for the rounding errors of this very product.
+        positive += 4 * self.side * EPSILON * positive[:, -1:]
+        moved = (vectors * positive[:, None, :]) @ vectors.transpose(0, 2, 1) * across
+        traces = np.einsum("kii->k", moved)
+        moved += (room / self.side * traces)[:, None, None] * np.eye(self.side)
+        for matrix, trace in zip(moved, traces, strict=True):
+            for attempt in range(12):
+                if trace <= 0 or is_surely_semidefinite((matrix + matrix.T) / 2):
+                    break
+                matrix += 4**attempt * 3 * (self.side + 3) * EPSILON * trace * np.eye(self.side)
+        return self.triangles(moved)
+
+    def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
+        """Return Cholesky factors L, which act by L V L'."""
+        matrices = self.matrices(values)
+        traces = np.einsum("kii->k", matrices)
+        if ball:
+            lowest = np.linalg.eigvalsh(matrices)[:, 0]
+            lowest -= 4 * (self.side + 3) * EPSILON * np.abs(traces)
+            return np.repeat(np.maximum(lowest, 0.0), self.size)
+        factors = np.zeros_like(matrices)
+        for factor, matrix in zip(factors, matrices, strict=True):
+            try:
+                factor[:] = np.linalg.cholesky(matrix)
+            except np.linalg.LinAlgError:
+                continue  # the factor 0 moves nothing
+        return factors
+
+    def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
+        matrices = self.matrices(values)
+        if factors.ndim == 1:
+            products = factors.reshape(len(values), -1)[:, :1, None] * np.eye(self.side)
+        else:
+            products = factors @ factors.transpose(0, 2, 1)
+        margins = 4 * (self.side + 3) * EPSILON * np.abs(np.einsum("kii->k", matrices))
+        return all(
+            not product.any() or is_surely_semidefinite(matrix - eta * product, margin)
+            for matrix, product, margin in zip(matrices, products, margins, strict=True)
+        )
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        """Multiply row and column i of the matrix by the root of its diagonal's size."""
+        i, j = np.tril_indices(self.side)
+        roots = np.sqrt(sizes[:, i == j])
+        return roots[:, i] * roots[:, j]
+
+    def interior(self) -> np.ndarray:
+        return self.triangles(np.eye(self.side)[None])[0]
+
+    def matrices(self, values: np.ndarray) -> np.ndarray:
+        """Unpack triangles into symmetric matrices."""
+        i, j = np.tril_indices(self.side)  # row-major lower is column-major upper
+        matrices = np.empty((len(values), self.side, self.side))
+        matrices[:, i, j] = matrices[:, j, i] = values / np.where(i == j, 1.0, SQRT2)
+        return matrices
+
+    def triangles(self, matrices: np.ndarray) -> np.ndarray:
+        """Pack symmetric matrices; of others, their symmetric part."""
+        i, j = np.tril_indices(self.side)
+        return 0.5 * (matrices[:, i, j] + matrices[:, j, i]) * np.where(i == j, 1.0, SQRT2)
+
+
+def _inverse_root_factors(hessians: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """Return factors G with G G' the inverse of each Hessian; 0 outside."""
+    side = hessians.shape[-1]
+    factors = np.zeros_like(hessians)
+    for k in np.flatnonzero(inside):
+        units = np.sqrt(np.diagonal(hessians[k]))
+        with np.errstate(all="ignore"):
+            scaled = hessians[k] / np.outer(units, units)
+        if not np.isfinite(scaled).all():
+            continue
+        try:
+            lower = np.linalg.cholesky(scaled)
+        except np.linalg.LinAlgError:
+            continue
+        factors[k] = (np.linalg.solve(lower, np.eye(side)) / units).T
+    return factors
+
+
+def _half_widths(factors: np.ndarray, eta: float) -> np.ndarray:
+    return np.linalg.norm(factors, axis=2) * eta * (1.0 + 1e-12)
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """Rows (x, y, z) with y exp(x / y) <= z, y > 0, and the closure."""
+
+    kind = "exponential cone"
+    size = 3
+    curved = True
+
+    def outside(self, values: np.ndarray) -> np.ndarray:
+        """Return what x must lose or z must gain; or the way to the face y = 0, x <= 0, z >= 0."""
+        x, y, z = values.T
+        with np.errstate(all="ignore"):
+            by_x = np.where((y > 0) & (z > 0), x - y * np.log(z / y), np.inf)
+            by_z = np.where(y > 0, y * np.exp(x / y) - z, np.inf)
+        to_face = np.maximum.reduce([np.abs(y), x, -z])
+        return np.fmin.reduce(np.maximum([by_x, by_z, to_face], 0.0))
+
+    def inside(self, values: np.ndarray) -> np.ndarray:
+        """Lower x or raise z, whichever needs less."""
+        x, y, z = values[:, 0], np.maximum(values[:, 1], 0.0), np.maximum(values[:, 2], 0.0)
+        with np.errstate(all="ignore"):
+            most_x = np.where(y > 0, y * np.log(z / y), np.minimum(x, 0.0))
+            least_z = np.where(y > 0, y * np.exp(x / y), 0.0)
+        by_x = np.isfinite(most_x) & ~(least_z - z < x - most_x)
+        x = np.where(by_x, np.minimum(x, most_x), x)
+        return np.column_stack([x, y, np.where(by_x, z, np.maximum(z, least_z))])
+
+    def surely_contains(self, values: np.ndarray, radii: np.ndarray) -> bool:
+        x, z = values[:, 0] + radii[:, 0], values[:, 2] - radii[:, 2]
+        ends = values[:, 1] - radii[:, 1], values[:, 1] + radii[:, 1]
+        on_face = (values[:, 1] == 0) & (radii[:, 1] == 0) & (x <= 0) & (z >= 0)
+        with np.errstate(all="ignore"):
+            # y exp(x / y) is convex in y.
+            above = [end * np.exp(x / end) * (1.0 + FUNCTIONS) <= z for end in ends]
+        return bool(np.all(on_face | ((ends[0] > 0) & above[0] & above[1])))
+
+    def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:
+        """Raise w or v, the free one or the one that needs less: -u exp(v / u - 1) <= w, u <= 0."""
+        u, v, w = np.minimum(values[:, 0], 0.0), values[:, 1], np.maximum(values[:, 2], 0.0)
+        more = 1.0 + 2 * FUNCTIONS + room
+        with np.errstate(all="ignore"):
+            least_w = np.where(u < 0, -u * np.exp(v / u - 1.0) * more, 0.0)
+            least_v = np.where(u < 0, u * (1.0 + np.log(w / (-u * more))), 0.0)
+            least_v += 8 * FUNCTIONS * (np.abs(least_v) + np.abs(u))
+        less = np.where(free[:, 1] == free[:, 2], least_v - v < least_w - w, free[:, 1])
+        by_v = (u == 0) | (less & np.isfinite(least_v))
+        v = np.where(by_v, np.maximum(v, least_v), v)
+        return np.column_stack([u, v, np.where(by_v, w, np.maximum(w, least_w))])
+
+    def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
+        """Return factors of the inverse Hessian of a barrier of the dual cone."""
+        a, v, w = -values[:, 0], values[:, 1], values[:, 2]
+        inside = (a > 0) & (w > 0)
+        a, w = np.where(inside, a, 1.0), np.where(inside, w, 1.0)
+        logs = np.log(w / a)
+        gap = v + a + a * logs
+        inside &= gap > 1e-13 * (np.abs(v) + a)
+        gap = np.where(inside, gap, 1.0)
+        slope = np.stack([-logs, np.ones_like(a), a / w], axis=1)
+        hessians = slope[:, :, None] * slope[:, None, :] / (gap**2)[:, None, None]
+        hessians[:, 0, 0] += 1 / (a * gap) + 1 / a**2
+        hessians[:, 2, 2] += a / (w**2 * gap) + 1 / w**2
+        hessians[:, 0, 2] += 1 / (w * gap)
+        hessians[:, 2, 0] += 1 / (w * gap)
+        return _inverse_root_factors(hessians, inside)
+
+    def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
+        widths = _half_widths(factors, eta)
+        used = widths.any(axis=1)
+        values, widths = values[used], widths[used]
+        v, w = values[:, 1] - widths[:, 1], values[:, 2] - widths[:, 2]
+        ends = values[:, 0] - widths[:, 0], values[:, 0] + widths[:, 0]
+        with np.errstate(all="ignore"):
+            # -u exp(v / u - 1) is convex in u.
+            below = [-end * np.exp(v / end - 1.0) * (1.0 + FUNCTIONS) <= w for end in ends]
+        return bool(np.all((ends[1] < 0) & below[0] & below[1]))
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        return _largest(sizes)
+
+    def interior(self) -> np.ndarray:
+        # The central ray of the cone and its dual.
+        return np.array([-1.051383945322714, 0.556409619469370, 1.258967884768947])
+
+
+@dataclass(frozen=True)
+class Power:
+    """Rows (u, z) with u >= 0 and the product of u ** exponents at least abs(z)."""
+
+    exponents: tuple[float, ...]
+    kind = "power cone"
+    curved = True
+
+    @property
+    def size(self) -> int:
+        return len(self.exponents) + 1
+
+    def outside(self, values: np.ndarray) -> np.ndarray:
+        u, z = values[:, :-1], values[:, -1]
+        short = np.abs(z) - np.prod(np.maximum(u, 0.0) ** self.exponents, axis=1)
+        return np.maximum.reduce([short, np.max(-u, axis=1), np.zeros(len(z))])
+
+    def inside(self, values: np.ndarray) -> np.ndarray:
+        u = np.maximum(values[:, :-1], 0.0)
+        most = np.prod(u**self.exponents, axis=1)
+        return np.column_stack([u, np.clip(values[:, -1], -most, most)])
+
+    def surely_contains(self, values: np.ndarray, radii: np.ndarray) -> bool:
+        u, z = values[:, :-1] - radii[:, :-1], np.abs(values[:, -1]) + radii[:, -1]
+        product = np.prod(np.maximum(u, 0.0) ** self.exponents, axis=1)
+        return bool(np.all(u >= 0) and np.all(product * (1.0 - FUNCTIONS) >= z))
+
+    def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:
+        """Raise a free u, or lower abs(w), to w <= the product of (u / exponents) ** exponents."""
+        u, w = np.maximum(values[:, :-1], 0.0), values[:, -1]
+        exponents = np.array(self.exponents)
+        for k in np.flatnonzero(free[0, :-1] & ~free[0, -1])[:1]:
+            others = np.delete((u / exponents) ** exponents, k, axis=1).prod(axis=1)
+            with np.errstate(all="ignore"):
+                least = exponents[k] * (np.abs(w) / others) ** (1.0 / exponents[k])
+                least *= 1.0 + 64.0 * (FUNCTIONS + room) / exponents[k]
+            u[:, k] = np.maximum(u[:, k], np.where(np.isfinite(least), least, 0.0))
+        most = np.prod((u / exponents) ** exponents, axis=1) * (1.0 - 2 * FUNCTIONS - room)
+        return np.column_stack([u, np.clip(w, -most, most)])
+
+    def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
+        """Return factors of the inverse Hessian of a barrier of the dual cone."""
+        exponents, u, w = np.array(self.exponents), values[:, :-1], values[:, -1]
+        inside = np.all(u > 0, axis=1)
+        u = np.where(inside[:, None], u, 1.0)
+        product = np.prod((u / exponents) ** (2 * exponents), axis=1)
+        gap = product - w**2
+        inside &= gap > 1e-13 * product
+        gap = np.where(inside, gap, 1.0)
+        rates = 2 * exponents / u
+        slope = np.column_stack([product[:, None] * rates, -2 * w])
+        bend = np.zeros((len(w), self.size, self.size))
+        inner = rates[:, :, None] * rates[:, None, :] - _diagonals(2 * exponents / u**2)
+        bend[:, :-1, :-1] = product[:, None, None] * inner
+        bend[:, -1, -1] = -2.0
+        hessians = slope[:, :, None] * slope[:, None, :] / (gap**2)[:, None, None]
+        hessians += _diagonals(np.column_stack([(1 - exponents) / u**2, np.zeros(len(w))]))
+        return _inverse_root_factors(hessians - bend / gap[:, None, None], inside)
+
+    def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
+        widths = _half_widths(factors, eta)
+        used = widths.any(axis=1)
+        u, w = values[used, :-1] - widths[used, :-1], np.abs(values[used, -1]) + widths[used, -1]
+        exponents = np.array(self.exponents)
+        product = np.prod((np.maximum(u, 0.0) / exponents) ** exponents, axis=1)
+        return bool(np.all(u > 0) and np.all(product * (1.0 - FUNCTIONS) >= w))
+
+    def scales(self, sizes: np.ndarray) -> np.ndarray:
+        """Multiply every u by its own size, and z by what that makes of the product."""
+        product = np.prod(sizes[:, :-1] ** self.exponents, axis=1)
+        return np.column_stack([sizes[:, :-1], product])
+
+    def interior(self) -> np.ndarray:
+        return np.append(np.ones(len(self.exponents)), 0.0)
+
+
+def _diagonals(values: np.ndarray) -> np.ndarray:
+    return values[:, :, None] * np.eye(values.shape[1])

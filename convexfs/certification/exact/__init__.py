@@ -1,0 +1,1 @@
+"""Linear programs decided in rational arithmetic."""

@@ -1,0 +1,118 @@
+"""Infeasible linear programs proven in rational arithmetic (Farkas)."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from convexfs.certification.exact.linear_program import (
+    LinearProgram,
+    fmpq,
+    fmpq_mat,
+    fraction,
+    rationals,
+)
+from convexfs.certification.standard_form import StandardForm
+
+#: Multipliers below these shares of the largest are taken for 0.
+SUPPORTS = (1e-9, 1e-7, 1e-11)
+#: Sums below this share of their terms are meant to be 0.
+CANCELLED = 1e-8
+#: Contradictions of this share of their terms are rounding errors of the data.
+LAST_BITS = 2.0**-48
+#: Entries of a dense elimination that is still cheap.
+MOST_ENTRIES = 100_000
+
+
+def contradicts_exactly(program: LinearProgram, ray: np.ndarray) -> bool:
+    """Whether multipliers with the support of `ray` prove that nothing is feasible.
+
+    The columns whose sums nearly cancel are made to cancel by elimination.
+    """
+    given = ray[program.rows]
+    if not given.any():
+        return False
+    given = given / np.abs(given).max()
+    sums, terms = program.A.T @ given, abs(program.A).T @ np.abs(given)
+    cancelled = np.flatnonzero((np.abs(sums) <= CANCELLED * terms) & (terms > 1e-290))
+    for share in SUPPORTS:
+        support = np.flatnonzero(np.abs(given) > share)
+        y = _cancelling(program.A[support][:, cancelled], given[support])
+        if y is not None and _is_contradiction(program, support, y):
+            return True
+    return False
+
+
+def _cancelling(matrix: Any, given: np.ndarray) -> list[Any] | None:
+    """Return multipliers near `given` under which all columns of `matrix` cancel exactly."""
+    dense = matrix.toarray()
+    dense = dense[:, np.abs(dense).sum(axis=0) > 0]
+    y = rationals(given)
+    if not dense.size:
+        return y
+    if dense.size > MOST_ENTRIES:
+        return None
+    rows, columns = dense.shape
+    reduced, rank = fmpq_mat(columns, rows, rationals(dense.T.ravel())).rref()
+    pivots = [next(c for c in range(rows) if reduced[k, c] != 0) for k in range(rank)]
+    free = sorted(set(range(rows)) - set(pivots))
+    if not free:
+        return None
+    for k, pivot in enumerate(pivots):
+        y[pivot] = -sum((reduced[k, each] * y[each] for each in free), fmpq(0))
+    return y
+
+
+def _is_contradiction(program: LinearProgram, support: np.ndarray, y: list[Any]) -> bool:
+    """Whether y'(Az + b) >= 0 is impossible within the bounds of the columns, exactly.
+
+    It must be so by more than the last bits of the data: 0.1 + 0.2 == 0.3 is meant to hold.
+    """
+    most, size, sums, A = fmpq(0), 0.0, {}, program.A
+    for row, multiplier in zip(support, y, strict=True):
+        if multiplier < 0 and not program.equal[row]:
+            return False
+        if multiplier == 0:
+            continue
+        most += multiplier * rationals(program.b[row : row + 1])[0]
+        size += abs(float(fraction(multiplier)) * program.b[row])
+        for at in range(A.indptr[row], A.indptr[row + 1]):
+            entry = fmpq(*float(A.data[at]).as_integer_ratio())
+            column = int(A.indices[at])
+            sums[column] = sums.get(column, fmpq(0)) + multiplier * entry
+    for column, cost in sums.items():
+        if cost == 0:
+            continue
+        bound = program.upper[column] if cost > 0 else program.lower[column]
+        if not np.isfinite(bound):
+            return False
+        most += cost * fmpq(*float(bound).as_integer_ratio())
+        size += abs(float(fraction(cost)) * bound)
+    return bool(float(fraction(most)) < -LAST_BITS * size)
+
+
+def least_violation_is_positive(form: StandardForm, seconds: float) -> bool:
+    """Whether an exact basis proves that some row must be violated."""
+    program = LinearProgram(softened(form))
+    if not program.cheap:
+        return False
+    for presolve in (True, False):
+        found = program.solve(presolve=presolve, seconds=seconds)
+        if found.optimal and float(program.form.q @ found.z) > 0:
+            dual = program.exact_optimum(found, primal=False).dual
+            if dual is not None and float(dual) > LAST_BITS * np.abs(form.b).max(initial=0.0):
+                return True
+    return False
+
+
+def softened(form: StandardForm) -> StandardForm:
+    """Return the program that minimises the violations of all rows but bounds."""
+    program = LinearProgram(form)
+    rows, m, n = program.rows, form.b.size, form.q.size
+    equal = rows[program.equal]
+    up = sp.csr_array((np.ones(rows.size), (rows, np.arange(rows.size))), (m, rows.size))
+    down = sp.csr_array((-np.ones(equal.size), (equal, np.arange(equal.size))), (m, equal.size))
+    more = rows.size + equal.size
+    wide = form.with_columns(sp.hstack([up, down]), np.ones(more))
+    sides = sp.hstack([sp.csr_array((more, n)), sp.eye_array(more)])
+    return wide.with_rows(sp.csr_array(sides), np.zeros(more))

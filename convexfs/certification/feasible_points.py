@@ -1,0 +1,228 @@
+r"""Points that are surely feasible, or have a feasible point beside them.
+
+Equations are rarely satisfied to the last bit. With :math:`A_E D D' A_E' \succeq \sigma I` for
+some scales D of the columns, an exact solution of all equations lies within
+:math:`\eta = |s_E| / \sqrt\sigma` of z, measured in D; every other row must have room for that
+change.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import lsqr
+
+from convexfs.certification.auxiliary import Inside, Scaling, interior_point
+from convexfs.certification.cones import Equality
+from convexfs.certification.dual_bound import cost_at
+from convexfs.certification.dual_correction import LARGEST_NORMAL, lowest_eigenvalue
+from convexfs.certification.exact.linear_program import LinearProgram
+from convexfs.certification.rigorous.rounding import (
+    EPSILON,
+    is_surely_semidefinite,
+    matrix_products,
+)
+from convexfs.certification.scaling import units_at
+from convexfs.certification.standard_form import StandardForm
+
+#: Largest relative change that corrects equations.
+LARGEST_CHANGE = 1e-3
+#: Shares of the way from the claimed cost to a better one at which points are sought.
+LEVELS = (0.5, 0.9, 0.1)
+#: A point whose rows are this near to feasible counts as feasible; see :func:`is_tight`.
+TIGHT, FAR = 1e-8, 1e4
+#: Half-widths of boxes, in units of the columns, in which a feasible point is searched for.
+BOXES = (1e-7, 1e-5)
+#: Corrections that make a point tight, and slacks that they keep, in units of their rows.
+CORRECTIONS, ACTIVE = 6, 1e-6
+
+
+def change_to_feasible(form: StandardForm, z: np.ndarray) -> float | None:
+    """Return a bound on the change of cost to a feasible point near z; None if none is proven."""
+    slack, error = matrix_products(form.A, z, form.b)
+    if not (np.isfinite(slack).all() and np.isfinite(error).all()):
+        return None
+    scales = _column_scales(form, z, slack)
+    eta = _distance_to_equations(form, slack, error, scales)
+    if eta is None:
+        return None
+    moved = sp.csr_array(form.A @ sp.diags_array(scales))
+    radii = np.sqrt(np.asarray(moved.multiply(moved).sum(axis=1)).ravel()) * eta * (1.0 + 1e-9)
+    radii += error
+    for block in form.blocks:
+        if isinstance(block.cone, Equality):
+            continue
+        if not block.cone.surely_contains(block.of(slack), block.of(radii)):
+            return None
+    gradient = form.q + form.curvature(z)
+    change = eta * float(np.linalg.norm(np.abs(gradient) * scales))
+    if form.P is not None:
+        largest = float(abs(form.P).sum(axis=1).max())
+        change += 0.5 * (eta * float(scales.max(initial=0.0))) ** 2 * largest
+    return change * (1.0 + 1e-9) + cost_at(form, z)[1]
+
+
+def _column_scales(form: StandardForm, z: np.ndarray, slack: np.ndarray) -> np.ndarray:
+    """Return how far each column may move: by its size, but not beyond its own bounds."""
+    scales = np.maximum(np.abs(z), 1e-3 * (float(np.abs(z).max(initial=0.0)) or 1.0))
+    rows, columns = form.single_rows
+    if rows.size:
+        entries = np.abs(form.A.data[form.A.indptr[rows]])
+        np.minimum.at(scales, columns, np.maximum(slack[rows], 0.0) / entries)
+    return scales
+
+
+def _distance_to_equations(
+    form: StandardForm, slack: np.ndarray, error: np.ndarray, scales: np.ndarray
+) -> float | None:
+    """Return eta, the proven distance to an exact solution of all equations."""
+    rows = np.flatnonzero(form.equalities)
+    residuals = np.abs(slack[rows]) + error[rows]
+    if not residuals.any():
+        return 0.0
+    if rows.size > LARGEST_NORMAL:
+        return None
+    moved = sp.csr_array(form.A[rows] @ sp.diags_array(scales))
+    normal = (moved @ moved.T).toarray()
+    norms = np.sqrt(np.diag(normal))
+    if np.any(norms <= 0):
+        return None
+    normal = normal / np.outer(norms, norms)
+    sigma = 0.5 * lowest_eigenvalue(normal)
+    entries = int(np.diff(moved.indptr).max())
+    rounding = 2 * (entries + 12) * EPSILON * rows.size
+    if not sigma > 2 * rounding or not is_surely_semidefinite(normal, sigma + rounding):
+        return None
+    eta = float(np.linalg.norm(residuals / norms)) / math.sqrt(sigma) * (1.0 + 1e-9)
+    return eta if eta <= LARGEST_CHANGE else None
+
+
+def is_tight(form: StandardForm, z: np.ndarray) -> bool:
+    """Whether z breaks no row by more than `TIGHT` of its terms, or by its own last bits.
+
+    Terms of points far away count no more than `FAR` times the data: they could hide anything.
+    """
+    slack = form.A @ z + form.b
+    terms = form.together(np.abs(form.b) + form.sizes @ np.abs(z))
+    entries = form.together(np.diff(form.A.indptr).astype(float)) + 16.0
+    data = units_at(form, np.zeros(form.q.size)).rows
+    units = np.minimum(units_at(form, z).rows, FAR * data)
+    limit = np.maximum(TIGHT * units, entries * EPSILON * terms)
+    return bool(np.all(form.outside(slack) <= limit))
+
+
+def tightened(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
+    """Return a tight point near z; None if none is found."""
+    if is_tight(form, z):
+        return z
+    near = _corrected(form, z) if form.curved.any() else _in_small_box(form, z)
+    return near if near is not None and is_tight(form, near) else None
+
+
+def _in_small_box(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
+    """Return the cheapest feasible point, by linear costs, of a small box around z."""
+    program, units = LinearProgram(form), units_at(form, z).columns
+    for width in BOXES:
+        lower = np.maximum(program.lower, z - width * units)
+        upper = np.minimum(program.upper, z + width * units)
+        lower = np.minimum(lower, program.upper)
+        box = lower, np.maximum(upper, lower)
+        gradient = form.q + form.curvature(z)
+        found = program.solve(q=gradient, box=box, units=np.exp2(np.round(np.log2(units))))
+        if found.optimal:
+            return found.z
+    return None
+
+
+def _corrected(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
+    """Return a point near z by alternating corrections of rows that are broken."""
+    units = units_at(form, z)
+    for _ in range(CORRECTIONS):
+        if is_tight(form, z):
+            return z
+        slack = form.A @ z + form.b
+        moved = np.empty_like(slack)
+        for block in form.blocks:
+            moved[block.rows] = block.cone.inside(block.of(slack)).ravel()
+        # Rows that are nearly active should stay as they are.
+        active = (moved != slack) | (~form.curved & (np.abs(slack) <= ACTIVE * units.rows))
+        rows = np.flatnonzero(form.together(active.astype(float)) > 0)
+        weights = 1.0 / units.rows[rows]
+        matrix = sp.diags_array(weights) @ form.A[rows] @ sp.diags_array(units.columns)
+        step = lsqr(matrix, weights * (moved - slack)[rows], atol=1e-14, btol=1e-14, iter_lim=300)
+        if not np.isfinite(step[0]).all():
+            return None
+        z = z + units.columns * step[0]
+    return z
+
+
+def cheaper_points(
+    form: StandardForm, cost: float, target: float, found: Iterable[np.ndarray]
+) -> Iterator[np.ndarray]:
+    """Yield surely feasible points that cost less than `target`, from points `found` near some.
+
+    `cost` is the claimed one, without the constant.
+    """
+    for z in found:
+        for candidate in _candidates(form, cost, z):
+            change = change_to_feasible(form, candidate)
+            if change is None:
+                continue
+            value, error = cost_at(form, candidate)
+            if value + error + change < target:
+                yield candidate
+
+
+def _candidates(form: StandardForm, cost: float, z: np.ndarray) -> Iterator[np.ndarray]:
+    yield z
+    own = cost_at(form, z)[0]
+    scalings = (
+        Scaling.equilibrated(form),
+        Scaling.of(form, units_at(form, z, abs(own)), abs(own)),
+    )
+    if form.P is None:
+        for level in LEVELS:
+            for scaling in scalings:
+                inside = interior_point(form, scaling, cost + level * (own - cost))
+                if inside is not None:
+                    yield inside.z
+        return
+    inside = any_interior_point(form)
+    if inside is not None:
+        for share in (1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.3):
+            yield (1 - share) * z + share * inside.z
+
+
+def any_interior_point(form: StandardForm) -> Inside | None:
+    """Return a point well inside all cones, if one is found."""
+    feasible = replace(form, q=np.zeros_like(form.q), P=None)
+    at_zero = units_at(form, np.zeros(form.q.size))
+    for scaling in (Scaling.equilibrated(feasible), Scaling.of(feasible, at_zero, 1.0)):
+        inside = interior_point(feasible, scaling, None)
+        if inside is not None:
+            return inside
+    return None
+
+
+def cost_of_feasibility(form: StandardForm, z: np.ndarray, inside: Inside, above: float) -> float:
+    """Bound what it costs to make z feasible, if a point inside all cones costs `above` more.
+
+    On the way from z to that point all cones are entered once its margin, in proportion, is
+    larger than the violation. Without such a point there may be a duality gap, and no bound.
+    """
+    rows = (form.A @ z + form.b) / inside.rows
+    violation = float(np.where(form.equalities, 0.0, form.outside(rows)).max(initial=0.0))
+    return max(above, 0.0) * violation / (violation + inside.margin)
+
+
+def a_feasible_point(form: StandardForm, *found: np.ndarray) -> np.ndarray | None:
+    """Return a point that is surely feasible, or beside a feasible one; None if none is proven."""
+    for z in found:
+        if change_to_feasible(form, z) is not None:
+            return z
+    inside = any_interior_point(form)
+    if inside is not None and change_to_feasible(form, inside.z) is not None:
+        return inside.z
+    return None

@@ -1,0 +1,152 @@
+r"""Proofs that a problem has no feasible point.
+
+Multipliers y of the dual cone with A'y = 0 and b'y < 0 leave no z with Az + b in K, because
+y'(Az + b) would be negative (Farkas). They are the multipliers of a bound above 0 for the problem
+without an objective, and are corrected and verified as any others (:mod:`dual_correction`); implied
+bounds of the columns help, and often prove it alone. Linear programs are decided in rational
+arithmetic where floating point is not enough, integer problems by branching.
+"""
+
+from collections.abc import Iterator
+
+import cvxpy as cp
+import numpy as np
+
+from convexfs.certification.auxiliary import Scaling, least_violation
+from convexfs.certification.branch_and_bound import integer_point_exists
+from convexfs.certification.convex_form import ConvexForm
+from convexfs.certification.dual_bound import natural_multipliers
+from convexfs.certification.dual_correction import Goal, corrected_bound
+from convexfs.certification.exact.farkas import (
+    LAST_BITS,
+    contradicts_exactly,
+    least_violation_is_positive,
+)
+from convexfs.certification.exact.linear_program import LinearProgram
+from convexfs.certification.feasible_points import a_feasible_point
+from convexfs.certification.optimality import ROUNDING, Budget, Stopped
+from convexfs.certification.rigorous.implied_bounds import Box, implied_box
+from convexfs.certification.scaling import units_at
+from convexfs.certification.standard_form import StandardForm
+from convexfs.records import INFEASIBLE, PROVEN, REFUTED, UNDECIDED, Certificate
+
+CONTRADICTION = "multipliers that no feasible point allows (Farkas)"
+#: Multipliers below these shares of the largest are taken for 0.
+NOISE = (0.0, 1e-9, 1e-6)
+#: How far inside curved cones multipliers are searched for, and moved.
+SEARCH_ROOMS, ROOMS = (0.0, 1e-3, 1e-1), (0.0, 1e-9, 1e-6)
+
+
+def infeasible(problem: cp.Problem, tol: float, nodes: int, budget: Budget) -> Certificate:
+    """Verify the claim that a DCP or DGP problem has no feasible point."""
+    form = StandardForm.of(ConvexForm.of(problem).convex)
+    try:
+        found = proof_of_infeasibility(form, budget)
+        if found is not None:
+            return certificate(tol, PROVEN, found[0], rounding=found[1] or None)
+        return _integer_or_refuted(form, tol, nodes, budget)
+    except Stopped:
+        reason = "stopped: the budget of CPU time is used up; no proof of infeasibility was found"
+        return certificate(tol, UNDECIDED, reason=reason)
+
+
+def certificate(tol: float, verdict: str, by: str = "", **fields: object) -> Certificate:
+    """Return a certificate of infeasibility."""
+    gap = 0.0 if verdict == PROVEN else None
+    return Certificate(
+        0.0, None, None, gap, tol, CONTRADICTION,
+        claim=INFEASIBLE, verdict=verdict, by=by, **fields,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _integer_or_refuted(form: StandardForm, tol: float, nodes: int, budget: Budget) -> Certificate:
+    unproven = "no proof of infeasibility was found"
+    if form.integer.size:
+        exists, used = integer_point_exists(form, nodes, budget)
+        if exists is None:
+            return certificate(tol, UNDECIDED, reason=f"{unproven} in {used} nodes")
+        if exists:
+            return certificate(tol, REFUTED, reason="a feasible point exists")
+        return certificate(tol, PROVEN, f"branch and bound, {used} nodes")
+    if has_feasible_point(form, budget):
+        return certificate(tol, REFUTED, reason="a feasible point exists")
+    return certificate(tol, UNDECIDED, reason=unproven)
+
+
+def has_feasible_point(form: StandardForm, budget: Budget) -> bool:
+    """Whether a feasible point is verified."""
+    budget.check()
+    if a_feasible_point(form) is not None:
+        return True
+    if form.curved.any():
+        return False
+    program = LinearProgram(form.without_objective())
+    found = program.solve(seconds=budget.left)
+    return found.optimal and program.cheap and program.exact_optimum(found).primal is not None
+
+
+def proof_of_infeasibility(
+    form: StandardForm, budget: Budget, box: Box | None = None
+) -> tuple[str, float] | None:
+    """Return how infeasibility of the continuous problem is proven, and to which rounding.
+
+    None if no proof is found.
+    """
+    box = implied_box(form, box=box)
+    if box.empty:
+        return "bounds of the variables", 0.0
+    flat = not form.curved.any()
+    program = LinearProgram(form.without_objective()) if flat else None
+    to_rounding: tuple[str, float] | None = None
+    for by, y in _candidates(form, program, budget):
+        budget.check()
+        found = _contradiction(form, y, box)
+        if found == 0:
+            return by, 0.0
+        if found is not None and flat and found <= ROUNDING:
+            to_rounding = by, found
+        if program is not None and program.cheap and contradicts_exactly(program, y):
+            return f"{by}, exact", 0.0
+    if flat and program is not None and program.cheap and to_rounding is None:
+        budget.check()
+        if least_violation_is_positive(form, budget.left):
+            return "an exact basis of least violation", 0.0
+    return to_rounding
+
+
+def _contradiction(form: StandardForm, y: np.ndarray, box: Box) -> float | None:
+    """Return the rounding to which multipliers prove infeasibility; 0 if exactly, None if not."""
+    nothing, origin = form.without_objective(), np.zeros(form.q.size)
+    natural = natural_multipliers(form, origin, 1.0)
+    best: float | None = None
+    for share in NOISE:
+        cleaned = np.where(np.abs(y) <= share * np.abs(y).max(initial=0.0), 0.0, y)
+        depth = -float(form.b @ form.into_dual(cleaned))
+        if not depth > 0:
+            continue
+        goal = Goal(nothing, box, 0.3, 0.05, natural)
+        for room in ROOMS if form.curved.any() else ROOMS[:1]:
+            bound, _ = corrected_bound(goal, cleaned / depth, origin, room)
+            if bound.value > max(1e-9, LAST_BITS * float(np.abs(form.b) @ np.abs(bound.y))):
+                if bound.rounding == 0:
+                    return 0.0
+                best = bound.rounding if best is None else min(best, bound.rounding)
+    return best
+
+
+def _candidates(
+    form: StandardForm, program: LinearProgram | None, budget: Budget
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield multipliers that may prove infeasibility."""
+    if program is not None:
+        found = program.solve(presolve=False, seconds=budget.left)
+        if found.ray is not None:
+            yield "multipliers of HiGHS", found.ray
+            yield "multipliers of HiGHS", -found.ray
+    units = units_at(form, np.zeros(form.q.size))
+    for scaling in (Scaling.equilibrated(form), Scaling.of(form, units, 1.0)):
+        for room in SEARCH_ROOMS if form.curved.any() else SEARCH_ROOMS[:1]:
+            budget.check()
+            nearest = least_violation(form, scaling, room)
+            if nearest is not None and -form.b @ nearest.y > 0:
+                yield "multipliers of Clarabel", nearest.y

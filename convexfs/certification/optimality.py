@@ -1,0 +1,522 @@
+r"""Is a point an optimum? Its cost against a bound that nothing feasible can be below.
+
+Two things are needed: a feasible point that costs no more than the claimed one, and a bound
+(:mod:`dual_bound`) that is no lower by more than the tolerance. Multipliers come from the solver,
+or are searched for; whoever they come from, they are verified here. Costs are compared relative to
+
+.. math:: \max(|p|, |L|, \max_j |q_j z_j|),
+
+p and L without the objective's constant and columns that the constraints fix; an optimum of 0 has
+the scale of the data's own units.
+"""
+
+import itertools
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from convexfs.certification.auxiliary import (
+    Found,
+    Inside,
+    Scaling,
+    interior_multipliers,
+    interior_point,
+    solved_again,
+)
+from convexfs.certification.dual_bound import (
+    Bound,
+    Lagrangian,
+    cost_at,
+    lagrangian,
+    natural_multipliers,
+    radius_of,
+)
+from convexfs.certification.dual_correction import Goal, corrected_bound
+from convexfs.certification.exact.linear_program import (
+    BasicSolution,
+    ExactOptimum,
+    LinearProgram,
+    rationals,
+)
+from convexfs.certification.feasible_points import (
+    any_interior_point,
+    change_to_feasible,
+    cost_of_feasibility,
+    tightened,
+)
+from convexfs.certification.rigorous.elimination import without_defined_columns
+from convexfs.certification.rigorous.implied_bounds import Box, implied_box
+from convexfs.certification.rigorous.rounding import EPSILON
+from convexfs.certification.scaling import unit_of_objective, units_at
+from convexfs.certification.standard_form import StandardForm
+
+#: Costs of flat programs may change by this share of their own terms: the last bits of the data.
+ROUNDING = 2.0**-50
+#: Share of the tolerance that a bound should keep, and that corrections may cost.
+ENOUGH, SPENT = 0.5, 0.1
+#: Costs below tol times this share of the data's unit count as 0, and are relative to it.
+NIL = 1e-3
+#: Costs below this share of the data's unit are refuted in that unit only.
+NEAR_ZERO = 1e-5
+#: Share of constant terms that the scale of an objective has at least.
+OFFSET = 1e-5
+#: How far inside curved cones multipliers are moved, relative to their size.
+ROOMS = (0.0, 1e-9, 1e-7)
+#: Shares of the tolerance that multipliers inside their cones may cost.
+INTERIOR_SHARES = (0.3, 0.03)
+#: Entries of a program that is searched for an exact proof even if one to rounding is there.
+SMALL = 3000
+#: Entries of a linear program above which interior-point searches come before the simplex method.
+LARGE = 100_000
+
+
+#: In the place of an interior point that was not found.
+NOWHERE = Inside(np.empty(0), 0.0, np.empty(0))
+
+
+class Stopped(Exception):
+    """The budget of CPU time is used up."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """CPU time that a certificate may take."""
+
+    deadline: float = np.inf
+
+    @classmethod
+    def of(cls, seconds: float) -> "Budget":
+        return cls(time.process_time() + seconds)
+
+    @property
+    def left(self) -> float:
+        return self.deadline - time.process_time()
+
+    def check(self) -> None:
+        if self.left <= 0:
+            raise Stopped
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A point and multipliers from anywhere, perhaps with the basis they come from."""
+
+    by: str
+    z: np.ndarray
+    y: np.ndarray
+    basis: BasicSolution | None = None
+    program: LinearProgram | None = None
+
+
+class OptimalityProof:
+    """The search for a proof that nothing feasible costs less than `cost`.
+
+    Parameters
+    ----------
+    form : StandardForm
+        The program, flat or curved, without integers.
+    point, known : ndarray
+        Columns of the claimed point, and which of them the claim gives.
+    cost : float
+        The claimed cost, minimised, without the constant.
+    tol : float
+        Gap that counts as none.
+    scale : float or None
+        Size of the objective that gaps are relative to; None to infer it.
+    """
+
+    def __init__(
+        self,
+        form: StandardForm,
+        point: np.ndarray,
+        known: np.ndarray,
+        cost: float,
+        tol: float,
+        budget: Budget,
+        scale: float | None = None,
+    ):
+        self.eliminated = without_defined_columns(form) if form.curved.any() else None
+        if self.eliminated is not None:
+            form, columns = self.eliminated.form, self.eliminated.columns
+            point, known = point[columns], known[columns]
+        self.form, self.point, self.known, self.cost, self.tol = form, point, known, cost, tol
+        self.budget, self.fixed_scale = budget, scale
+        self.flat = not form.curved.any()
+        self.best = Bound(-np.inf, np.zeros(form.b.size))
+        self.above = Bound(-np.inf, np.zeros(form.b.size))
+        self.attained = False
+        self.exact: ExactOptimum | None = None
+        self.better: list[np.ndarray] = []
+        self.last: tuple[Lagrangian, float] | None = None
+        self.stopped = False
+        self.inside: Inside | None = None
+        self._least_scale = np.inf
+        self.box = implied_box(form)
+        self.cut = Box.everything(0)
+        self.unit = unit_of_objective(form) if scale is None else scale
+
+    # ---- the verdict's numbers -----------------------------------------------------------------
+
+    @property
+    def scale(self) -> float:
+        """What gaps are relative to in a proof."""
+        if self.fixed_scale is not None:
+            return self.fixed_scale
+        terms = self._least_scale if np.isfinite(self._least_scale) else abs(self.cost)
+        return proof_scale(terms, self.unit, self.tol)
+
+    @property
+    def coarse_scale(self) -> float:
+        """What gaps are relative to in a refutation: near 0 the unit of the data."""
+        scale = self.scale
+        return max(scale, self.unit) if scale < NEAR_ZERO * self.unit else scale
+
+    @property
+    def target(self) -> float:
+        return self.cost - ENOUGH * self.tol * self.scale
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing is cheaper, and something feasible is as cheap."""
+        good = self.best.value >= self.cost - self.tol * self.scale
+        return good and self.attained and not self.too_cheap and self.best.rounding <= self.rounding
+
+    @property
+    def rounding(self) -> float:
+        """The share of their terms by which costs may change: none for curved programs."""
+        return ROUNDING if self.flat else 0.0
+
+    @property
+    def too_cheap(self) -> bool:
+        """Whether the claimed cost is lower than anything feasible."""
+        return self.above.value > self.cost + self.tol * self.coarse_scale
+
+    @property
+    def gap(self) -> float:
+        scale = self.scale
+        off = self.cost - min(self.best.value, self.cost)
+        return off / scale if scale > 0 else (0.0 if off == 0 else np.inf)
+
+    @property
+    def radius(self) -> float:
+        """How far columns without bounds may be from the point for the claim to be proven."""
+        if self.last is None:
+            return 0.0
+        return radius_of(self.last[0], self.cost - self.tol * self.scale, self.cut)
+
+    # ---- the search ----------------------------------------------------------------------------
+
+    def run(self, given: Iterable[Candidate], search: bool = True) -> None:
+        """Try the box alone, then multipliers that are given, then those that are found."""
+        if self.known.all():
+            self._measure(self.point)
+        # Only points that are not clearly worse matter.
+        limit = self.cost + self.tol * self.coarse_scale
+        self.cut = implied_box(self.form, limit, self.box)
+        if self.cut.empty:
+            by = "bounds of the variables"
+            self.above = Bound(np.nextafter(limit, np.inf), np.zeros(self.form.b.size), by)
+            self.best = Bound(self.cost, self.best.y, by)
+            return
+        try:
+            self._run(given, search)
+        except Stopped:
+            self.stopped = True
+
+    def _run(self, given: Iterable[Candidate], search: bool) -> None:
+        if self.known.all():
+            self._see(self.point)
+        self._by_bounds_alone()
+        self._attain(self.point)
+        if self.proven:
+            return
+        found = self._search() if search else iter(())
+        upgrade = False
+        for candidate in itertools.chain(map(self._reduced, given), found):
+            self.budget.check()
+            if not (np.isfinite(candidate.z).all() and np.isfinite(candidate.y).all()):
+                continue
+            self._see(candidate.z)
+            self._attempt(candidate)
+            self._attain(candidate.z)
+            if self.too_cheap or (self.exact is not None and self.exact.primal is not None):
+                return
+            if self.proven:
+                # A proof to rounding of a small program may well be had for all points.
+                if self.best.rounding == 0 or upgrade or self.form.A.nnz > SMALL or not self.flat:
+                    return
+                upgrade = True
+
+    def _reduced(self, candidate: Candidate) -> Candidate:
+        """Return a candidate of the whole program without the eliminated rows and columns."""
+        left = self.eliminated
+        if left is None:
+            return candidate
+        return replace(candidate, z=candidate.z[left.columns], y=candidate.y[left.rows])
+
+    def _measure(self, z: np.ndarray) -> None:
+        """Note how large the objective's terms are, at the claimed point or at z: the least.
+
+        Terms of a claimed point far away may cancel, and would hide any gap.
+        """
+        for point in (np.where(self.known, self.point, z), z):
+            terms = _objective_scale(self.form, point, self.box, self.cost)
+            self._least_scale = min(self._least_scale, terms)
+
+    def _see(self, z: np.ndarray) -> None:
+        """Note a point: how large its terms are, whether it is as cheap and feasible, or cheaper.
+
+        Flat programs have a feasible point near one that is nearly feasible. Curved ones may
+        have none that is as cheap, so that a feasible point must be verified.
+        """
+        self._measure(z)
+        value, margin = cost_at(self.form, z)[0], self.tol * self.scale
+        if value < self.cost - margin:
+            self.better.append(z if self.eliminated is None else self.eliminated.expanded(z))
+        if value <= self.cost + margin and not self.attained:
+            near = tightened(self.form, z) if self.flat else z
+            self.attained = near is not None and self._is_feasible(near)
+
+    def _is_feasible(self, z: np.ndarray) -> bool:
+        """Whether z is feasible and no more expensive than the claimed cost."""
+        change = 0.0 if self.flat else change_to_feasible(self.form, z)
+        if change is None:
+            return False
+        return cost_at(self.form, z)[0] + change <= self.cost + self.tol * self.scale
+
+    def _attain(self, z: np.ndarray) -> None:
+        """Show that z is nearly feasible, and that little cost makes it so, if that is all."""
+        if self.flat or self.attained or self.best.value < self.cost - self.tol * self.scale:
+            return
+        near = tightened(self.form, z)
+        if near is None:
+            return
+        if self.inside is None:
+            self.budget.check()
+            level, scaling = self.cost + 10 * self.scale, Scaling.equilibrated(self.form)
+            inside = interior_point(self.form, scaling, level)
+            self.inside = inside or any_interior_point(self.form) or NOWHERE
+        if self.inside.margin > 0:
+            value = cost_at(self.form, near)[0]
+            above = cost_at(self.form, self.inside.z)[0] - value
+            value += cost_of_feasibility(self.form, near, self.inside, above)
+            self.attained = value <= self.cost + self.tol * self.scale
+
+    def _by_bounds_alone(self) -> None:
+        at = lagrangian(self.form, np.zeros(self.form.b.size), self.point, self.cut)
+        self._keep(Bound(at.value, at.y, "bounds of the variables alone"))
+
+    def _keep(self, bound: Bound) -> None:
+        """Keep the bound if it is better: good data before changed ones, then the higher one."""
+        value = min(bound.value, self.cost)
+        usable = bound.rounding <= self.rounding, self.best.rounding <= self.rounding
+        exacter = value >= self.target and bound.rounding < self.best.rounding
+        if (usable[0], value) > (usable[1], self.best.value) or exacter:
+            self.best = replace(bound, value=value)
+
+    def _attempt(self, candidate: Candidate) -> None:
+        """Try the candidate's multipliers, corrected, then its basis in exact arithmetic."""
+        value = cost_at(self.form, candidate.z)[0]
+        dearer = value > self.cost + self.tol * self.coarse_scale
+        scale = self.scale or 1.0
+        natural = natural_multipliers(self.form, candidate.z, scale)
+        # A small program gets the effort of a proof for the data as they are.
+        rounding = ROUNDING if self.flat and self.form.A.nnz > SMALL else 0.0
+        for room in ROOMS:
+            self.budget.check()
+            target, box = (
+                (self.cost + 2 * self.tol * scale, self.box) if dearer else (self.target, self.cut)
+            )
+            goal = Goal(self.form, box, target, SPENT * self.tol * scale, natural, rounding)
+            bound, at = corrected_bound(goal, candidate.y, candidate.z, room)
+            bound = replace(bound, by=f"{candidate.by}: {bound.by}" if bound.by else candidate.by)
+            if bound.rounding == 0 and box is self.box and bound.value > self.above.value:
+                self.above = bound
+            if not dearer:
+                self.last = at, target
+            self._keep(bound)
+            enough = bound.value >= target and bound.rounding <= self.rounding
+            if enough or self.flat:
+                break
+        if candidate.basis is not None and not (self.proven and self.best.rounding == 0):
+            self._exactly(candidate)
+
+    def _exactly(self, candidate: Candidate) -> None:
+        program, basis = candidate.program, candidate.basis
+        if program is None or basis is None or not program.cheap:
+            return
+        z = candidate.z
+        costs = None if self.form.P is None else _gradient(self.form, z)
+        optimum = program.exact_optimum(basis, costs, primal=False)
+        if optimum.dual is None:
+            value = None
+        elif self.form.P is None:
+            value = float(optimum.dual)
+            if not (self.attained and value >= self.target):
+                optimum = program.exact_optimum(basis)
+        else:
+            value = _at_tangent(self.form, z, optimum.dual)
+        if value is None:
+            return
+        value -= 4 * EPSILON * abs(value)
+        self._keep(Bound(value, candidate.y, f"{candidate.by}: exact basis"))
+        if optimum.primal is not None:
+            self.exact = optimum
+            self.above = Bound(value, candidate.y, "exact basis")
+            self.attained |= float(optimum.primal) <= self.cost + self.tol * self.scale
+
+    def _search(self) -> Iterator[Candidate]:
+        """Yield candidates of searches, cheap and likely ones first."""
+        if self.flat and self.form.P is None:
+            if self.form.A.nnz <= LARGE:
+                yield from self._simplex()
+                yield from self._interior()
+            else:
+                yield from self._interior()
+                yield from self._simplex()
+        else:
+            yield from self._interior()
+        yield from self._inside_cones()
+
+    def _simplex(self) -> Iterator[Candidate]:
+        program = LinearProgram(self.form)
+        found = program.solve(seconds=self.budget.left)
+        if found.optimal:
+            yield Candidate("HiGHS", found.z, found.y, found, program)
+        size = np.where(np.isfinite(self.cut.magnitude), self.cut.magnitude, np.abs(found.z))
+        units = np.exp2(np.round(np.log2(np.where(size > 0, size, 1.0))))
+        self.budget.check()
+        found = program.solve(units=units, seconds=self.budget.left)
+        if found.optimal:
+            yield Candidate("HiGHS in units of the bounds", found.z, found.y, found, program)
+
+    def _interior(self) -> Iterator[Candidate]:
+        found: Found | None = None
+        at_point = units_at(self.form, self.point, self.scale)
+        scalings = (Scaling.equilibrated(self.form), Scaling.of(self.form, at_point, self.scale))
+        for scaling in scalings:
+            self.budget.check()
+            again = solved_again(self.form, scaling)
+            if again is not None and not again.contradicts:
+                found = again
+                yield Candidate("Clarabel", found.z, found.y)
+        if found is None:
+            return
+        size = abs(cost_at(self.form, found.z)[0]) or self.scale
+        self.budget.check()
+        again = solved_again(
+            self.form, Scaling.of(self.form, units_at(self.form, found.z, size), size)
+        )
+        if again is not None and not again.contradicts:
+            found = again
+            yield Candidate("Clarabel", found.z, found.y)
+        self.found = found
+        if self.flat and self.form.P is not None:
+            yield from self._linearised(found.z)
+
+    def _linearised(self, z: np.ndarray) -> Iterator[Candidate]:
+        """Yield multipliers of the linear program whose costs are the gradient at z."""
+        program = LinearProgram(replace(self.form, P=None, q=self.form.q + self.form.P @ z))
+        inside = (
+            np.maximum(program.lower, self.cut.lower),
+            np.minimum(program.upper, self.cut.upper),
+        )
+        for box in (None, inside):
+            self.budget.check()
+            found = program.solve(box=box, seconds=self.budget.left)
+            if found.optimal:
+                basis = found if box is None else None
+                yield Candidate("HiGHS at the tangent", z, found.y, basis, program)
+                return
+
+    def _inside_cones(self) -> Iterator[Candidate]:
+        """Yield multipliers inside their cones, for a share of the tolerance."""
+        found: Found | None = getattr(self, "found", None)
+        if found is None:
+            return
+        rows = bool((~self.form.curved & ~self.form.equalities).any())
+        for share, by_units in itertools.product(INTERIOR_SHARES, (False, True)):
+            if by_units and not rows:
+                continue
+            lift = _lift(self.form, found.z, self.scale, share * self.tol * self.scale, by_units)
+            size = units_at(self.form, found.z, self.scale)
+            for scaling in (
+                Scaling.of(self.form, size, self.scale),
+                Scaling.equilibrated(self.form),
+            ):
+                self.budget.check()
+                inside = interior_multipliers(self.form, scaling, lift)
+                if inside is not None:
+                    yield Candidate("Clarabel, inside the cones", inside.z, inside.y)
+
+
+def proof_scale(terms: float, unit: float, tol: float) -> float:
+    """Return the size of an objective: that of its terms, unless they are nearly 0.
+
+    `unit` is the cost of the data's own units, of which a cost of 0 may miss a small share.
+    """
+    return max(terms, NIL * unit) if terms <= tol * NIL * unit else terms
+
+
+def _objective_scale(form: StandardForm, z: np.ndarray, box: Box, cost: float) -> float:
+    """Return the size of the objective's terms at z, without those that are constant."""
+    size = np.where(box.bounded, np.maximum(box.magnitude, 1e-300), 0.0)
+    fixed = box.bounded & (np.where(box.bounded, box.upper - box.lower, np.inf) <= 1e-9 * size)
+    constant = float(form.q[fixed] @ z[fixed])
+    offset = float(np.abs(form.q * z)[fixed].max(initial=0.0))
+    largest = float(np.abs(form.q * z)[~fixed].max(initial=0.0))
+    if form.P is not None:
+        largest = max(largest, 0.5 * float(np.abs(z * (form.P @ z)).max(initial=0.0)))
+    return max(abs(cost - constant), largest, OFFSET * offset)
+
+
+def _lift(
+    form: StandardForm, z: np.ndarray, scale: float, budget: float, by_units: bool
+) -> np.ndarray:
+    """Return how far inside their cones multipliers may be for a cost of `budget`."""
+    inside = form.interior()
+    terms = form.together(np.abs(form.b) + form.sizes @ np.abs(z))
+    terms = np.where(terms > 0, terms, float(terms.max(initial=0.0)) or 1.0)
+    slack = form.together(np.where(form.equalities, 0.0, np.abs(form.A @ z + form.b)))
+    number = max(int((~form.equalities).sum()), 1)
+    lift = np.minimum(budget / number / np.maximum(slack, 1e-9 * terms), 1e-3 * scale / terms)
+    if by_units:
+        units = form.together(units_at(form, z, scale).rows)
+        lift = np.where(form.curved, lift, budget / number / np.maximum(slack, 1e-2 * units))
+    lift = np.where(form.equalities, 0.0, lift) * inside
+    # The reduced cost of a column with bounds alone and no cost is 0 in every solution.
+    counts = np.diff(form.A.indptr)
+    entries = form.A.tocoo()
+    shared = np.zeros(form.q.size, dtype=bool)
+    shared[entries.col[(counts[entries.row] > 1) | form.curved[entries.row]]] = True
+    if form.P is not None:
+        shared |= np.diff(form.P.indptr) > 0
+    rows, columns = form.single_rows
+    lift[rows[~shared[columns]]] = 0.0
+    return lift
+
+
+def _gradient(form: StandardForm, z: np.ndarray) -> list:
+    """Return q + Pz in rationals."""
+    point, gradient = rationals(z), rationals(form.q)
+    entries = form.P.tocoo()
+    for row, column, value in zip(entries.row, entries.col, rationals(entries.data), strict=True):
+        gradient[row] += value * point[column]
+    return gradient
+
+
+def _at_tangent(form: StandardForm, z: np.ndarray, optimum: Fraction) -> float:
+    """Return the bound of the tangent at z: its optimum - z'Pz / 2, in rationals."""
+    point = [Fraction(each) for each in z.tolist()]
+    entries = form.P.tocoo()
+    bend = sum(
+        (
+            Fraction(v) * point[i] * point[j]
+            for i, j, v in zip(entries.row, entries.col, entries.data.tolist(), strict=True)
+        ),
+        Fraction(0),
+    )
+    return float(optimum - bend / 2)

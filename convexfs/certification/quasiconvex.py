@@ -1,0 +1,142 @@
+"""Optima of quasi-convex problems (DQCP): no point is better by more than the tolerance.
+
+That the objective is at most t is a convex constraint for every t. A bound t on the optimum is
+proven by infeasibility (:mod:`infeasibility`) of that constraint together with the others.
+"""
+
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+from cvxpy.atoms import ceil, floor, length
+from cvxpy.atoms.affine.unary_operators import NegExpression
+from cvxpy.error import SolverError
+from cvxpy.reductions.dqcp2dcp.dqcp2dcp import Dqcp2Dcp
+from cvxpy.reductions.flip_objective import FlipObjective
+
+from convexfs.certification.convex_form import objective_value
+from convexfs.certification.feasibility import value_of, violation
+from convexfs.certification.infeasibility import certificate, proof_of_infeasibility
+from convexfs.certification.optimality import Budget, Stopped
+from convexfs.certification.standard_form import StandardForm
+from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate
+
+
+def quasiconvex_optimum(
+    problem: cp.Problem, objective: float, reported: float, tol: float, budget: Budget
+) -> Certificate:
+    """Verify that the point in `problem` is feasible, and that none is better by more than tol."""
+    worst = violation(problem)
+    if worst.value > tol:
+        # An entry near 0 has the unit of its variable.
+        sizes = {each.id: np.abs(value_of(each)).max(initial=0.0) for each in problem.variables()}
+        worst = min(worst, violation(problem, sizes), key=lambda each: each.value)
+    sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
+    off = abs(reported - objective) / (abs(objective) or 1.0)
+    made = Certificate(
+        worst.value, None, None, None, tol, "level sets",
+        objective=objective, reported=off, where=(worst.where,) if worst.value > 0 else (),
+    )  # fmt: skip
+
+    def decided(verdict: str, reason: str = "", **fields: object) -> Certificate:
+        return replace(made, verdict=verdict, reason=reason, **fields)  # type: ignore[arg-type]
+
+    if not worst.value <= tol:
+        return decided(REFUTED, f"{worst.where} is violated by {worst.value:.1e}")
+    if off > tol:
+        return decided(REFUTED, f"the reported objective is off by {off:.1e}")
+    margin = tol * abs(objective)
+    try:
+        better = _better_point(problem, sign * objective - margin)
+        if better is not None:
+            reason = f"a verified feasible point has objective {better:.9g}"
+            return decided(REFUTED, reason, better=better)
+        if objective == 0:
+            # There is no scale at 0: nothing may be better at all.
+            margin = 0.0
+        if level_is_infeasible(problem, sign * objective - margin, budget, strictly=margin == 0):
+            bound = objective - sign * margin
+            return decided(PROVEN, gap=tol if margin else 0.0, bound=bound, by="no better level")
+    except Stopped:
+        return decided(UNDECIDED, "stopped: the budget of CPU time is used up")
+    return decided(UNDECIDED, f"no proof that nothing is better by more than {margin:.1e}")
+
+
+class _Levels:
+    """The convex problems behind a quasi-convex one, by the level of its objective."""
+
+    def __init__(self, problem: cp.Problem):
+        if isinstance(problem.objective, cp.Maximize):
+            problem, _ = FlipObjective().apply(problem)
+        self.problem, _ = Dqcp2Dcp().apply(problem)
+        self.data = self.problem._bisection_data
+        root = problem.objective.expr
+        root = root.args[0] if isinstance(root, NegExpression) else root
+        # Between integer values there are no levels.
+        self.integral = isinstance(root, ceil | floor | length)
+
+    def excludes(self, cost: float) -> bool:
+        """Whether the objective's range alone has no such level."""
+        return bool(self.data.param.is_nonneg() and cost < 0)
+
+    def at(self, cost: float) -> cp.Problem | None:
+        """Return the feasibility problem of costs up to `cost`; None if it is empty by its form."""
+        level = self.data.param
+        level.value = min(cost, 0.0) if level.is_nonpos() else cost
+        rows = [*self.problem.constraints, *(make() for make in self.problem._lazy_constraints)]
+        if any(row is False for row in rows):
+            return None
+        return cp.Problem(cp.Minimize(0), [row for row in rows if row is not True])
+
+
+def level_is_infeasible(
+    problem: cp.Problem, cost: float, budget: Budget, strictly: bool = False
+) -> bool:
+    """Whether surely no feasible point has a cost (minimised) of at most `cost`, or below it."""
+    levels = _Levels(problem)
+    if levels.excludes(np.nextafter(cost, -np.inf) if strictly else cost):
+        return True
+    level = levels.at(np.floor(cost) if levels.integral else cost)
+    if level is None:
+        return True
+    if strictly or not level.variables():
+        return False
+    found = proof_of_infeasibility(StandardForm.of(level), budget)
+    return found is not None and found[1] == 0
+
+
+def infeasible_quasiconvex(problem: cp.Problem, tol: float, budget: Budget) -> Certificate:
+    """Verify the claim that the stated constraints of a quasi-convex problem are infeasible."""
+    constraints = cp.Problem(cp.Minimize(0), problem.constraints)
+    try:
+        if constraints.is_dcp() and constraints.variables():
+            found = proof_of_infeasibility(StandardForm.of(constraints), budget)
+            if found is not None:
+                return certificate(tol, PROVEN, found[0], rounding=found[1] or None)
+    except Stopped:
+        return certificate(tol, UNDECIDED, reason="stopped: the budget of CPU time is used up")
+    return certificate(tol, UNDECIDED, reason="no proof of infeasibility was found")
+
+
+def _better_point(problem: cp.Problem, cost: float) -> float | None:
+    """Return the objective of a point that is feasible and costs less than `cost`, or None."""
+    kept = [(variable, variable.value) for variable in problem.variables()]
+    levels = _Levels(problem)
+    if levels.excludes(cost):
+        return None
+    level = levels.at(np.floor(cost) if levels.integral else cost)
+    if level is None:
+        return None
+    sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
+    try:
+        level.solve(solver=cp.CLARABEL)
+        if any(variable.value is None for variable in problem.variables()):
+            return None
+        value = objective_value(problem)
+        better = violation(problem).value == 0 and sign * value < cost
+        return value if better else None
+    except (SolverError, ValueError):
+        return None
+    finally:
+        for variable, value in kept:
+            variable.save_value(value)

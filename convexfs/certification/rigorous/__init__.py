@@ -1,0 +1,1 @@
+"""Statements about real numbers proven in floating point: rounding errors are bounded."""

@@ -1,0 +1,412 @@
+"""One proof for each claim: an optimum, no feasible point, no optimum."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import cvxpy as cp
+import numpy as np
+from cvxpy import settings as cvxpy_settings
+
+from convexfs.certification import dual_values
+from convexfs.certification.branch_and_bound import verified_integer_optimum
+from convexfs.certification.compilation_check import (
+    completed_point,
+    differs_at,
+    differs_at_random,
+)
+from convexfs.certification.convex_form import ConvexForm, lacking_values, objective_value
+from convexfs.certification.dual_bound import cost_at, is_convex
+from convexfs.certification.feasibility import (
+    Violation,
+    integer_entries,
+    lacks_structure,
+    value_of,
+    violation,
+)
+from convexfs.certification.feasible_points import (
+    a_feasible_point,
+    cheaper_points,
+    tightened,
+)
+from convexfs.certification.infeasibility import infeasible
+from convexfs.certification.optimality import (
+    ROUNDING,
+    Budget,
+    Candidate,
+    OptimalityProof,
+)
+from convexfs.certification.quasiconvex import infeasible_quasiconvex, quasiconvex_optimum
+from convexfs.certification.rigorous.implied_bounds import BoundPropagation
+from convexfs.certification.rigorous.rounding import EPSILON
+from convexfs.certification.scaling import units_at
+from convexfs.certification.standard_form import StandardForm
+from convexfs.certification.unboundedness import unbounded
+from convexfs.records import (
+    INFEASIBLE,
+    OPTIMAL,
+    PROVEN,
+    REFUTED,
+    UNBOUNDED,
+    UNDECIDED,
+    Certificate,
+    ConePoint,
+)
+
+BASIS = "cone program"
+#: Integers may be off by this much before they are rounded.
+INTEGRALITY = 1e-4
+#: A better point must satisfy the stated constraints to this share of their terms.
+CLEARLY_FEASIBLE = 1e-7
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """A claim: a status, the reported objective, perhaps a solver's vectors."""
+
+    status: str
+    reported: float | None
+    cone: ConePoint | None = None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How strictly, and with how much effort, a claim is verified."""
+
+    tol: float
+    search: bool
+    nodes: int
+    budget: Budget
+
+
+def verdict(problem: cp.Problem, claimed: Claimed, rules: Rules) -> Certificate:
+    """Verify a claim about `problem`, which holds the claimed point."""
+    status = claimed.status.removesuffix("_inaccurate")
+    if not problem.variables():
+        return _of_constants(problem, status, rules)
+    if status == INFEASIBLE:
+        return _infeasible(problem, rules)
+    if status == UNBOUNDED:
+        return unbounded(problem, rules.tol, rules.budget)
+    if status == cvxpy_settings.INFEASIBLE_OR_UNBOUNDED:
+        proof = _infeasible(problem, rules)
+        return proof if proof.ok else unbounded(problem, rules.tol, rules.budget)
+    return _optimal(problem, claimed, rules)
+
+
+def _is_quasiconvex(problem: cp.Problem) -> bool:
+    return not problem.is_dcp() and not problem.is_dgp() and problem.is_dqcp()
+
+
+def _infeasible(problem: cp.Problem, rules: Rules) -> Certificate:
+    if _is_quasiconvex(problem):
+        return infeasible_quasiconvex(problem, rules.tol, rules.budget)
+    return infeasible(problem, rules.tol, rules.nodes, rules.budget)
+
+
+def _refuted(tol: float, reason: str, residual: float = np.inf) -> Certificate:
+    return Certificate(residual, None, None, None, tol, BASIS, reason=reason, verdict=REFUTED)
+
+
+def _of_constants(problem: cp.Problem, status: str, rules: Rules) -> Certificate:
+    """Verify a claim about a problem without variables, which is feasible or not."""
+    worst = violation(problem)
+    holds = {OPTIMAL: worst.value <= 0, INFEASIBLE: worst.value > 0}.get(status, False)
+    return Certificate(
+        0.0 if holds else worst.value,
+        None, None, 0.0, rules.tol, "constants",
+        claim=status if status in (INFEASIBLE, UNBOUNDED) else OPTIMAL,
+        by="constants only",
+        reason="" if holds else "the problem has no variables, and its constraints decide it",
+        verdict=PROVEN if holds else REFUTED,
+    )  # fmt: skip
+
+
+def _optimal(problem: cp.Problem, claimed: Claimed, rules: Rules) -> Certificate:
+    if lacking := list(lacking_values(problem)):
+        if all(variable.value is None for variable in problem.variables()):
+            if claimed.status.startswith(OPTIMAL):
+                return _refuted(rules.tol, f"no point: {claimed.status}")
+            return replace(
+                _refuted(rules.tol, f"no solution to verify: {claimed.status}"), verdict=UNDECIDED
+            )
+        return _refuted(rules.tol, f"not a number: {lacking[0]}", np.nan)
+    if claimed.cone is not None and not claimed.cone.finite:
+        return _refuted(rules.tol, f"not a number: {claimed.status}", np.nan)
+    objective, reported = objective_value(problem), claimed.reported
+    if reported is None or not np.isfinite(reported):
+        return _refuted(rules.tol, f"not a number: the reported objective, {reported}", np.nan)
+    if not np.isfinite(objective):
+        return _refuted(rules.tol, "the objective has no value at the point", np.nan)
+    point = [(variable, variable.value) for variable in problem.variables()]
+    try:
+        if _is_quasiconvex(problem):
+            return quasiconvex_optimum(problem, objective, float(reported), rules.tol, rules.budget)
+        return _ConvexOptimum(problem, claimed, objective, float(reported), rules).certificate()
+    finally:
+        for variable, value in point:
+            variable.save_value(value)
+
+
+class _ConvexOptimum:
+    """The claim that the point in `problem` is an optimum of a convex problem."""
+
+    def __init__(
+        self, problem: cp.Problem, claimed: Claimed, objective: float, reported: float, rules: Rules
+    ):
+        self.claimed, self.objective, self.reported, self.rules = (
+            claimed,
+            objective,
+            reported,
+            rules,
+        )
+        self.convex = ConvexForm.of(problem)
+        self.convex.take_values()
+        self.form = StandardForm.of(self.convex.convex)
+        self.point, self.known = self.convex.columns(self.form)
+        self.worst = Violation(0.0)
+        self.full: np.ndarray | None = None
+
+    def certificate(self) -> Certificate:
+        if not is_convex(self.form):
+            reason = "the objective is not convex, though it was assumed to be"
+            return self._made(UNDECIDED, reason)
+        if self.form.integer.size:
+            return self._integer()
+        own = None if self.claimed.cone is None else self.claimed.cone.x
+        self.full = completed_point(self.form, self.point, self.known, own)
+        if self._compiled_differently():
+            reason = "cvxpy compiled another problem than the stated one"
+            return self._made(UNDECIDED, reason)
+        self.worst = self._violation()
+        if not self.worst.value <= self.rules.tol:
+            return self._made(REFUTED, f"{self.worst.where} is violated by {self.worst.value:.1e}")
+        if self.form.P is None and not self.form.q.any():
+            return self._feasible()
+        return self._proven_or_not()
+
+    # ---- the parts of the verdict ----------------------------------------------------------------
+
+    def _compiled_differently(self) -> bool:
+        if differs_at(self.convex, self.form, self.full):
+            # A solver's auxiliary columns may be far from the cheapest.
+            self.full = completed_point(self.form, self.point, self.known, None)
+            if differs_at(self.convex, self.form, self.full):
+                return True
+        return differs_at_random(self.convex, self.form)
+
+    def _violation(self) -> Violation:
+        """Return the worst violation, or what it takes to move the variables into feasibility.
+
+        Rows without data of their own, such as x <= 50 z at 0, are broken by 100 % of their terms
+        when a last bit is off.
+        """
+        worst = violation(self.convex.stated)
+        if worst.value <= self.rules.tol:
+            return worst
+        if lacks_structure(self.convex.stated, self.rules.tol):
+            return worst  # columns do not hold what is wrong with it
+        units = units_at(self.form, self.point if self.full is None else self.full)
+        sizes = self.convex.sizes(self.form, units.columns)
+        worst = min(worst, violation(self.convex.stated, sizes), key=lambda each: each.value)
+        if worst.value <= self.rules.tol or self.full is None:
+            return worst
+        near = tightened(self.form, self.full)
+        if near is not None:
+            moved = np.abs(near - self.full)[self.known] / units.columns[self.known]
+            if moved.max(initial=0.0) < worst.value:
+                return Violation(float(moved.max(initial=0.0)), worst.where)
+        return worst
+
+    def _made(self, verdict: str, reason: str = "", **fields: object) -> Certificate:
+        made = Certificate(
+            self.worst.value, None, None, None, self.rules.tol, BASIS,
+            objective=self.objective, verdict=verdict, reason=reason,
+            where=(self.worst.where,) if self.worst.value > 0 else (),
+        )  # fmt: skip
+        return replace(made, **fields)  # type: ignore[arg-type]
+
+    def _feasible(self) -> Certificate:
+        """Verify a point of a problem whose objective is constant: feasible is optimal."""
+        form, tol = self.form, self.rules.tol
+        off = self._report_is_off(abs(self.objective) or 1.0)
+        if off > tol:
+            return self._made(REFUTED, f"the reported objective is off by {off:.1e}", reported=off)
+        found = [] if self.full is None else [self.full]
+        if a_feasible_point(form, *found) is not None:
+            return self._made(PROVEN, gap=0.0, bound=self.objective, by="a verified feasible point")
+        if self.full is not None and not form.curved.any():
+            slack = form.A @ self.full + form.b
+            terms = np.abs(form.b) + form.sizes @ np.abs(self.full)
+            share = np.max(form.outside(slack) / np.where(terms > 0, terms, 1.0), initial=0.0)
+            if share <= ROUNDING:
+                return self._made(
+                    PROVEN, gap=0.0, bound=self.objective, rounding=float(max(share, EPSILON)),
+                    by="a point that is feasible but for rounding",
+                )  # fmt: skip
+        if self._nothing_is_feasible():
+            return self._made(REFUTED, "no point is feasible")
+        reason = (
+            f"feasible to {max(self.worst.value, 1e-16):.0e}, but no feasible point is verified"
+        )
+        return self._made(UNDECIDED, reason)
+
+    def _nothing_is_feasible(self) -> bool:
+        """Whether bounds alone leave no point, even if flat rows are loosened by the tolerance."""
+        return BoundPropagation(self.form, loosened=self.rules.tol).run().empty
+
+    def _report_is_off(self, scale: float) -> float:
+        off = abs(self.reported - self.objective)
+        return 0.0 if off == 0 else off / scale if scale > 0 else np.inf
+
+    def _given(self) -> Iterator[Candidate]:
+        """Yield the multipliers that came with the solution."""
+        form, cone = self.form, self.claimed.cone
+        if self.convex.logarithmic or self.full is None:
+            return
+        if cone is not None:
+            candidates = dual_values.of_cone_point(form, cone)
+        elif self.known.all():
+            candidates = dual_values.of_constraints(self.convex.convex, form)
+        else:
+            return
+        own = cone.x if cone is not None and cone.x.size == form.q.size else self.full
+        for y in candidates:
+            yield Candidate("the solver's", own, y)
+
+    def _proof(self) -> OptimalityProof:
+        form = self.form
+        cost = self.convex.cost() - form.d
+        if self.known.all():
+            # Without the rounding errors of an offset.
+            cost = cost_at(form, self.point)[0]
+        point = self.point if self.full is None else self.full
+        known = self.known if self.full is None else np.ones_like(self.known)
+        scale = 1.0 if self.convex.logarithmic else None
+        return OptimalityProof(form, point, known, cost, self.rules.tol, self.rules.budget, scale)
+
+    def _proven_or_not(self) -> Certificate:
+        proof = self._proof()
+        if proof.box.empty:
+            if self._nothing_is_feasible():
+                return self._made(REFUTED, "no point is feasible")
+            return self._made(UNDECIDED, "feasible to the tolerance, but not exactly")
+        proof.run(self._given(), self.rules.search)
+        scale = abs(self.objective) if self.convex.logarithmic else proof.scale
+        fields = {
+            "gap": proof.gap,
+            "bound": self._objective(proof.best.value) if proof.best.rounding <= ROUNDING else None,
+            "reported": self._report_is_off(scale),
+            "by": proof.best.by,
+            "rounding": proof.best.rounding or None,
+        }
+        off = fields["reported"]
+        if off > self.rules.tol:
+            return self._made(REFUTED, f"the reported objective is off by {off:.1e}", **fields)
+        if proof.proven:
+            return self._made(PROVEN, **fields)
+        if proof.too_cheap:
+            least = self._objective(proof.above.value)
+            word = "most" if self.convex.sign < 0 else "least"
+            reason = f"better than any feasible point: the optimum is at {word} {least:.9g}"
+            return self._made(REFUTED, reason, **fields | {"bound": least})
+        better = self._better(proof)
+        if better is not None:
+            reason = f"a verified feasible point has objective {better:.9g}"
+            return self._made(REFUTED, reason, better=better, **fields)
+        return self._undecided(proof, fields)
+
+    def _objective(self, cost: float) -> float:
+        return self.convex.objective_of(cost + self.form.d)
+
+    def _better(self, proof: OptimalityProof) -> float | None:
+        """Return the objective of a verified better point."""
+        margin = self.rules.tol * proof.coarse_scale
+        exact = proof.exact
+        if exact is not None and exact.primal is not None and exact.z is not None:
+            if float(exact.primal) < proof.cost - margin:
+                return self._objective(float(exact.primal))
+            return None
+        for z in cheaper_points(self.form, proof.cost, proof.cost - margin, proof.better):
+            if not self.convex.moved_to(self.form, z):
+                continue
+            cost = self.convex.cost()
+            clear = violation(self.convex.stated).value <= CLEARLY_FEASIBLE
+            if clear and cost - self.form.d < proof.cost - margin:
+                return self.convex.objective_of(cost)
+        return None
+
+    def _undecided(self, proof: OptimalityProof, fields: dict) -> Certificate:
+        rounding = proof.best.rounding if np.isfinite(proof.best.value) else None
+        radius = proof.radius or None
+        if not proof.attained and proof.gap <= self.rules.tol:
+            reason = "nothing is better, but no feasible point as good was found"
+        else:
+            reason = f"no proof that nothing is better: the gap is {proof.gap:.1e}"
+        if rounding:
+            reason += f"; proven for costs changed by {rounding:.0e} of their terms"
+        if radius:
+            reason += f"; proven among points within {radius:.0e} of this one"
+        if proof.stopped:
+            reason = f"stopped: the budget of CPU time is used up; {reason}"
+        known = {"rounding": rounding or None, "radius": radius, "where": self._where(proof)}
+        return self._made(UNDECIDED, reason, **fields | known)
+
+    def _where(self, proof: OptimalityProof) -> tuple[str, ...]:
+        """Name the columns that take most from the bound."""
+        if proof.last is None:
+            return ()
+        loss, left = proof.last[0].loss, proof.eliminated
+
+        def name(column: int) -> str:
+            return self.form.column_name(column if left is None else int(left.columns[column]))
+
+        order = np.argsort(loss)[:3]
+        margin = self.rules.tol * proof.scale
+        return tuple(
+            f"{name(int(column))}: no bound on it is known, and its reduced cost "
+            f"is {proof.last[0].reduced[column]:.1e}"
+            if not np.isfinite(loss[column])
+            else f"{name(int(column))}: its reduced cost takes "
+            f"{-loss[column] / proof.scale:.1e} from the bound"
+            for column in order
+            if loss[column] < -0.1 * margin
+        )
+
+    # ---- integers --------------------------------------------------------------------------------
+
+    def _round_integers(self) -> None:
+        """Give the integer entries of stated variables their nearest integers, exactly."""
+        for variable in self.convex.stated.variables():
+            value = value_of(variable)
+            variable.save_value(np.where(integer_entries(variable), np.round(value), value))
+
+    def _integer(self) -> Certificate:
+        off = np.abs(self.point - np.round(self.point))[self.form.integer].max(initial=0.0)
+        if off > INTEGRALITY:
+            return self._made(REFUTED, f"an integer variable is off by {off:.1e}")
+        self._round_integers()
+        self.worst = violation(self.convex.stated)
+        if self.worst.value > self.rules.tol:
+            sizes = self.convex.sizes(self.form, units_at(self.form, self.point).columns)
+            again = violation(self.convex.stated, sizes)
+            self.worst = min(self.worst, again, key=lambda each: each.value)
+        if not self.worst.value <= self.rules.tol:
+            return self._made(REFUTED, f"{self.worst.where} is violated by {self.worst.value:.1e}")
+        found = verified_integer_optimum(
+            self.form, self.point, self.known, self.convex.cost() - self.form.d,
+            self.rules.tol, self.rules.nodes, self.rules.budget,
+        )  # fmt: skip
+        reported = self._report_is_off(found.scale)
+        fields: dict = {
+            "gap": found.gap,
+            "bound": None if found.bound is None else self._objective(found.bound),
+            "better": None if found.better is None else self._objective(found.better),
+            "reported": reported,
+            "by": found.by,
+        }
+        reason = found.reason
+        if found.better is not None:
+            reason = f"{reason} {fields['better']:.9g}"
+        if reported > self.rules.tol:
+            return self._made(REFUTED, f"the reported objective is off by {reported:.1e}", **fields)
+        return self._made(found.verdict, reason, **fields)

@@ -13,12 +13,14 @@ _HOMES = {
     "StabilitySelector": "convexfs.inference.stability",
     "permutation_test": "convexfs.inference.permutation",
     "selection_curve": "convexfs.inference.curve",
+    "shadow_test": "convexfs.inference.shadow",
 }
 
 if TYPE_CHECKING:  # what editors and type checkers see
     from convexfs.inference.curve import selection_curve as selection_curve
     from convexfs.inference.knockoffs import KnockoffSelector as KnockoffSelector
     from convexfs.inference.permutation import permutation_test as permutation_test
+    from convexfs.inference.shadow import shadow_test as shadow_test
     from convexfs.inference.stability import StabilitySelector as StabilitySelector
 
 

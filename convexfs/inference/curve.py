@@ -1,4 +1,4 @@
-"""How many features to keep, by errors on samples held out, and how good they will be."""
+"""Held-out error over the number of features, and the smallest number that predicts as well."""
 
 import warnings
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from convexfs.data.scaling import SCALES
 from convexfs.data.targets import as_numbers
 from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.inference.held_out import (
-    FILLED,
+    IMPUTATION,
     ClassErrors,
     Errors,
     SquaredErrors,
@@ -28,13 +28,15 @@ from convexfs.inference.held_out import (
     taking_gaps,
 )
 from convexfs.methods.base.null import feature_evidence, fitted_to, last_step, seeded, unfitted
-from convexfs.methods.base.permutation import permuted_labels
 from convexfs.methods.base.regressor import NumberSelector
+from convexfs.methods.base.row_permutations import permuted_labels
 from convexfs.methods.base.taking import refuse_numbers
 
 #: Numbers of features tried, if none are given: so many, evenly on a logarithmic scale.
 _SIZES = 10
 _RELABELLINGS, _BOOTSTRAPS = 999, 200
+#: Classes whose errors are printed, and letters of their names.
+_CLASSES_TOLD, _LETTERS = 4, 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,56 +46,83 @@ class SelectionCurve:
     Attributes
     ----------
     sizes, errors, se : arrays
-        Numbers of features; the balanced error of held-out predictions with so many, or of
-        numbers the squared error as a share of the variance; its standard error over the folds.
+        Numbers of features; error of held-out predictions with each, which is the balanced error
+        for classes and the squared error divided by the variance for a numeric target; standard
+        error over the folds.
     chosen : int
-        The fewest features whose error is within one standard error of the least.
-    honest_error : float
-        What to expect of the whole procedure, choice of the number included, by the
-        bootstrap of held-out predictions (BBC-CV). `errors` of the chosen size is too low:
-        it was chosen for it.
+        Smallest number of features whose error is within one standard error of the least.
+    held_out_error : float
+        Expected error of the whole procedure, choice of the number included, by the bootstrap
+        of held-out predictions (BBC-CV). The entry of `errors` for `chosen` is too low, since
+        the number was chosen by it. `honest_error` is its former name.
+    interval : tuple of float
+        95 % interval of `held_out_error`, by the same bootstrap.
     chance : float
         Error of guessing.
     pvalue : float
-        Of the whole curve: its least error against the least at permuted labels, predictions
-        as they are. A guide only: folds depend on each other, and a tenth of shuffled gene
-        sets came out at .05 or below. :func:`permutation_test` is exact.
+        Of the least error against the least at permuted labels, for the same predictions.
+        Deviations of the permuted errors are multiplied by sqrt(1 + k / (k - 1)) for k folds
+        (Nadeau and Bengio 2003), because the folds share training rows.
     permuted : array (3, n_sizes)
-        The errors at permuted labels, predictions as they are: 5, 50 and 95 % of them lie
-        below.
+        5, 50 and 95 % quantiles of the errors at permuted labels, for the same predictions.
     predictions : array (n_samples, n_sizes)
-        Class codes, or numbers, as predicted when held out.
+        Predicted class codes, or numbers, of the held-out rows.
+    target : array (n_samples,)
+        True class codes, or numbers.
     folds : int array (n_samples,)
-    measure : str
-        What the errors are.
-    told : str
-        The same after a number.
-    filled : str
-        What stood for missing values and categories, if there were any.
+    measure, unit : str
+        What the errors are, in full and after a number.
+    imputation : str
+        How the classifier treated missing values and categories, if there were any.
     """
 
     sizes: np.ndarray
     errors: np.ndarray
     se: np.ndarray
     chosen: int
-    honest_error: float
+    held_out_error: float
+    interval: tuple[float, float]
     chance: float
     pvalue: float
     permuted: np.ndarray
     predictions: np.ndarray
+    target: np.ndarray
     folds: np.ndarray
     measure: str
-    told: str
-    filled: str = ""
+    unit: str
+    imputation: str = ""
 
-    def lines(self) -> dict[str, str]:
-        """What is to be told of the curve, by what it is about."""
-        n_folds, features = self.folds.max() + 1, "feature" if self.chosen == 1 else "features"
-        return {
-            "held-out error": f"{self.honest_error:.2f} {self.told} (chance {self.chance:.2f}), "
-            f"{self.chosen} {features}, by {n_folds} folds and BBC; "
-            f"whole curve p = {self.pvalue:.2g}{self.filled}"
+    @property
+    def honest_error(self) -> float:
+        """Former name of `held_out_error`."""
+        return self.held_out_error
+
+    @property
+    def confusion(self) -> np.ndarray | None:
+        """Counts of held-out rows by true class (rows) and predicted class (columns).
+
+        Predictions are those with `chosen` features. None for a numeric target.
+        """
+        if self.target.dtype.kind != "i":
+            return None
+        predicted = self.predictions[:, int(np.searchsorted(self.sizes, self.chosen))]
+        number = int(self.target.max()) + 1
+        table = np.zeros((number, number), dtype=int)
+        np.add.at(table, (self.target, predicted), 1)
+        return table
+
+    def lines(self, class_names: Sequence[str] | None = None) -> dict[str, str]:
+        """Return what is reported of the curve, by what each line is about."""
+        low, high = self.interval
+        found = {
+            "held-out error": f"{self.held_out_error:.2f} [{low:.2f}, {high:.2f}] {self.unit}, "
+            f"chance {self.chance:.2f} ({self.folds.max() + 1} folds, p = {self.pvalue:.2g})"
         }
+        if (table := self.confusion) is not None:
+            found["errors by class"] = _class_errors(table, class_names)
+        if self.imputation:
+            found["held-out rows"] = self.imputation
+        return found
 
     def __str__(self) -> str:
         return "\n".join(f"{name:17} {text}" for name, text in self.lines().items())
@@ -124,7 +153,7 @@ def selection_curve(
 
     In each fold the features are ranked by the training rows alone, and a classifier of
     their first 1, 2, ... predicts the rows held out; a regressor where the estimator learns
-    from numbers. It costs one fit a fold; the honest error and the p-value take no more fits.
+    from numbers. It costs one fit per fold; the held-out error and the p-value need no more.
     Missing values and categories go to the estimator as they are; what predicts has the
     medians of the training rows for the former, and a column each for the latter.
 
@@ -154,7 +183,8 @@ def selection_curve(
     References
     ----------
     Tsamardinos, Greasidou and Borboudakis, "Bootstrapping the out-of-sample predictions for
-    efficient and accurate cross-validation", Machine Learning 107 (2018).
+    efficient and accurate cross-validation", Machine Learning 107 (2018). Nadeau and Bengio,
+    "Inference for the generalization error", Machine Learning 52 (2003).
 
     Examples
     --------
@@ -162,7 +192,7 @@ def selection_curve(
     >>> from convexfs.inference import selection_curve
     >>> data = convexfs.load("twonorm:n=100,noise=80,seed=1").scaled()
     >>> curve = selection_curve(convexfs.Relief(n_neighbors=0.25), data.X, data.y, random_state=0)
-    >>> curve.chance, curve.pvalue, curve.honest_error < 0.2
+    >>> curve.chance, curve.pvalue, curve.held_out_error < 0.2
     (0.5, 0.001, True)
     """
     X, (errors, y) = as_rows(X), _target(estimator, y)
@@ -187,7 +217,19 @@ def selection_curve(
             raise ConvexfsError(f"a fold failed: {outcome.failure}")
         predictions[folds[outcome.task][1]] = outcome.value
     curve = _summed_up(errors, numbers, predictions, y, fold_of, groups, seed)
-    return replace(curve, filled=f"; {FILLED}") if has_gaps(X) else curve
+    return replace(curve, imputation=IMPUTATION) if has_gaps(X) else curve
+
+
+def _class_errors(table: np.ndarray, class_names: Sequence[str] | None) -> str:
+    """Return the wrong predictions of each class; of many classes only the worst."""
+    sizes, wrong = table.sum(axis=1), table.sum(axis=1) - table.diagonal()
+    names = [str(c) for c in range(len(table))] if class_names is None else class_names
+    shown = list(range(len(table)))
+    if len(table) > _CLASSES_TOLD:
+        shown = np.argsort(-wrong / sizes, kind="stable")[:_CLASSES_TOLD].tolist()
+    listed = ", ".join(f"{str(names[c])[:_LETTERS]} {wrong[c]}/{sizes[c]}" for c in shown)
+    more = len(table) - len(shown)
+    return f"wrong: {listed}" + (f" and {more} classes with a smaller share" if more else "")
 
 
 def _target(estimator: Any, y: Any) -> tuple[Errors, np.ndarray]:
@@ -214,19 +256,22 @@ def _summed_up(
     losses = errors.losses(predictions, y)
     relabelled = _relabelled_errors(errors, predictions, y, groups, seed)
     found, se = errors.mean(losses, y), _fold_errors(errors, losses, y, folds)
+    expected, interval = _bootstrapped(errors, losses, y, groups, seed)
     return SelectionCurve(
         sizes=sizes,
         errors=found,
         se=se,
         chosen=int(sizes[_within_one_se(found, se)]),
-        honest_error=_bootstrapped(errors, losses, y, groups, seed),
+        held_out_error=expected,
+        interval=interval,
         chance=errors.chance(y),
-        pvalue=float(np.mean(relabelled.min(axis=1) <= found.min() + 1e-12)),
-        permuted=np.quantile(relabelled[1:], [0.05, 0.5, 0.95], axis=0),
+        pvalue=_curve_pvalue(found.min(), relabelled.min(axis=1), int(folds.max()) + 1),
+        permuted=np.quantile(relabelled, [0.05, 0.5, 0.95], axis=0),
         predictions=predictions,
+        target=y,
         folds=folds,
         measure=errors.measure,
-        told=errors.told,
+        unit=errors.unit,
     )
 
 
@@ -269,6 +314,17 @@ def _fold_errors(
     return np.std(each, axis=0, ddof=1) / np.sqrt(len(each))
 
 
+def _curve_pvalue(least: float, permuted: np.ndarray, n_folds: int) -> float:
+    """Return the share of permuted errors up to the least, spread as errors of folds are.
+
+    Folds share training rows, so that their errors vary together; permuted labels of fixed
+    predictions do not. Nadeau and Bengio's factor of the variance makes up for it.
+    """
+    middle, factor = np.median(permuted), np.sqrt(1.0 + n_folds / (n_folds - 1.0))
+    spread = middle + factor * (permuted - middle)
+    return float((1 + (spread <= least + 1e-12).sum()) / (1 + len(permuted)))
+
+
 def _within_one_se(errors: np.ndarray, se: np.ndarray) -> int:
     best = int(errors.argmin())
     return int(np.flatnonzero(errors <= errors[best] + se[best])[0])
@@ -276,8 +332,11 @@ def _within_one_se(errors: np.ndarray, se: np.ndarray) -> int:
 
 def _bootstrapped(
     errors: Errors, losses: np.ndarray, y: np.ndarray, groups: Any, seed: int
-) -> float:
-    """BBC-CV: choose the size on rows drawn with replacement, judge it on those not drawn."""
+) -> tuple[float, tuple[float, float]]:
+    """BBC-CV: choose the size on rows drawn with replacement, evaluate it on those not drawn.
+
+    Return the mean error and the 95 % interval.
+    """
     rng, judged = np.random.default_rng(seed), []
     units = np.arange(len(y))
     if groups is not None:
@@ -293,20 +352,18 @@ def _bootstrapped(
         found = errors.mean(losses, y, times)
         chosen = _within_one_se(found, errors.spread(found, losses))
         judged.append(errors.mean(losses[left], y[left])[chosen])
-    return float(np.mean(judged)) if judged else float("nan")
+    if not judged:
+        return float("nan"), (float("nan"), float("nan"))
+    low, high = np.quantile(judged, [0.025, 0.975])
+    return float(np.mean(judged)), (float(low), float(high))
 
 
 def _relabelled_errors(
     errors: Errors, predictions: np.ndarray, y: np.ndarray, groups: Any, seed: int
 ) -> np.ndarray:
-    """Errors of the predictions at the true labels, then at permuted ones, a row each."""
+    """Errors of the predictions at permuted labels, one row per permutation."""
     relabelled = permuted_labels(y, _RELABELLINGS, seed, groups)
-    return np.array(
-        [
-            errors.mean(errors.losses(predictions, labels), labels)
-            for labels in np.vstack([y, relabelled])
-        ]
-    )
+    return np.array([errors.mean(errors.losses(predictions, row), row) for row in relabelled])
 
 
 def _splitter(cv: Any, errors: Errors, y: np.ndarray, groups: Any, seed: int) -> Any:

@@ -23,8 +23,8 @@ from convexfs.neighbors.sparse_samples import SparseSamples
 
 #: What columns of numbers are to pandas.
 _NUMBERS = ["number", "bool"]
-#: What is told of gaps and categories.
-FILLED = "for its judge gaps are medians of the training rows, and categories a column each"
+#: How the classifier of held-out rows treats missing values and categories.
+IMPUTATION = "imputed by medians of the training rows, categories one-hot encoded"
 
 
 def as_rows(X: Any) -> Any:
@@ -88,9 +88,9 @@ def taking_gaps(model: Any, X: Any) -> Any:
 class Errors(Protocol):
     """How predictions are held against what is true."""
 
-    #: What the errors are, in words, and after a number.
+    #: What the errors are, in full and after a number.
     measure: str
-    told: str
+    unit: str
 
     def judge(self) -> Any:
         """What predicts, unless another is given."""
@@ -124,7 +124,7 @@ class Errors(Protocol):
 class ClassErrors:
     """Shares of wrong predictions, every class counting the same."""
 
-    measure, told = "balanced error", "balanced"
+    measure, unit = "balanced error", "balanced"
 
     def judge(self) -> Any:
         return KNeighborsClassifier(3)
@@ -153,7 +153,7 @@ class ClassErrors:
 class SquaredErrors:
     """Squared errors as a share of the target's variance: 1 minus R squared."""
 
-    measure, told = "squared error, as a share of the variance", "of the variance"
+    measure, unit = "squared error, as a share of the variance", "of the variance"
 
     def judge(self) -> Any:
         return KNeighborsRegressor(5)

@@ -1,4 +1,4 @@
-"""Is there a signal, and in which features: tests by permuted labels."""
+"""Is there any signal: tests by permuted labels."""
 
 from typing import Any
 
@@ -27,7 +27,10 @@ def permutation_test(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> PermutationResult:
-    """Hold an estimator's statistic of every feature against those at permuted labels.
+    """Test whether any feature is related to the labels, by permuting the labels.
+
+    The global p-value is exact. Values of single features are not, where some features separate
+    the classes: use :func:`shadow_test` to select features.
 
     Parameters
     ----------
@@ -91,7 +94,7 @@ def permutation_test(
     (0.005, 17, 1)
     """
     check_rule(control, level, gate, n_permutations)
-    X, codes = _checked(estimator, X, y)
+    X, codes = checked_samples(estimator, X, y)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     result = permutations_judged(
         estimator, X, codes, n_permutations, seed, groups=groups, blocks=blocks, n_jobs=n_jobs,
@@ -102,7 +105,7 @@ def permutation_test(
     return result
 
 
-def _checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+def checked_samples(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Samples and class codes; a method of this package checks them as its fit does."""
     if hasattr(estimator, "_checked"):
         return unfitted(estimator)._checked(X, y)

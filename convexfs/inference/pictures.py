@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 
 def permutation_picture(result: "PermutationResult") -> Any:
-    """Centred statistics, largest first, over the band of the same ranks at permuted labels."""
+    """Draw standardised statistics, largest first, over the band of the same ranks of the null."""
     figure, axes = new_figure()
     order = np.argsort(-result.centred, kind="stable")
     ranks = np.arange(1, len(order) + 1)
     rows = [-np.sort(-block, axis=1) for block in result.centred_null()]
     low, middle, high = np.quantile(np.concatenate(rows), [0.05, 0.5, 0.95], axis=0)
-    axes.fill_between(ranks, low, high, color="lightgrey", label="permuted labels, 5 to 95 %")
+    axes.fill_between(ranks, low, high, color="lightgrey", label=f"{result.null_name}, 5 to 95 %")
     axes.plot(ranks, middle, color="grey", linewidth=1)
     chosen = result.selected[order]
     for kind, colour, size in ((~chosen, "black", 4), (chosen, "tab:blue", 12)):
         label = "selected" if colour == "tab:blue" else "features"
         if kind.any():
             axes.scatter(ranks[kind], result.centred[order][kind], size, colour, label=label)
-    axes.set(xlabel="rank", ylabel="statistic, in deviations of permuted ones", xscale="log")
+    axes.set(xlabel="rank", ylabel=f"statistic, in deviations of {result.null_name}", xscale="log")
     axes.set_title(
-        f"{int(chosen.sum())} of {len(order)} features selected; permuted labels: "
+        f"{int(chosen.sum())} of {len(order)} features selected; {result.null_name}: "
         f"p = {result.global_pvalue:.2g}",
         loc="left",
     )
@@ -43,8 +43,8 @@ def curve_picture(curve: "SelectionCurve") -> Any:
     axes.errorbar(curve.sizes, curve.errors, curve.se, fmt=".-", capsize=2, label="held out")
     axes.axhline(curve.chance, color="grey", linestyle=":", label="chance")
     axes.plot(
-        [curve.chosen], [curve.honest_error], "o", color="tab:red",
-        label=f"{curve.chosen} chosen, {curve.honest_error:.2f} to be expected",
+        [curve.chosen], [curve.held_out_error], "o", color="tab:red",
+        label=f"{curve.chosen} chosen, {curve.held_out_error:.2f} to be expected",
     )  # fmt: skip
     axes.set(xlabel="features", ylabel=curve.measure, xscale="log", ylim=(0, None))
     axes.set_title(f"whole curve: p = {curve.pvalue:.2g}", loc="left")

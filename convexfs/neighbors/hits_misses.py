@@ -44,6 +44,12 @@ class SignedNeighbors:
     coefficient: np.ndarray
 
 
+def all_pairs(signed: np.ndarray) -> SignedNeighbors:
+    """Every sample as a neighbour of every other, with signed weights (N, N)."""
+    coefficient = signed[:, None, :]
+    return SignedNeighbors(np.broadcast_to(np.arange(len(signed)), coefficient.shape), coefficient)
+
+
 def signed_neighbors(
     X: Any,
     codes: np.ndarray,
@@ -106,6 +112,12 @@ def nearest(X: Any, number: int, map: Callable[..., Any] = map) -> np.ndarray:
     return _nearest_in_groups(X, alike, 1, number, "manhattan", map)[:, 0]
 
 
+def nearest_at(distances: np.ndarray, number: int) -> np.ndarray:
+    """Return what :func:`nearest` does, from the distances of all samples (N, N)."""
+    alike = np.zeros(len(distances), dtype=np.int64)
+    return kernels.nearest_in_groups(distances, 0, alike, 1, number)[:, 0]
+
+
 def _nearest_in_groups(
     X: Any,
     codes: np.ndarray,
@@ -141,10 +153,25 @@ class NeighborOrder:
         map: Callable[..., Any] = map,
         radius: str | None = None,
     ):
-        rows, blocks = distance_rows(X, metric, map), row_blocks(len(X))
-        mean = 0.0
+        self._sort(distance_rows(X, metric, map), len(X), map, radius)
+
+    @classmethod
+    def at(cls, distances: np.ndarray, radius: str | None = None) -> "NeighborOrder":
+        """Sort samples of known distances (N, N)."""
+        order = cls.__new__(cls)
+        order._sort(lambda block: distances[slice(*block)], len(distances), map, radius)
+        return order
+
+    def _sort(
+        self,
+        rows: Callable[[tuple[int, int]], np.ndarray],
+        number: int,
+        map: Callable[..., Any],
+        radius: str | None,
+    ) -> None:
+        mean, blocks = 0.0, row_blocks(number)
         if radius == "surf":
-            mean = sum(map(lambda block: float(rows(block).sum()), blocks)) / len(X) ** 2
+            mean = sum(map(lambda block: float(rows(block).sum()), blocks)) / number**2
 
         def sort(block: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
             dist = rows(block)
@@ -163,6 +190,26 @@ class NeighborOrder:
             return groups.signed(index, codes)
         index = kernels.first_in_groups(self._order, 0, codes, groups.number, groups.limits)
         return groups.signed(index, codes)
+
+
+def signed_neighbors_at(
+    distances: np.ndarray, codes: np.ndarray, n_neighbors: float | str, miss: str
+) -> SignedNeighbors:
+    """Return what :func:`signed_neighbors` does, from the distances of all samples (N, N).
+
+    A share of a class comes in the order of the samples instead of the nearest first.
+    """
+    if is_radius(n_neighbors):
+        radius = str(n_neighbors)
+        return NeighborOrder.at(distances, radius).signed(codes, radius, miss)
+    groups = _Groups.of(codes, n_neighbors, miss)
+    if is_share(n_neighbors):
+        members = np.argsort(codes, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(groups.counts)])
+        index = kernels.nearest_shares(distances, codes, members, starts, groups.limits)
+    else:
+        index = kernels.nearest_in_groups(distances, 0, codes, groups.number, int(n_neighbors))
+    return groups.signed(index, codes)
 
 
 @dataclass(frozen=True)
@@ -241,7 +288,9 @@ def margin_vector(
 
     def partial(block: tuple[int, int]) -> np.ndarray:
         rows = slice(*block)
-        index, coefficient = neighbors.index[rows], neighbors.coefficient[rows]
+        # The indices of all pairs are one row, broadcast.
+        index = np.ascontiguousarray(neighbors.index[rows])
+        coefficient = np.ascontiguousarray(neighbors.coefficient[rows])
         if isinstance(X, SparseSamples):
             return X.signed_difference_sum(block[0], index, coefficient, squared)
         return kernels.signed_difference_sum(X, block[0], index, coefficient, squared)

@@ -96,6 +96,44 @@ def first_in_groups(order, start, codes, n_groups, limits):
 
 
 @compiled()
+def nearest_shares(dist, codes, members, starts, limits):
+    """Like `first_in_groups` of all rows, from distances that are not sorted.
+
+    ``members[starts[c]:starts[c + 1]]`` are the samples of class c, in order. The nearest of a
+    class come in the order of the samples, and of equal distances the first count as nearer.
+    """
+    n, n_classes = len(dist), len(starts) - 1
+    index = np.full((n, n_classes, limits.max()), -1, np.int64)
+    for row in range(n):
+        for c in range(n_classes):
+            group, number = members[starts[c] : starts[c + 1]], limits[codes[row], c]
+            group = group[group != row]
+            near = dist[row][group]
+            if len(near) <= number:
+                index[row, c, : len(near)] = group
+                continue
+            bound = np.partition(near, number - 1)[number - 1]
+            ties, place = number - np.sum(near < bound), 0
+            for m in range(len(near)):
+                if near[m] < bound or (near[m] == bound and ties > 0):
+                    ties -= near[m] == bound
+                    index[row, c, place] = group[m]
+                    place += 1
+    return index
+
+
+@compiled()
+def add_signed(index, coefficient, total):
+    """Add the signed weights of neighbours to a matrix of all pairs."""
+    n, n_groups, number = index.shape
+    for row in range(n):
+        for group in range(n_groups):
+            for m in range(number):
+                if index[row, group, m] >= 0:
+                    total[row, index[row, group, m]] += coefficient[row, group, m]
+
+
+@compiled()
 def near_in_groups(order, reach, codes, n_groups):
     """Like `first_in_groups`, of the first ``reach[row]`` samples in each row of `order`."""
     rows = len(order)

@@ -1,13 +1,18 @@
 """Samples of any kind: dense, sparse, with gaps or categories, or with columns elsewhere."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import hstack, issparse
 
 from convexfs.data.columns import ColumnSource
-from convexfs.neighbors.differences import MixedSamples
+from convexfs.errors import warn
+from convexfs.neighbors.differences import Expected, MixedSamples
 from convexfs.neighbors.sparse_samples import SparseSamples
+
+#: Ratio of the widest to the narrowest column that is worth a warning.
+_SCALES_APART = 100.0
 
 
 def as_samples(X: Any) -> Any:
@@ -24,6 +29,34 @@ def some_features(X: Any, index: np.ndarray) -> Any:
     return as_samples(X[:, index])
 
 
+def some_rows(X: Any, index: np.ndarray) -> Any:
+    """Return some samples of the same kind, which may be repeated."""
+    if isinstance(X, SparseSamples):
+        return SparseSamples(X.by_rows[index])
+    if not isinstance(X, MixedSamples):
+        return X[index]
+    expected = X.expected
+    few = Expected(expected.groups[index], expected.one[:, index], expected.both)
+    return replace(X, x=X.x[index], seen=X.seen[index], expected=few)
+
+
+def beside(X: Any, others: Any) -> Any:
+    """Return samples of the same kind with the columns of both."""
+    if isinstance(X, SparseSamples):
+        return SparseSamples(hstack([X.by_columns, others.by_columns], format="csc"))
+    if not isinstance(X, MixedSamples):
+        return np.hstack([X, others])
+    joined = {
+        name: np.concatenate([getattr(X, name), getattr(others, name)], axis=-1)
+        for name in ("x", "seen", "cap", "centre", "scale")
+    }
+    one, both = (
+        np.concatenate([getattr(X.expected, name), getattr(others.expected, name)], axis=-1)
+        for name in ("one", "both")
+    )
+    return replace(X, **joined, expected=Expected(X.expected.groups, one, both))
+
+
 def spreads(X: Any) -> np.ndarray:
     """The largest difference of each feature; of sparse samples the largest value."""
     if isinstance(X, SparseSamples):
@@ -32,3 +65,23 @@ def spreads(X: Any) -> np.ndarray:
     if isinstance(X, ColumnSource):
         return X.spreads()
     return X.spread if isinstance(X, MixedSamples) else np.ptp(X, axis=0)
+
+
+def warn_of_scales(X: Any, names: Any = None) -> None:
+    """Warn if columns in memory differ in scale so much that some hardly count."""
+    if isinstance(X, ColumnSource):
+        return
+    if isinstance(X, np.ndarray):  # of any type: differences of bytes may not fit a byte
+        span = X.max(axis=0).astype(np.float64) - X.min(axis=0)
+    else:
+        span = spreads(X)
+    varying = np.flatnonzero(np.isfinite(span) & (span > 0))
+    if not len(varying) or span[varying].max() <= _SCALES_APART * span[varying].min():
+        return
+    ends = varying[span[varying].argmax()], varying[span[varying].argmin()]
+    wide, narrow = (f"column {j + 1}" if names is None else f"'{names[j]}'" for j in ends)
+    warn(
+        f"columns differ in scale by a factor of {span[ends[0]] / span[ends[1]]:.2g} ({wide} "
+        f"against {narrow}), so that the narrow ones hardly count: scale them first, for example "
+        "by StandardScaler in a pipeline"
+    )

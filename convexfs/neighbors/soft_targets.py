@@ -10,13 +10,12 @@ how different the targets of two samples are. The nearest miss and hit of sample
 and :math:`\delta_{ni} = [y_n \ne y_i]` gives those of classes (:mod:`convexfs.neighbors.soft`).
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from convexfs.errors import check_choice, check_number, warn
-from convexfs.neighbors.hits_misses import SignedNeighbors, is_share, nearest
+from convexfs.neighbors.hits_misses import SignedNeighbors, is_share
 from convexfs.neighbors.soft import softmin
 
 DIFFERENCES = ("rank", "range")
@@ -80,33 +79,27 @@ def _shared(distances: np.ndarray, part: np.ndarray, sigma: float) -> np.ndarray
     return np.divide(share, total, out=share, where=total > 0)
 
 
-def ranked_neighbors(
-    X: Any,
-    n_neighbors: float,
-    spread: float | None = None,
-    map: Callable[..., Any] = map,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest of every sample, and how much each counts: RReliefF's d(i, j).
+def neighbor_influence(
+    n_samples: int, n_neighbors: float, spread: float | None = None
+) -> np.ndarray:
+    """Return how much the nearest, the second nearest, ... sample counts: RReliefF's d(i, j).
 
     Parameters
     ----------
-    X : array (N, J)
+    n_samples : int
     n_neighbors : int, or float below 1
         A number, of which those there are count, or a share of the other samples.
     spread : float, optional
         The neighbour of rank r counts ``exp(-(r / spread)^2)``; by default all count alike.
-    map : callable
-        Applied over blocks of rows.
 
     Returns
     -------
-    index : int array (N, k)
-    influence : array (k,)
+    array (k,)
         Sums to 1.
     """
     if spread is not None:
         check_number("spread", spread, 0, open_ends=True)
-    others = len(X) - 1
+    others = n_samples - 1
     if is_share(n_neighbors):
         number = max(1, round(n_neighbors * others))
     else:
@@ -117,7 +110,7 @@ def ranked_neighbors(
         number = others
     ranks = np.arange(1, number + 1)
     influence = np.ones(number) if spread is None else np.exp(-((ranks / spread) ** 2))
-    return nearest(X, number, map), influence / influence.sum()
+    return influence / influence.sum()
 
 
 def rrelief_neighbors(index: np.ndarray, influence: np.ndarray, y: np.ndarray) -> SignedNeighbors:

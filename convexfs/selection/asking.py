@@ -19,6 +19,8 @@ def select(
     level: float | None = None,
     top: int | None = None,
     scale: str | None = None,
+    permutations: int | None = None,
+    gate: float = 1.0,
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
 ) -> Selection:
@@ -31,13 +33,20 @@ def select(
     method : str
         A method, comparator or projection that ``convexfs list`` prints.
     rule : {"", "fdr", "fwer", "curve", "stability", "knockoffs"}
-        By what features are kept; "" is what the method does by default.
+        How features are selected: significant at a false discovery rate or a family-wise error
+        rate against shadow columns; the fewest that predict held-out samples as well as any;
+        selected by most halves of the samples; or by knockoffs. "" is the default of the method:
+        "fdr", or nonzero weights for a method with sparse weights.
     level : float, optional
-        What "fdr", "fwer" and "knockoffs" bound.
+        Error rate that "fdr" (default 0.1), "fwer" (0.05) and "knockoffs" (0.2) bound.
     top : int, optional
-        Keep so many, or so many components; with "stability", of each half of the samples.
+        Number of features or components to select; with "stability", of each half of the samples.
     scale : {"zscore", "minmax", "none"}, optional
         By default what the data declare.
+    permutations : int, optional
+        Permutations of the test; by default 200, or fewer on large data.
+    gate : float, default=1
+        With "fdr", select nothing unless the best feature has a max-T p-value up to this.
     seed : int, default=0
     settings : mapping, optional
         Parameters of the method.
@@ -55,10 +64,14 @@ def select(
     >>> found.to_html().startswith("<!DOCTYPE html>")
     True
     """
-    judge = Judge("top" if top is not None and not rule else rule, level, top, seed)
+    judge = Judge(
+        "top" if top is not None and not rule else rule, level, top, seed,
+        permutations=permutations, gate=gate,
+    )  # fmt: skip
     fit = prepared(method, settings or {}, judge)
     samples, called = (data, "data") if isinstance(data, Dataset) else (load(data), repr(str(data)))
-    asked = {"rule": rule, "level": level, "top": top, "scale": scale, "seed": seed}
+    asked = {"rule": rule, "level": level, "top": top, "scale": scale}
+    asked |= {"permutations": permutations, "gate": None if gate == 1 else gate, "seed": seed}
     given = {key: value for key, value in asked.items() if value not in ("", None, 0)}
     given |= {"settings": dict(settings)} if settings else {}
     words = [called, repr(method), *(f"{key}={value!r}" for key, value in given.items())]

@@ -47,7 +47,7 @@ def curve_figure(selection: Selection) -> Figure | None:
     permuted = {"size": curve.sizes, "error": middle, "low": low, "high": high}
     held_out = {"size": curve.sizes, "error": curve.errors}
     held_out |= {"low": curve.errors - curve.se, "high": curve.errors + curve.se}
-    chosen = {"size": [curve.chosen], "error": [curve.honest_error]}
+    chosen = {"size": [curve.chosen], "error": [curve.held_out_error]}
     parts = {"held-out samples": held_out, "permuted labels": permuted}
     parts["to be expected of the chosen number"] = chosen
     frames = [pd.DataFrame(part).assign(what=what) for what, part in parts.items()]
@@ -57,9 +57,9 @@ def curve_figure(selection: Selection) -> Figure | None:
         pd.concat(frames, ignore_index=True), "size", "error", "features, the heaviest first",
         curve.measure, series="what", low="low", high="high", log_x=True,
         note=f"Features are ranked, and nearest neighbours taken, without the samples held out, in "
-        f"{folds} folds{curve.filled}. The band is one standard error. Permuted labels: "
+        f"{folds} folds. The band is one standard error. Permuted labels: "
         "5 to 95 % of the errors when the same predictions are held against them. The least "
-        f"error is too good to be true, as it was looked for: {curve.honest_error:.2f} is to be "
+        f"error is too good to be true, as it was looked for: {curve.held_out_error:.2f} is to be "
         f"expected with {curve.chosen} (BBC); guessing has {curve.chance:.2f}.",
     )  # fmt: skip
 

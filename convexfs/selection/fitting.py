@@ -79,7 +79,6 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
     model = home.estimator(method)()
     if home.component_number is not None:
         return _projection(_Projecting(method, model, *home.component_number), settings, judge)
-    settings = _usual(home.select_with, model, judge) | dict(settings)
     model.set_params(**_checked(method, model.get_params(), settings, judge.seed))
     return _knockoffs(method, model) if judge.rule == "knockoffs" else _method(method, model)
 
@@ -100,21 +99,6 @@ def takes_sparse(method: str, judge: Judge) -> bool:
     return takes and judge.rule != "knockoffs"
 
 
-def _usual(usual: Mapping[str, Any], model: Any, judge: Judge) -> dict[str, Any]:
-    """What the command sets unless told otherwise.
-
-    Only the default and the curve search by permuted labels: other rules fit too often, or
-    ask for nothing that depends on it.
-    """
-    often = judge.rule not in ("", "curve")
-    known = model.get_params()
-    return {
-        key: value
-        for key, value in usual.items()
-        if key in known and not (often and value == "null")
-    }
-
-
 @dataclass(frozen=True)
 class _Projecting:
     """A projection by name, and what it says of each component: an attribute, and its meaning."""
@@ -133,7 +117,7 @@ def _method(name: str, model: Any) -> Fit:
         fit_seconds = time.process_time() - began
         untested = model.get_support() if model._sparse else None
         judgement = judge(model, model.weights_, data, untested)
-        if judgement.lines["permuted labels"] == NOT_TESTED:
+        if judgement.lines.get("permuted labels") == NOT_TESTED:
             judgement = _as_a_whole(judgement, model)
         return Selection(
             name,

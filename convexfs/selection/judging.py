@@ -12,17 +12,21 @@ from convexfs.data.dataset import Dataset
 from convexfs.data.ranges import constant_columns
 from convexfs.data.writers import feature_frame
 from convexfs.errors import InputError, check_number, warn
+from convexfs.methods.base.shadow import USUAL, check_shadow_rule
 from convexfs.records import NOT_TESTED
 
 if TYPE_CHECKING:
     from convexfs.inference.curve import SelectionCurve
-    from convexfs.methods.base.permutation import PermutationResult
+    from convexfs.methods.base.shadow import ShadowResult
 
-#: Rules that permute labels, and what each bounds by default.
+#: Rules that bound an error rate, and the bound of each by default.
 LEVELS = {"fdr": 0.1, "fwer": 0.05, "knockoffs": 0.2}
-GATE = 0.05
+#: Rules that test features against shadow columns.
+TESTS = ("", "fdr", "fwer")
 #: What a line about the certificate of a rule's own problem begins with.
 ITS_CERTIFICATE = "rule's certificate"
+#: Largest p-value of held-out errors that are better than chance.
+_CHANCE = 0.05
 #: Samples of the smallest class for held-out errors that nobody asked for.
 _FOLDS = 5
 
@@ -42,8 +46,8 @@ class Judgement:
         A number a feature, for the table.
     picture : callable, optional
         Draws what the rule went by.
-    test, curve : PermutationResult and SelectionCurve, optional
-        What permuted labels and held-out samples said.
+    test, curve : ShadowResult and SelectionCurve, optional
+        Test of the features, and errors of held-out samples.
     chosen_share : array, optional
         How often each feature is selected from halves of the samples.
     """
@@ -53,7 +57,7 @@ class Judgement:
     record: Mapping[str, Any]
     column: tuple[str, np.ndarray] | None = None
     picture: Callable[[], Any] | None = None
-    test: "PermutationResult | None" = None
+    test: "ShadowResult | None" = None
     curve: "SelectionCurve | None" = None
     chosen_share: np.ndarray | None = None
 
@@ -74,7 +78,11 @@ class Judge:
     scale : str
         What the features were scaled by, to be done again inside folds.
     groups, blocks : arrays, optional
-        Which rows belong together, and within what labels are permuted.
+        Rows that belong together, and batches within which rows are permuted.
+    permutations : int, optional
+        Permutations of the test; by default 200, or fewer if these took too long.
+    gate : float, default=1
+        Largest max-T p-value of the best feature at which "fdr" selects anything.
     tell : callable, optional
         Told of the progress.
     """
@@ -86,6 +94,8 @@ class Judge:
     scale: str = "none"
     groups: np.ndarray | None = None
     blocks: np.ndarray | None = None
+    permutations: int | None = None
+    gate: float = 1.0
     tell: Callable[[str], Any] | None = field(default=None, repr=False)
 
     def check(self, comparator: bool) -> None:
@@ -94,6 +104,14 @@ class Judge:
             check_number(f"--{self.rule}", self.bound, 0, 1, open_ends=True)
         if self.rule in ("stability", "knockoffs") and comparator:
             raise InputError(f"--{self.rule} takes a method of convexfs, not a comparator")
+        if self.rule not in TESTS and (self.permutations is not None or self.gate != 1.0):
+            raise InputError(
+                f"--permutations and --gate belong to the test, and --{self.rule} runs none: "
+                "leave them out, or use --fdr or --fwer"
+            )
+        if self.rule in TESTS:
+            number = USUAL if self.permutations is None else self.permutations
+            check_shadow_rule(self.rule or "fdr", self.bound, self.gate, number)
 
     @property
     def takes_missing(self) -> bool:
@@ -140,26 +158,29 @@ class Judge:
         }
 
     def _by_test(self, source: Any, constant: np.ndarray, data: Dataset) -> Judgement:
-        from convexfs.methods.base.null import affordable, permutations_judged
+        from convexfs.methods.base.null import affordable, shadows_judged
 
         control = self.rule or "fdr"
-        strictest = self.bound if control == "fwer" else GATE
         samples = _samples(source, data)
-        number = max(affordable(source, samples), math.ceil(1 / strictest) - 1)
-        result = permutations_judged(
+        least = math.ceil(1 / (self.bound if control == "fwer" else self.gate)) - 1
+        number = self.permutations or max(affordable(source, samples), least)
+        result = shadows_judged(
             source, samples, data.y, number, self.seed, groups=self.groups, blocks=self.blocks,
-            tell=self.tell, control=control, level=self.bound, gate=GATE,
+            tell=self.tell, control=control, level=self.bound, gate=self.gate,
+            asked=self.permutations or USUAL,
         )  # fmt: skip
         support = result.selected & ~constant
         if not support.any():
-            warn(f"nothing is selected: {result.why_empty()}; --top K keeps the K heaviest")
+            warn(f"nothing is selected: {result.why_empty()}; --top K selects the K heaviest")
         lines, record = (
             result.lines(),
             {"rule": control, "permutations": _test_record(result, data)},
         )
         curve = self._curve_beside(source, data)
         if curve is not None:
-            lines, record = lines | curve.lines(), record | {"curve": _curve_record(curve)}
+            lines = lines | curve_lines(curve, data)
+            lines["smallest list"] = smallest_list(curve)
+            record = record | {"curve": _curve_record(curve)}
         named = ("max-T p", result.max_t_pvalues) if control == "fwer" else ("q", result.qvalues)
         return Judgement(
             support, lines, record, column=named, picture=result.plot, test=result, curve=curve
@@ -167,9 +188,8 @@ class Judge:
 
     def _curve_beside(self, source: Any, data: Dataset) -> Any:
         """Held-out errors beside a test, where fits are fast and folds have all classes."""
-        from convexfs.methods.base.null import REFITTED, affordable
-
-        fast = enough_for_folds(data) and affordable(source, _samples(source, data)) > REFITTED
+        fast = enough_for_folds(data) and hasattr(source, "_operations")
+        fast = fast and source._operations(_samples(source, data)) is not None
         return self.curve(source, data) if fast else None
 
     def curve(self, source: Any, data: Dataset) -> "SelectionCurve":
@@ -187,9 +207,12 @@ class Judge:
         curve = self.curve(source, data)
         support = heaviest(weights, constant, curve.chosen)
         lines = self._untested(support)
-        lines["selected"] = f"{support.sum()} of {len(support)} by the curve of held-out errors"
+        lines["selected"] = (
+            f"{support.sum()} of {len(support)}: the fewest that predict as well as any number"
+        )
         record = {"rule": "curve", "curve": _curve_record(curve)}
-        return Judgement(support, lines | curve.lines(), record, picture=curve.plot, curve=curve)
+        lines = lines | curve_lines(curve, data)
+        return Judgement(support, lines, record, picture=curve.plot, curve=curve)
 
     def _by_stability(self, source: Any, data: Dataset) -> Judgement:
         from convexfs.inference import StabilitySelector
@@ -233,6 +256,19 @@ def summary_lines(selector: Any) -> dict[str, str]:
     return {"permuted labels": NOT_TESTED, **lines, ITS_CERTIFICATE: about}
 
 
+def curve_lines(curve: "SelectionCurve", data: Dataset) -> dict[str, str]:
+    """Return the lines about held-out errors, with the names of the classes."""
+    return curve.lines(None if data.numeric else data.class_names)
+
+
+def smallest_list(curve: "SelectionCurve") -> str:
+    """Return how many of the heaviest features predict as well as any number of them."""
+    if curve.pvalue > _CHANCE:
+        return "none: no number of features predicts better than chance"
+    features = "feature predicts" if curve.chosen == 1 else "features predict"
+    return f"{curve.chosen} {features} as well as any number (--curve)"
+
+
 def enough_for_folds(data: Dataset) -> bool:
     """Whether there are classes of dense samples, and some of each for every fold."""
     if data.numeric or data.is_sparse:
@@ -247,7 +283,7 @@ def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarr
     return mask & ~constant
 
 
-def _test_record(result: "PermutationResult", data: Dataset) -> dict[str, Any]:
+def _test_record(result: "ShadowResult", data: Dataset) -> dict[str, Any]:
     return {
         "n_permutations": result.n_permutations,
         "global_pvalue": result.global_pvalue,
@@ -267,7 +303,9 @@ def _curve_record(curve: Any) -> dict[str, Any]:
         "errors": curve.errors.tolist(),
         "se": curve.se.tolist(),
         "chosen": curve.chosen,
-        "honest_error": curve.honest_error,
+        "honest_error": curve.held_out_error,
+        "interval": list(curve.interval),
+        "confusion": None if curve.confusion is None else curve.confusion.tolist(),
         "chance": curve.chance,
         "measure": curve.measure,
         "pvalue": curve.pvalue,

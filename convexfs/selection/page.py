@@ -27,18 +27,22 @@ from convexfs.study.page.assemble import (
 from convexfs.study.page.clean import unplaced
 from convexfs.study.page.sections import drawn, environment
 
+#: Classes that have a column of the confusion matrix.
+MOST_CLASSES = 20
 #: Names that a sentence has.
 NAMED = 12
 #: What each rule does, in words.
 RULES = {
     "": "as the method does by default",
     "top": "the heaviest, as many as were asked for",
-    "non-zero weights": "what the method selects by itself",
-    "fdr": "those that stand out from permuted labels, false at a bounded rate",
-    "fwer": "those that stand out from permuted labels, hardly any of them false",
-    "curve": "as many as predict held-out samples best",
-    "stability": "those that halves of the samples select again and again",
-    "knockoffs": "those that outweigh their knockoffs",
+    "non-zero weights": "features of nonzero weight",
+    "fdr": "everything related to the target: significant against shadow columns, with a bounded "
+    "false discovery rate",
+    "fwer": "everything related to the target: significant against shadow columns, with a bounded "
+    "family-wise error rate",
+    "curve": "the fewest features that predict held-out samples as well as any number",
+    "stability": "features that most halves of the samples select",
+    "knockoffs": "features that outweigh their knockoffs",
 }
 NOTHING = "Nothing is selected."
 #: How the line begins of samples that were given from Python.
@@ -60,6 +64,7 @@ def _sections(selection: Selection) -> Iterator[Section | None]:
     yield drawn(figures.weight_figure(selection))
     yield drawn(figures.component_figure(selection))
     yield drawn(figures.curve_figure(selection)) or _no_curve(selection)
+    yield _confusion(selection)
     yield drawn(figures.strip_figure(selection))
     yield drawn(figures.heat_figure(selection))
     yield drawn(figures.block_figure(selection))
@@ -90,8 +95,8 @@ def _lead(selection: Selection) -> str:
     evidence = (
         "Nothing here was tested, and the"
         if selection.support is None
-        else "Permuted labels say whether there is a signal, held-out samples how well it "
-        "predicts; the"
+        else "The test against shadow columns says which features are related to the target, "
+        "held-out samples how well they predict it; the"
     )
     return (
         f"Which features {what}, by this method on these samples. {evidence} certificate only says "
@@ -114,8 +119,7 @@ def _asked(selection: Selection) -> Iterator[tuple[str, Any]]:
     yield "method", selection.method
     if selection.judgement is not None:
         rule = str(selection.judgement.record["rule"])
-        yield "kept", RULES.get(rule, rule)
-    yield "features scaled by", selection.scale
+        yield "selection rule", RULES.get(rule, rule)
     yield from selection.told().items()
     if selection.solution is not None:
         objective = selection.solution.objective
@@ -145,7 +149,14 @@ def _verdict(selection: Selection) -> str:
     # Set apart, as a name may turn the direction of what is written after it.
     apart = [f"<bdi>{escape(figures.short(name))}</bdi>" for name in names]
     listed = _and_more(apart, int(support.sum()))
-    return f'<p class="verdict">Selected, the heaviest first: {listed}.</p>'
+    found = f'<p class="verdict">Selected, the heaviest first: {listed}.</p>'
+    curve = None if selection.judgement is None else selection.judgement.curve
+    if curve is None or not 0 < curve.chosen < support.sum():
+        return found
+    few = [f"<bdi>{escape(figures.short(selection.data.feature_names[j]))}</bdi>"
+           for j in order[: curve.chosen][:NAMED].tolist()]  # fmt: skip
+    shown = _and_more(few, curve.chosen)
+    return f"{found}<p>Smallest list that predicts as well: {shown} (<code>--curve</code>).</p>"
 
 
 def _sentence(text: str, *, none: bool = False) -> str:
@@ -186,10 +197,11 @@ def _columns(selection: Selection, frame: pd.DataFrame) -> list[Column]:
         Column("name", "code", "", "feature"),
         Column("weight", "number", selection.weights_are),
         Column("selected", "flag"),
-        Column("p", "number", "share of permuted labels at which it does as well"),
-        Column("max_t_p", "number", "the same, for all features together (max-T)", "max-T p",
-               On.PAGE if strict else On.DEMAND),
-        Column("q", "number", "false discovery rate at which it would be selected"),
+        Column("p", "number", "share of all shadow columns with a statistic at least as large"),
+        Column("max_t_p", "number", "p adjusted for all features: smallest family-wise error rate "
+               "at which it is selected (max-T)", "max-T p", On.PAGE if strict else On.DEMAND),
+        Column("q", "number", "p adjusted for all features: smallest false discovery rate at which "
+               "it is selected (Benjamini-Hochberg)"),
         Column("chosen_share", "share", "share of the halves of the samples that select it",
                "chosen by"),
         Column("higher_in", "text", "class with the highest mean", "highest in"),
@@ -206,6 +218,30 @@ def _difference(selection: Selection) -> str:
     if len(classes) == 2:
         means = f"mean of {classes[1]} less that of {classes[0]}"
     return f"{means}, in standard deviations within classes"
+
+
+def _confusion(selection: Selection) -> Section | None:
+    """Return the table of held-out predictions by class."""
+    curve = selection.curve()
+    counts = None if curve is None else curve.confusion
+    if curve is None or counts is None:
+        return None
+    names = list(selection.data.class_names)
+    sizes = counts.sum(axis=1)
+    frame = pd.DataFrame({"class": names, "samples": sizes})
+    frame["error"] = 1.0 - counts.diagonal() / np.maximum(sizes, 1)
+    columns = [Column("class", "text"), Column("samples", "count"), Column("error", "share")]
+    for c, name in enumerate(names[:MOST_CLASSES]):
+        frame[f"predicted {c}"] = counts[:, c]
+        columns.append(Column(f"predicted {c}", "count", "", f"as {figures.short(name)}"))
+    lead = (
+        f"True classes in rows, predicted classes in columns, for held-out samples with the "
+        f"{curve.chosen} heaviest features. The number of features was chosen by these samples; "
+        "the held-out error above is corrected for that, this table is not."
+    )
+    table = Table("Confusion matrix", frame, columns)
+    place = table_place("confusion", "Confusion matrix")
+    return Section("confusion", "Errors by class", lead, place, {"confusion": table})
 
 
 def _no_curve(selection: Selection) -> Section | None:

@@ -11,7 +11,12 @@ from convexfs.data.dataset import Dataset
 from convexfs.methods.base.ranked import ranking_frame
 from convexfs.records import Certificate, Solution
 from convexfs.selection.differences import class_differences, target_correlations
-from convexfs.selection.judging import Judgement, enough_for_folds
+from convexfs.selection.judging import (
+    Judgement,
+    curve_lines,
+    enough_for_folds,
+    smallest_list,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +26,12 @@ if TYPE_CHECKING:
 #: Folds, and seconds that fitting them may take unless they are asked for.
 FOLDS, MOST_SECONDS = 5, 20.0
 _AT_WISH = "not by default with {}; --curve does it"
+#: How the features were scaled, by scale.
+SCALED = {
+    "zscore": "features standardised",
+    "minmax": "features scaled to between 0 and 1",
+    "none": "features not scaled",
+}
 #: What the weights of methods are called that only order the features.
 PLACES = "place in the order, the last being 0"
 
@@ -95,11 +106,13 @@ class Selection:
         Returns
         -------
         DataFrame
-            name; weight, unless it is only a place; rank; selected; p, max_t_p and q if labels
-            were permuted; chosen_share if halves of the samples selected; the class with the
-            highest mean, and the difference of means in standard deviations within classes:
-            that of the second class less the first or, of several, the highest less the rest.
-            Of a target of numbers instead the correlation with it.
+            name; weight, unless it is only a place; rank; selected; p, max_t_p and q if the
+            features were tested: p against shadow columns, max_t_p and q adjusted for all
+            features (family-wise error rate, false discovery rate); chosen_share if halves of
+            the samples selected; the class with the highest mean, and the difference of means
+            in standard deviations within classes: that of the second class less the first or,
+            with several classes, the highest less the rest. For a numeric target instead the
+            correlation with it.
         """
         frame = ranking_frame(self.data.feature_names, self.weights, self.support)
         order = np.argsort(-self.weights, kind="stable")
@@ -128,6 +141,7 @@ class Selection:
             lines |= self.judgement.lines
             why = self.why_no_curve() or "--curve or --report does it"
             lines.setdefault("held-out error", f"not computed: {why}")
+        lines["scaling"] = SCALED[self.scale]
         covers = "no certificate (comparator)"
         return lines | {
             "certificate": covers if self.certificate is None else self.certificate.covers
@@ -146,7 +160,9 @@ class Selection:
         judged, curve = self.judgement, self.curve()
         if judged is None or curve is None:
             return self
-        lines = dict(judged.lines) | curve.lines()
+        lines = dict(judged.lines) | curve_lines(curve, self.data)
+        if judged.curve is None:
+            lines["smallest list"] = smallest_list(curve)
         return replace(self, judgement=replace(judged, curve=curve, lines=lines))
 
     def why_no_curve(self) -> str:

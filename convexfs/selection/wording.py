@@ -6,21 +6,16 @@ from typing import Any
 import numpy as np
 
 import convexfs
-from convexfs.selection.result import Selection
+from convexfs.selection.result import SCALED, Selection
 
-#: What was done to the features, by scale.
-SCALED = {
-    "zscore": "features standardised",
-    "minmax": "features scaled to between 0 and 1",
-    "none": "features not scaled",
-}
-#: By what features were kept where no test of each says it.
+#: How features were selected without a test of each.
 KEPT = {
-    "top": "the heaviest, their number chosen beforehand, were kept without a test",
-    "non-zero weights": "those of non-zero weight were kept, single features not tested",
-    "curve": "the heaviest were kept, as many as predicted held-out samples best",
-    "stability": "those were kept that halves of the samples selected again and again",
-    "knockoffs": "those were kept that outweighed their knockoffs",
+    "top": "the heaviest, their number chosen beforehand, were selected without a test",
+    "non-zero weights": "those of non-zero weight were selected, single features not tested",
+    "curve": "the fewest were selected that predicted held-out samples as well as any number "
+    "(within one standard error of the least error)",
+    "stability": "those were selected that most halves of the samples selected",
+    "knockoffs": "those were selected that outweighed their knockoffs",
 }
 #: Parameters that are not told of: they do not change what is found, or say how to repeat it.
 QUIET = ("verbose", "n_jobs", "random_state")
@@ -50,11 +45,7 @@ def _sentences(selection: Selection) -> Iterator[str]:
     )
     number = f"{support.sum()} of {len(support)} features"
     if (test := judged.test) is not None:
-        rate = f"{ERROR_RATES[test.control]} of {100 * test.level:g} %"
-        yield (
-            f"They were tested against {test.n_permutations} permutations of the labels "
-            f"(global p = {test.global_pvalue:.2g}); {number} were selected at {rate}."
-        )
+        yield from _about_test(test, number)
     else:
         yield f"Of them {KEPT[str(judged.record['rule'])]}: {number}."
         if judged.lines["permuted labels"].startswith("p ="):
@@ -63,9 +54,36 @@ def _sentences(selection: Selection) -> Iterator[str]:
         yield (
             f"The {curve.measure} of held-out samples in {curve.folds.max() + 1}-fold "
             "cross-validation, with ranking and number of features chosen again inside the folds "
-            f"and corrected by bootstrap (BBC-CV), was {curve.honest_error:.2f} "
-            f"(chance {curve.chance:.2f})."
+            f"and corrected by bootstrap (BBC-CV; Tsamardinos et al. 2018), was "
+            f"{curve.held_out_error:.2f} (95 % interval {curve.interval[0]:.2f} to "
+            f"{curve.interval[1]:.2f}; chance {curve.chance:.2f})."
         )
+
+
+def _about_test(test: Any, number: str) -> Iterator[str]:
+    """Yield what was tested, how p-values were computed, and what was selected."""
+    rule = (
+        "adjusted by max-T (Westfall and Young 1993)"
+        if test.control == "fwer"
+        else "pooled over features and adjusted by Benjamini and Hochberg (1995)"
+    )
+    yield (
+        "Each feature was tested against shadow columns: all columns were copied with their rows "
+        f"permuted together ({test.n_permutations} permutations), neighbours were sought in the "
+        "columns and their copies, and the mean statistic of a feature minus that of its copies "
+        f"was divided by the pooled standard deviation of the copies; p-values were {rule}."
+    )
+    gate = ""
+    if test.control == "fdr" and test.gate < 1:
+        gate = f", provided that the smallest max-T p-value was at most {test.gate:g}"
+    bound = ""
+    if test.selected.any():
+        bound = (
+            f"; with 95 % confidence at most {test.max_false()} of them are false, "
+            "simultaneously over all thresholds (Blanchard, Neuvial and Roquain 2020)"
+        )
+    rate = f"{ERROR_RATES[test.control]} of {100 * test.level:g} %"
+    yield f"At {rate}{gate}, {number} were selected{bound}."
 
 
 def _chosen(selection: Selection) -> list[str]:

@@ -114,8 +114,19 @@ def test_balanced_errors_weigh_classes_alike():
 
 def test_its_text_and_picture_say_what_to_expect(data):
     curve = selection_curve(RELIEF, data.X, data.y, random_state=0)
-    text = f"{curve.honest_error:.2f} balanced (chance 0.50), {curve.chosen} features, by 5 folds"
+    low, high = curve.interval
+    text = f"{curve.honest_error:.2f} [{low:.2f}, {high:.2f}] balanced, chance 0.50 (5 folds"
     assert text in str(curve)
+    assert low <= curve.held_out_error == curve.honest_error <= high
+    table = curve.confusion
+    assert table is not None
+    wrong = curve.predictions[:, list(curve.sizes).index(curve.chosen)] != data.y
+    assert table.sum() - np.trace(table) == wrong.sum()
+    np.testing.assert_array_equal(table.sum(axis=1), np.bincount(data.y))
+    by_class = curve.lines(["ill", "well"])["errors by class"]
+    assert by_class == f"wrong: ill {table[0, 1]}/{table[0].sum()}, well {table[1, 0]}/" + str(
+        table[1].sum()
+    )
     assert repr(curve) == str(curve)
     assert curve.plot().axes[0].get_title("left") == "whole curve: p = 0.001"
 
@@ -160,7 +171,7 @@ def test_gaps_and_categories_go_through_the_folds(holed):
     curve = selection_curve(Relief(n_neighbors=5), X, y, scale="zscore", random_state=0)
     assert curve.honest_error < 0.2
     assert curve.pvalue == 0.001
-    assert "gaps are medians of the training rows" in curve.lines()["held-out error"]
+    assert "medians of the training rows" in curve.lines()["held-out rows"]
 
 
 def test_what_predicts_has_the_medians_of_the_training_rows(holed):
@@ -202,7 +213,9 @@ def test_errors_of_numbers_are_shares_of_the_variance():
     assert curve.chance == 1.0
     assert curve.pvalue == 0.001
     assert curve.errors[0] < curve.errors[1] < 1.0
-    assert f"{curve.honest_error:.2f} of the variance (chance 1.00)" in str(curve)
+    assert f"{curve.honest_error:.2f} " in str(curve)
+    assert "of the variance, chance 1.00" in str(curve)
+    assert curve.confusion is None
     groups = np.arange(120) // 2
     y = np.repeat(data.y[::2], 2)
     grouped = selection_curve(model, data.X, y, sizes=[4], groups=groups, random_state=0)

@@ -3,10 +3,11 @@ import pytest
 
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.neighbors.feature_passes import weighted_distances
+from convexfs.neighbors.hits_misses import nearest, nearest_at
 from convexfs.neighbors.soft import neighbor_probabilities, signed_probabilities
 from convexfs.neighbors.soft_targets import (
     has_both,
-    ranked_neighbors,
+    neighbor_influence,
     signed_shares,
     soft_shares,
     target_difference,
@@ -64,11 +65,13 @@ def test_shares_sum_to_one():
 
 
 def test_neighbours_are_ranked_by_distance_and_count_by_rank():
-    index, influence = ranked_neighbors(X, 5, spread=2.0)
-    np.testing.assert_array_equal(index, np.argsort(D + 1e9 * np.eye(40), axis=1)[:, :5])
+    ranked = np.argsort(D + 1e9 * np.eye(40), axis=1)[:, :5]
+    np.testing.assert_array_equal(nearest(X, 5), ranked)
+    np.testing.assert_array_equal(nearest_at(D, 5), ranked)
+    influence = neighbor_influence(40, 5, spread=2.0)
     np.testing.assert_allclose(influence, (e := np.exp(-((np.arange(1, 6) / 2.0) ** 2))) / e.sum())
-    assert ranked_neighbors(X, 0.25)[0].shape == (40, 10)
+    assert len(neighbor_influence(40, 0.25)) == 10
     with pytest.warns(ConvexfsWarning, match="only 39 other samples"):
-        assert ranked_neighbors(X, 70)[0].shape == (40, 39)
+        assert len(neighbor_influence(40, 70)) == 39
     with pytest.raises(InputError, match="spread must be a number above 0"):
-        ranked_neighbors(X, 5, spread=0.0)
+        neighbor_influence(40, 5, spread=0.0)

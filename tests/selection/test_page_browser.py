@@ -175,7 +175,7 @@ def test_figures_name_features_and_classes(tab, page):
 def test_that_nothing_is_selected_is_said_first(tab):
     opened = tab("nothing")
     said = opened.locator(".verdict").inner_text()
-    assert said.startswith("Nothing is selected. The test says why: the best feature has")
+    assert said.startswith("Nothing is selected. The test says why: the smallest q-value is")
     assert opened.locator("h1").inner_text().startswith("None of 30 features")
 
 

@@ -93,7 +93,7 @@ def test_errors_nobody_asked_for_are_computed_if_that_is_quick(data):
     assert quick.curve() is not None
     assert "<dt>held-out error</dt>" in quick.to_html()
     assert quick.told()["held-out error"] == "not computed: --curve or --report does it"
-    assert " balanced (chance 0.50)" in quick.with_curve().told()["held-out error"]
+    assert " balanced, chance 0.50" in quick.with_curve().told()["held-out error"]
     slow = replace(quick, fit_seconds=MOST_SECONDS)
     assert slow.curve() is None
     assert "a fit takes 20 s" in slow.to_html()
@@ -108,7 +108,7 @@ def test_why_there_are_no_errors_is_said_exactly(data):
     assert "a target of numbers" in convexfs.select(numbers, "rrelief", top=2).why_no_curve()
     knockoffs = convexfs.select(data, "knockoffs", rule="knockoffs")
     assert knockoffs.why_no_curve().startswith("this rule has none")
-    assert convexfs.select(data, "lfe").told().keys() == {"certificate"}
+    assert convexfs.select(data, "lfe").told().keys() == {"scaling", "certificate"}
 
 
 def test_weights_of_zero_are_not_drawn_before_those_below(data):
@@ -181,7 +181,7 @@ def test_a_page_is_written_over_pages_only(found, tmp_path):
 def test_a_notebook_shows_the_heaviest_and_the_certificate(found):
     html = found._repr_html_()
     assert "GENE1" in html
-    assert "it says nothing about the features" in html
+    assert "this proves nothing about the features" in html
 
 
 def test_it_is_a_public_name():

@@ -22,11 +22,14 @@ def test_a_tested_selection_says_all_that_a_paper_needs(data):
     assert curve is not None
     words = in_words(selection)
     for part in (
-        f"convexfs {convexfs.__version__}; n_neighbors = 0.25; features standardised",
+        f"convexfs {convexfs.__version__}; features standardised)",
         "20 features of 40 samples of 2 classes were weighted by relief",
-        f"against 1000 permutations of the labels (global p = {test.global_pvalue:.2g})",
-        f"{selection.support.sum()} of 20 features were selected at a false discovery rate of 10 %",
-        f"was {curve.honest_error:.2f} (chance 0.50)",
+        "tested against shadow columns: all columns were copied with their rows permuted together "
+        "(200 permutations)",
+        "pooled over features and adjusted by Benjamini and Hochberg (1995)",
+        f"At a false discovery rate of 10 %, {selection.support.sum()} of 20 features were",
+        f"with 95 % confidence at most {test.max_false()} of them are false",
+        f"was {curve.held_out_error:.2f} (95 % interval {curve.interval[0]:.2f} to",
     ):
         assert part in words
     assert words in selection.to_html()
@@ -35,11 +38,19 @@ def test_a_tested_selection_says_all_that_a_paper_needs(data):
 @pytest.mark.parametrize(
     ("method", "asked", "said"),
     [
-        ("relief", {"top": 3}, "were kept without a test: 3 of 20 features."),
-        ("relief", {"rule": "fwer", "level": 0.01}, "at a family-wise error rate of 1 %."),
-        ("relief", {"rule": "curve"}, "as many as predicted held-out samples best"),
-        ("relief", {"rule": "stability"}, "halves of the samples selected again and again"),
-        ("logo", {"settings": {"n_permutations": 19}}, "Permuted labels: p = .* of the objective"),
+        ("relief", {"top": 3}, "were selected without a test: 3 of 20 features."),
+        (
+            "relief",
+            {"rule": "fwer", "level": 0.01},
+            "by max-T .* At a family-wise error rate of 1 %, ",
+        ),
+        ("relief", {"rule": "curve"}, "the fewest were selected that predicted"),
+        ("relief", {"rule": "stability"}, "that most halves of the samples selected"),
+        (
+            "logo",
+            {"settings": {"lam": "null", "n_permutations": 19}},
+            "Permuted labels: p = .* of the objective",
+        ),
         ("ks", {"top": 3}, "were weighted by ks \\(convexfs"),
     ],
 )

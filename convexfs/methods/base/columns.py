@@ -75,8 +75,8 @@ class TakesColumns(TakesMissing, WeightSelector):
         held = super()._samples()
         if isinstance(held.X, ColumnSource):
             raise InputError(
-                "permuted labels and held-out samples are not asked of columns that lie elsewhere: "
-                "say n_features_to_select=k or 'relative', or fit an array in memory"
+                "columns that lie elsewhere can be neither tested nor held out: pass "
+                "n_features_to_select=k or 'relative', or fit an array in memory"
             )
         return held
 

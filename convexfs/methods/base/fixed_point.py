@@ -9,7 +9,7 @@ import numpy as np
 
 from convexfs.data.ranges import LARGEST
 from convexfs.errors import InputError, check_number
-from convexfs.records import Certificate
+from convexfs.records import VERDICTS, Certificate
 
 #: Ends this many tolerances apart, relative to their length, are different points.
 _APART = 10.0
@@ -52,8 +52,8 @@ class FixedPointCertificate(Certificate):
 
     def __str__(self) -> str:
         among = f", one of {self.n_found} found" if self.n_found > 1 else ""
-        verdict = f"a fixed point{among}" if self.ok else "refused: not shown to be a fixed point"
-        return f"{verdict} (gap {self.gap:.0e}, {self._found})"
+        fixed = {True: "a fixed point", False: "not a fixed point", None: "perhaps a fixed point"}
+        return f"{VERDICTS[self.ok]}: {fixed[self.ok]}{among} (gap {self.gap:.0e}, {self._found})"
 
     @property
     def _found(self) -> str:

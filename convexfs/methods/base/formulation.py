@@ -155,9 +155,6 @@ class Method:
         For a projection: the attribute with one number a component, and what that number is.
     shows_progress : bool
         Whether its estimator draws a progress bar of its own if ``verbose`` is 1.
-    select_with : mapping
-        Parameters that ``convexfs select`` sets unless told otherwise, where they differ from
-        the estimator's own defaults.
     target : {"classes", "numbers"}
         What it learns from.
     takes_missing : tuple of str
@@ -173,7 +170,6 @@ class Method:
     formulations: tuple[Formulation, ...] = ()
     component_number: tuple[str, str] | None = None
     shows_progress: bool = False
-    select_with: Mapping[str, Any] = field(default_factory=dict)
     target: str = CLASSES
     takes_missing: tuple[str, ...] = ()
     parts: tuple[str, str] | None = None

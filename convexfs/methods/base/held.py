@@ -14,10 +14,18 @@ class Held:
     that asking changes nothing in the estimator.
     """
 
-    def __init__(self, X: Any, codes: np.ndarray, seed: int, sample_weight: Any = None):
+    def __init__(
+        self,
+        X: Any,
+        codes: np.ndarray,
+        seed: int,
+        sample_weight: Any = None,
+        groups: Any = None,
+        blocks: Any = None,
+    ):
         # A copy: the caller may change the array between the fit and the question.
         self.X, self.codes, self.seed = X.copy(), codes, seed
-        self.sample_weight = sample_weight
+        self.sample_weight, self.groups, self.blocks = sample_weight, groups, blocks
         self._answers: dict[str, Any] = {}
 
     @property

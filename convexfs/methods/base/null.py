@@ -1,7 +1,7 @@
 """Statistics at permuted labels, and the test of a fitted selector that is run when needed."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -13,38 +13,34 @@ from sklearn.base import clone
 from convexfs.batch import pool
 from convexfs.errors import ConvexfsError, InputError, warn
 from convexfs.methods.base.held import Held
-from convexfs.methods.base.permutation import (
-    PermutationResult,
-    copied_rows,
-    judged,
-    permuted_labels,
-)
+from convexfs.methods.base.permutation import PermutationResult, copied_rows, judged
 from convexfs.methods.base.progress import narrator
+from convexfs.methods.base.row_permutations import permuted_labels, permuted_rows
 from convexfs.methods.base.selector import thread_map
-from convexfs.neighbors.samples import as_samples
+from convexfs.methods.base.shadow import LEAST, USUAL, ShadowResult, judge_shadows
+from convexfs.neighbors.samples import as_samples, beside, some_rows
+from convexfs.neighbors.shadows import ShadowDraws
 from convexfs.neighbors.sparse_samples import SparseSamples
 
-#: Permutations where each is fast, and where each costs a fit.
-FAST, REFITTED = 1000, 39
-#: Additions that fast permutations may take together before there are fewer of them: about
-#: three seconds.
+#: Additions that permutations may take together before there are fewer: about three seconds.
 _BUDGET = 1e10
 
 Tell = Callable[[str], None] | None
 
 
-def selector_test(selector: Any, held: Held) -> PermutationResult:
+def selector_test(selector: Any, held: Held) -> ShadowResult:
     """Test the features of a fitted selector, with as many permutations as are cheap."""
-    number = affordable(selector, held.X)
-    tell = narrator(f"{selector._title}, permuted labels", selector.verbose)
-    result = permutations_judged(
+    result = shadows_judged(
         selector,
         held.X,
         held.codes,
-        number,
+        affordable(selector, held.X),
         held.seed,
+        asked=USUAL,
+        groups=held.groups,
+        blocks=held.blocks,
         n_jobs=selector.n_jobs,
-        tell=tell,
+        tell=narrator(f"{selector._title}, shadow columns", selector.verbose),
         sample_weight=held.sample_weight,
     )
     if not result.selected.any():
@@ -52,10 +48,65 @@ def selector_test(selector: Any, held: Held) -> PermutationResult:
     return result
 
 
-def affordable(estimator: Any, X: np.ndarray) -> int:
-    """Permutations that take seconds where each is fast, and that are fewest where it is a fit."""
+def affordable(estimator: Any, X: Any) -> int:
+    """Return the number of permutations that take seconds; the least where each is a fit."""
     operations = getattr(estimator, "_operations", lambda _: None)(X)
-    return REFITTED if operations is None else int(np.clip(_BUDGET // operations, REFITTED, FAST))
+    return LEAST if operations is None else int(np.clip(_BUDGET // operations, LEAST, USUAL))
+
+
+def shadows_judged(
+    estimator: Any,
+    X: Any,
+    codes: np.ndarray,
+    number: int,
+    seed: int,
+    *,
+    groups: Any = None,
+    blocks: Any = None,
+    n_jobs: int | None = None,
+    tell: Tell = None,
+    sample_weight: Any = None,
+    **rule: Any,
+) -> ShadowResult:
+    """Compare an estimator's statistic of every feature with those of shadow columns."""
+    rows = permuted_rows(codes, number, seed, groups, blocks)
+    framed = hasattr(X, "iloc")
+    samples = X if framed else as_samples(X)
+    plain = X.select_dtypes("number") if framed else samples
+    if groups is None and (copies := copied_rows(plain)):
+        warn(copies)
+    told = {} if sample_weight is None else {"sample_weight": sample_weight}
+    found, fast = None, getattr(estimator, "_shadow_margins", None)
+    if fast is not None:
+        with thread_map(n_jobs) as map:
+            found = fast(samples, codes, ShadowDraws(rows, seed, sample_weight, map))
+    if found is None:
+        work = partial(_shadow_fit, estimator=seeded(estimator, seed), X=samples, codes=codes)
+        both = np.array(_fits(partial(work, told=told), rows, n_jobs, tell))
+        found = both[:, : X.shape[1]].mean(axis=0), both[:, X.shape[1] :]
+    units = getattr(estimator, "_evidence_units", lambda X: np.ones(X.shape[1]))(samples)
+    mean, shadows = found
+    return judge_shadows(mean, shadows, units, **rule)
+
+
+def _shadow_fit(
+    order: np.ndarray, estimator: Any, X: Any, codes: np.ndarray, told: Mapping[str, Any]
+) -> np.ndarray:
+    """Return the evidence of the columns, then of their shadows, from one fit to both."""
+    if hasattr(X, "iloc"):
+        shadow = X.iloc[order].set_axis(X.index).add_prefix("shadow of ")
+        both = X.join(shadow)
+    else:
+        both = beside(X, some_rows(X, order))
+    if isinstance(both, SparseSamples):
+        both = both.by_rows
+    evidence = _quiet_evidence(estimator, both, codes, told)[0]
+    if len(evidence) != 2 * X.shape[1]:
+        raise InputError(
+            f"the estimator scores {len(evidence)} of {2 * X.shape[1]} columns: shadow_test needs "
+            "one that scores every column it is given; permutation_test tests any"
+        )
+    return evidence
 
 
 def permutations_judged(
@@ -82,45 +133,49 @@ def permutations_judged(
     statistic = fast(samples, seed, **told) if fast is not None else None
     if statistic is not None:
         with thread_map(n_jobs) as map:
-            found = np.array(list(map(statistic, labels)), dtype=np.float32)
+            found = np.array(list(map(statistic, labels)))
         return judged(found[0], found[1:], **rule)
     if isinstance(samples, SparseSamples):
         X = samples.by_rows
-    rows = list(_refitted(estimator, X, labels, seed, n_jobs, tell, told))
+    work = partial(_label_fit, estimator=seeded(estimator, seed), X=X, told=told)
+    rows = _fits(work, labels, n_jobs, tell)
     found, whole = np.array([row[0] for row in rows]), [row[1] for row in rows]
     return judged(found[0], found[1:], whole=None if whole[0] is None else np.array(whole), **rule)
 
 
-def _refitted(
-    estimator: Any,
-    X: Any,
-    labels: np.ndarray,
-    seed: int,
-    n_jobs: int | None,
-    tell: Tell,
-    told: Mapping[str, Any],
-) -> Iterable[tuple[np.ndarray, float | None]]:
-    """Evidence at each row of labels, each from a fit of its own."""
+def _fits(
+    work: Callable[[Any], Any], tasks: np.ndarray, n_jobs: int | None, tell: Tell
+) -> list[Any]:
+    """Return what `work` makes of every task, in worker processes if asked."""
     jobs = 1 if n_jobs is None else effective_n_jobs(n_jobs)
-    rows: list[Any] = [None] * len(labels)
-    work = partial(_refit, estimator=seeded(estimator, seed), X=X, labels=labels, told=told)
-    done = pool.run(range(len(labels)), work, jobs=jobs)
-    for count, outcome in enumerate(done):
+    rows: list[Any] = [None] * len(tasks)
+    done = pool.run(range(len(tasks)), partial(_task, work=work, tasks=tasks), jobs=jobs)
+    for count, outcome in enumerate(done, 1):
         if outcome.status != pool.DONE:
-            raise ConvexfsError(f"a fit to permuted labels failed: {outcome.failure}")
+            raise ConvexfsError(f"a fit to permuted data failed: {outcome.failure}")
         rows[outcome.task] = outcome.value
         if tell is not None:
-            tell(f"{count} of {len(labels) - 1} permutations")
+            tell(f"{count} of {len(tasks)} fits")
     return rows
 
 
-def _refit(
-    row: int, estimator: Any, X: Any, labels: np.ndarray, told: Mapping[str, Any]
+def _task(number: int, work: Callable[[Any], Any], tasks: np.ndarray) -> Any:
+    return work(tasks[number])
+
+
+def _label_fit(
+    labels: np.ndarray, estimator: Any, X: Any, told: Mapping[str, Any]
+) -> tuple[np.ndarray, float | None]:
+    return _quiet_evidence(estimator, X, labels, told)
+
+
+def _quiet_evidence(
+    estimator: Any, X: Any, labels: np.ndarray, told: Mapping[str, Any]
 ) -> tuple[np.ndarray, float | None]:
     with warnings.catch_warnings():
-        # What is strange about permuted labels need not be told of each of them.
+        # A hundred fits to permuted data would repeat the same warnings.
         warnings.simplefilter("ignore")
-        return evidence_of(estimator, X, labels[row], **told)
+        return evidence_of(estimator, X, labels, **told)
 
 
 def evidence_of(

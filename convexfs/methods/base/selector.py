@@ -20,12 +20,15 @@ from convexfs.methods.base.changed import build_of
 from convexfs.methods.base.held import Held
 from convexfs.methods.base.parameters import Solving, learned, parameters
 from convexfs.methods.base.progress import heard, narrator
+from convexfs.methods.base.row_permutations import check_units
 from convexfs.methods.base.taking import SampleTaker
+from convexfs.neighbors.samples import warn_of_scales
+from convexfs.neighbors.shadows import Margins, ShadowDraws, feature_deviations
 from convexfs.neighbors.sparse_samples import SparseSamples
 from convexfs.records import NOT_TESTED, NOTHING_SHARE, RELEVANT_SHARE, Certificate, Solution
 
 if TYPE_CHECKING:
-    from convexfs.methods.base.permutation import PermutationResult
+    from convexfs.methods.base.shadow import ShadowResult
 
 #: More threads or processes than any machine runs at once.
 _MOST_JOBS = 10_000
@@ -79,6 +82,7 @@ class MethodEstimator(SampleTaker):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the samples `X` of classes `y`."""
         X, codes = self._checked(X, y)
+        warn_of_scales(X, getattr(self, "feature_names_in_", None))
         with thread_map(self.n_jobs) as map:
             result = self._result(X, codes, map)
         for name, value in vars(result).items():
@@ -153,31 +157,34 @@ class WeightSelector(SelectorMixin, MethodEstimator):
 
     Parameters
     ----------
-    n_features_to_select : int, "auto" or "relative", optional
-        Keep this many; "auto" as many as classify best when held out, by
-        :func:`convexfs.inference.selection_curve`; "relative" those above 1 % of the largest
-        weight, which says nothing of relevance. By default a method of sparse weights keeps
-        those that are not 0, without a test. Of any other those are kept that stand out from
-        permuted labels: false discovery rate 10 %, and nothing at all unless the best one has
-        a max-T p-value of at most 5 %. That may be none, with a warning.
+    n_features_to_select : int, float below 1, "auto" or "relative", optional
+        Number of features, or fraction of all features, to select. "auto" selects the smallest
+        number that predicts held-out samples as well as any, by
+        :func:`convexfs.inference.selection_curve`. "relative" selects weights above 1 % of the
+        largest, which is no evidence of relevance. By default (None) a method with sparse
+        weights selects the features of nonzero weight, without a test. Any other method selects
+        the features that are significant at a false discovery rate of 10 % against shadow
+        columns, by :func:`convexfs.inference.shadow_test`. If there are none it warns.
 
     Notes
     -----
-    The test is run when the support is first asked for, by ``get_support`` or ``transform``,
-    and remembered, so that `fit` costs what it did; until then the fit holds a copy of the
-    samples. RELIEF, Lmba and Simba sort distances once for 1000 permutations, fewer of large
-    data: about the time of a hundred fits of RELIEF, a second for 62 samples of 2000 features.
-    Other methods are fitted again to 39 permutations. Without `random_state` the permutations
-    are those of seed 0: the same data give the same selection.
+    The test runs when ``get_support`` or ``transform`` is first called, and its result is
+    stored. Until then the estimator holds a copy of the samples. RELIEF, Simba, Lmba and
+    RReliefF are tested by their margins with 200 permutations, or fewer on large data: about
+    half a second for 62 samples of 2000 features. Other methods are fitted again for each of
+    39 permutations. Without `random_state` the permutations are those of seed 0: the same data
+    give the same selection.
 
-    What is tested is whether a feature goes along with the classes. On gene arrays that may be
-    hundreds, where a few predict better: "auto" keeps those.
+    The test finds every feature that is related to the target. On gene expression data these
+    may be thousands, where a few predict as well: "auto" selects those few.
     """
 
-    n_features_to_select: int | str | None = None
+    n_features_to_select: float | str | None = None
 
     weights_: np.ndarray = learned()
     _held: Held | None = learned()
+    _groups: Any = learned()
+    _blocks: Any = learned()
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -185,11 +192,32 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         check_is_fitted(self)
         return self.weights_
 
-    @property
-    def permutation_test_(self) -> "PermutationResult | None":
-        """What permuted labels say of the features, by default; None where nothing is tested.
+    def fit(self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None) -> Self:
+        """Learn from the samples `X` with target `y`.
 
-        See :class:`convexfs.methods.base.permutation.PermutationResult`.
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+        y : array (n_samples,)
+        groups : array (n_samples,), optional
+            Rows that belong together, such as replicates of a subject. The test of the features
+            permutes whole groups, and ``n_features_to_select="auto"`` holds them out together.
+        blocks : array (n_samples,), optional
+            Batches. The test of the features permutes rows within a block only.
+        """
+        self._groups, self._blocks = groups, blocks
+        return super().fit(X, y)
+
+    @property
+    def permutation_test_(self) -> "ShadowResult | None":
+        """Former name of `shadow_test_`."""
+        return self.shadow_test_
+
+    @property
+    def shadow_test_(self) -> "ShadowResult | None":
+        """Test of the features against shadow columns; None if nothing is tested.
+
+        See :class:`convexfs.methods.base.shadow.ShadowResult`.
         """
         check_is_fitted(self)
         if self._sparse or self.n_features_to_select is not None:
@@ -207,7 +235,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
     def summary(self) -> str:
         """What was selected, and what each line of evidence does and does not say."""
         check_is_fitted(self)
-        test = self.permutation_test_
+        test = self.shadow_test_
         lines = {} if test is None else test.lines()
         if test is None:
             kept = self._get_support_mask()
@@ -233,8 +261,19 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         """
         return None
 
+    def _shadow_margins(self, X: Any, codes: np.ndarray, draws: ShadowDraws) -> Margins | None:
+        """Return margins beside shadow columns and those of the shadows, if there is a fast way.
+
+        See :func:`convexfs.neighbors.shadows.shadow_margins`.
+        """
+        return None
+
+    def _evidence_units(self, X: Any) -> np.ndarray:
+        """Return the scale of each feature's evidence: that of its differences."""
+        return feature_deviations(X)
+
     def _operations(self, X: np.ndarray) -> float | None:
-        """Additions that `_statistic_at_labels` takes; None if there is none."""
+        """Additions that a permutation takes; None if each is a fit."""
         return None
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
@@ -247,7 +286,9 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         self._held = None
         if wanted == "auto" or (wanted is None and not self._sparse):
             seed = 0 if self.random_state is None else self._seed()
-            self._held = Held(X, codes, seed, getattr(self, "_sample_weight", None))
+            units = {name: getattr(self, f"_{name}", None) for name in ("groups", "blocks")}
+            check_units(codes, **units)
+            self._held = Held(X, codes, seed, getattr(self, "_sample_weight", None), **units)
 
     def _samples(self) -> Held:
         if self._held is None:
@@ -289,8 +330,8 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         if wanted == "relative":
             return (weights > RELEVANT_SHARE * weights.max(initial=0.0)) & ~self._constant
         if wanted is None:
-            assert self.permutation_test_ is not None
-            return self.permutation_test_.selected & ~self._constant
+            assert self.shadow_test_ is not None
+            return self.shadow_test_.selected & ~self._constant
         mask = np.zeros(len(weights), dtype=bool)
         # Constant columns come last, also where others weigh nothing.
         mask[np.lexsort((-weights, self._constant))[: self._number()]] = True
@@ -301,15 +342,19 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         return self
 
     def _number(self) -> int:
-        """How many features are asked for; "auto" asks the curve of held-out errors."""
-        if self.n_features_to_select != "auto":
-            return int(self.n_features_to_select)  # type: ignore[arg-type]
+        """Number of features to select; "auto" takes it from the curve of held-out errors."""
+        wanted = self.n_features_to_select
+        if isinstance(wanted, float | np.floating) and wanted < 1:
+            return max(int(wanted * len(self.weights_)), 1)
+        if wanted != "auto":
+            return int(wanted)  # type: ignore[arg-type]
         from convexfs.inference import selection_curve
 
         held = self._samples()
         curve = partial(
-            selection_curve, self._refittable(), held.X, held.codes, random_state=held.seed
-        )
+            selection_curve, self._refittable(), held.X, held.codes, groups=held.groups,
+            random_state=held.seed,
+        )  # fmt: skip
         return held.answer("curve", curve).chosen
 
     def _check_parameters(self, n_features: int) -> None:
@@ -317,6 +362,8 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         wanted = self.n_features_to_select
         if isinstance(wanted, str):
             check_choice("n_features_to_select", wanted, ("auto", "relative"))
+        elif isinstance(wanted, float | np.floating) and wanted < 1:
+            check_number("n_features_to_select, a fraction,", wanted, 0, 1, open_ends=True)
         elif wanted is not None:
             name = f"n_features_to_select, of {n_features} features,"
             check_number(name, wanted, 1, n_features, whole=True)

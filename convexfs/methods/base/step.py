@@ -26,7 +26,7 @@ def solve_step(
     if runs_natively(formulation, solving):
         solution = formulation.native(**values, **hyper)  # type: ignore[misc]
         return solution, certify_by_formula(formulation, values, hyper, solution)
-    from convexfs.solving.certify import certify
+    from convexfs.certification.certify import certify
     from convexfs.solving.solve import solve
 
     start = time.perf_counter()
@@ -38,8 +38,13 @@ def solve_step(
     certificate = certify(problem, solution)
     if solution.primal and certificate.ok is False:
         warn(
-            f"the answer of {solution.solver} ({solution.status}) is not proven: "
-            f"its certificate is {certificate}; use another solver, or more of its iterations",
+            f"the solution of {solution.solver} ({solution.status}) is {certificate}; use another "
+            "solver, or more of its iterations"
+        )
+    elif solution.solved and certificate.ok is None:
+        warn(
+            f"the solution of {solution.solver} is feasible, but its optimality is {certificate}; "
+            "it may well be right: compare it with that of another solver"
         )
     return replace(solution, build_seconds=built), certificate
 

@@ -9,14 +9,16 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from convexfs.errors import InputError, check_number, did_you_mean
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.base.selector import MethodEstimator
+from convexfs.methods.base.selector import WeightSelector
 from convexfs.neighbors.counted import SampleWeights
 
 BALANCED = "balanced"
+#: Integer weights of a larger sum are relative too: no table has so many rows.
+_MOST_ROWS = 2.0**40
 
 
 @parameters
-class TakesWeights(MethodEstimator):
+class TakesWeights(WeightSelector):
     """Weights of samples and classes; :mod:`convexfs.neighbors.counted` says what they mean.
 
     Parameters
@@ -30,23 +32,32 @@ class TakesWeights(MethodEstimator):
 
     _sample_weight: np.ndarray | None = learned()
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, blocks: Any = None
+    ) -> Self:
         """Learn from the samples `X` of classes `y`.
 
         Parameters
         ----------
         X, y : arrays
         sample_weight : array (n_samples,), optional
-            How many equal rows a sample stands for, in the objective and as a neighbour of
-            others; one of weight 0 is left out.
+            Weights of the samples, in the objective and as neighbours of others. Integers are
+            counts: a sample of weight 2 stands for two equal rows. Other weights are relative
+            and scaled to a mean of 1, so that weights of 1 / n equal none. Samples of weight 0
+            are left out.
+        groups : array (n_samples,), optional
+            Rows that belong together, such as replicates of a subject. The test of the features
+            permutes whole groups, and ``n_features_to_select="auto"`` holds them out together.
+        blocks : array (n_samples,), optional
+            Batches. The test of the features permutes rows within a block only.
         """
         self._sample_weight = None
         if sample_weight is not None:
-            X, y = self._counting(X, y, sample_weight)
-        return super().fit(X, y)
+            X, y, groups, blocks = self._counting(X, y, sample_weight, groups, blocks)
+        return super().fit(X, y, groups=groups, blocks=blocks)
 
-    def _counting(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-        """Samples and classes that count; their weights are kept."""
+    def _counting(self, X: Any, y: Any, sample_weight: Any, *units: Any) -> tuple[Any, ...]:
+        """Return the samples and targets of positive weight; the weights are stored."""
         try:
             weights = _check_sample_weight(
                 sample_weight, np.empty((_num_samples(X), 1)), ensure_non_negative=True
@@ -56,10 +67,11 @@ class TakesWeights(MethodEstimator):
         counting = np.flatnonzero(weights)
         if not len(counting):
             raise InputError("sample_weight is 0 for all samples: some must count")
-        self._sample_weight = weights[counting].astype(np.float64)
+        self._sample_weight = _counts(weights[counting].astype(np.float64))
         if len(counting) < len(weights):
             X, y = _safe_indexing(X, counting), _safe_indexing(y, counting)
-        return X, y
+            units = tuple(None if u is None else _safe_indexing(u, counting) for u in units)
+        return X, y, *units
 
     def _weights_at(self, codes: np.ndarray) -> SampleWeights | None:
         return self._weights_of(len(codes), self._sample_weight)
@@ -98,3 +110,13 @@ class TakesWeights(MethodEstimator):
             )
         if not any(given.get(label, 1.0) for label in labels):
             raise InputError("class_weight is 0 for all classes: some must count")
+
+
+def _counts(weights: np.ndarray) -> np.ndarray:
+    """Return positive weights as numbers of rows: integers as they are, others of mean 1."""
+    with np.errstate(over="ignore"):
+        if weights.sum() <= _MOST_ROWS and (weights == np.round(weights)).all():
+            return weights
+    relative = weights / weights.max()
+    # Smaller shares than this are lost in every sum of distances, and overflow as divisors.
+    return np.maximum(relative / relative.mean(), np.finfo(float).eps)

@@ -4,6 +4,7 @@ import ast
 import inspect
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
@@ -210,9 +211,22 @@ def printed_aside() -> Iterator[None]:
 
     A worker's prints go to the log as they are.
     """
-    is_file = isinstance(sys.stdout, io.TextIOWrapper)
-    with redirect_stdout(sys.stderr if is_file else sys.stdout):
+    if not isinstance(sys.stdout, io.TextIOWrapper):
         yield
+        return
+    try:
+        aside: Any = _StaysOpen(os.fdopen(os.dup(sys.stderr.fileno()), "wb"), write_through=True)
+    except (OSError, ValueError, AttributeError):  # standard error is no file
+        aside = sys.stderr
+    with redirect_stdout(aside):
+        yield
+
+
+class _StaysOpen(io.TextIOWrapper):
+    """A text file that problem files may close, and print to afterwards."""
+
+    def close(self) -> None:
+        self.flush()
 
 
 def canonical(value: Any) -> str:

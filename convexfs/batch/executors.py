@@ -1,6 +1,7 @@
 """Executors by the name a command line gives them."""
 
 import importlib
+import logging
 import math
 import operator
 import os
@@ -41,6 +42,7 @@ def _open(spec: str, ends: ExitStack) -> Executor:
     if re.fullmatch(r"dask://.+:\d+", spec):
         from distributed import Client  # pyright: ignore[reportMissingImports]
 
+        _log_only("distributed", "asyncio", "tornado")
         client = ends.enter_context(Client(spec.replace("dask://", "tcp://"), timeout=5))
         return _InChildren(client.get_executor(pure=False))
     if spec == "mpi":
@@ -56,6 +58,17 @@ def _open(spec: str, ends: ExitStack) -> Executor:
         f"executor {spec!r} is unknown; choose local, dask://host:port, mpi, or "
         "package.module:factory"
     )
+
+
+def _log_only(*families: str) -> None:
+    """Pass records of some packages on to the run's log only, and not to standard error."""
+    known = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in families]
+    for logger in map(logging.getLogger, {*known, *families}):
+        for handler in tuple(logger.handlers):
+            logger.removeHandler(handler)
+        # Without any handler Python itself would print the record.
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = True
 
 
 def _made_by(spec: str) -> Executor:

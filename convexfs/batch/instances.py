@@ -14,9 +14,10 @@ from typing import Any
 import convexfs
 from convexfs.data import load
 from convexfs.errors import InputError, check_choice
-from convexfs.formats import FORMATS
+from convexfs.formats import FORMATS, WRITTEN
 from convexfs.methods import FORMULATIONS
 from convexfs.methods.base.step import stated
+from convexfs.records import VERDICTS
 
 #: Small, middle and large: 15 x 4, 30 x 10 and 20 x 20, from generators with fixed seeds.
 DATA = ("subclasses:n=5,noise=2", "subclasses:n=10,noise=8", "twonorm:n=20,seed=1")
@@ -43,7 +44,7 @@ class Instance:
     optimum, optimum_of_file : float or None
         Of the problem as stated, and of what was read from the file again.
     proven : bool or None
-        Whether the certificate of the file's answer is ok.
+        The verdict on the file's solution: proven (True), refuted (False) or undecided (None).
     solver, how : str
         Who found it, and how the problem was made.
     """
@@ -96,7 +97,7 @@ def export_problems(
     watch : callable
         Called with each instance that is done.
     """
-    check_choice("format", suffix.lstrip("."), [known.lstrip(".") for known in FORMATS])
+    check_choice("format", suffix.lstrip("."), [known.lstrip(".") for known in WRITTEN])
     for name in only or ():
         check_choice("formulation", name, FORMULATIONS)
     folder = Path(folder)
@@ -135,16 +136,14 @@ def _exported(name: str, spec: str, folder: Path, suffix: str) -> Instance:
     except InputError as refused:
         return Instance(**known, failure=str(refused))
     again = read_problem(path)
-    turned = known["sense"] != again.objective.NAME[:3]
     stated_optimum = _proven(problem)[0].objective
     solution, certificate = _proven(again)
-    found = solution.objective
     return Instance(
         **known,
         **_sizes(path, suffix),
         file=path.name,
         optimum=stated_optimum,
-        optimum_of_file=-found if turned and found is not None else found,
+        optimum_of_file=solution.objective,
         proven=certificate.ok,
         solver=solution.solver,
     )
@@ -158,8 +157,8 @@ def _largest(needs: Any) -> str:
 
 def _proven(problem: Any) -> tuple[Any, Any]:
     """The first answer with a proof, else the last one, and its certificate."""
+    from convexfs.certification.certify import certify
     from convexfs.errors import SolverUnavailable, SolverUnsuitable
-    from convexfs.solving.certify import certify
     from convexfs.solving.solve import solve
 
     for solver in SOLVERS:
@@ -200,18 +199,17 @@ def as_markdown(instances: Iterable[Instance]) -> str:
     lines = [
         "# Problems",
         "",
-        "Each file was read again and solved; *proven* is the verdict of the certificate of that "
-        "answer. How each was made is in the table for programs.",
+        "Each file was read again and solved; the verdict is that of the solution's certificate. "
+        "How each was made is in the table for programs.",
         "",
-        f"| {' | '.join(shown)} | optimum | proven | solver |",
+        f"| {' | '.join(shown)} | optimum | verdict | solver |",
         f"|{'---|' * (len(shown) + 3)}",
     ]
     for one in instances:
         cells = [str(getattr(one, column)) for column in shown]
         if one.file:
             optimum = "" if one.optimum is None else f"{one.optimum:.10g}"
-            proven = {True: "yes", False: "no", None: "not provable here"}[one.proven]
-            ending = [optimum, proven, one.solver]
+            ending = [optimum, VERDICTS[one.proven], one.solver]
         else:
             ending = [f"not written: {one.failure}", "", ""]
         lines.append(f"| {' | '.join([*cells, *ending])} |")

@@ -1,17 +1,26 @@
-"""The answers of a stored run judged anew, without solving anything.
+"""The solutions of a stored run certified again, without solving anything.
 
 Stating a problem runs its file, and a folder must not choose what is run: whoever asks names
-the files, and those of another text than the run's are refused.
+the files, and files of another text than the run's are rejected.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from convexfs.batch.problem_file import ProblemFile, load_problem_file
+from convexfs.batch.schema import CERTIFICATES
 from convexfs.batch.store import Store, unpack
-from convexfs.batch.tasks import Task, first_numbers
+from convexfs.batch.tasks import (
+    CERTIFICATE,
+    Task,
+    certificate_columns,
+    first_numbers,
+    objection,
+)
 from convexfs.errors import ConvexfsError, InputError
 from convexfs.methods.base.step import stated
 from convexfs.records import DEFAULT_ACCURACY, Certificate, Solution
@@ -19,14 +28,19 @@ from convexfs.records import DEFAULT_ACCURACY, Certificate, Solution
 
 @dataclass(frozen=True)
 class Judged:
-    """A stored answer: its task in words, what it claims, the old verdict and the new one.
+    """A stored solution: its task in words, its status, the stored verdict and the new one.
 
-    `certificate` is None where it cannot be judged, for a `reason`.
+    `older` says whether the stored verdict was made by an older version of the certificates.
+    `certificate` is None where the solution cannot be certified, for a `reason`.
     """
 
+    key: str
+    step: int
     task: str
     status: str
     before: bool | None
+    older: bool
+    failure: str
     certificate: Certificate | None
     reason: str = ""
 
@@ -37,7 +51,7 @@ def judged_again(
     tol: float | None = None,
     data_dir: str | None = None,
 ) -> Iterator[Judged]:
-    """Yield a new verdict for every task of a run that has an answer."""
+    """Yield a new verdict for every task of a run that has a solution."""
     with Store.read(folder) as store:
         tasks, solutions = store.tasks(), store.solutions()
     named = {file.sha256: file for file in map(load_problem_file, files)}
@@ -57,16 +71,23 @@ def judged_again(
 def _judged(
     row: dict[Any, Any], answer: Any, file: ProblemFile, tol: float | None, data_dir: str | None
 ) -> Judged:
-    words = "{problem} on {data} {hyper} with {solver}".format(**row)
-    before = None if answer["ok"] is None or answer["ok"] != answer["ok"] else bool(answer["ok"])
-    status = str(row["status"])
+    judged = Judged(
+        key=row["key"],
+        step=int(answer["step"]),
+        task="{problem} on {data} {hyper} with {solver}".format(**row),
+        status=str(row["status"]),
+        before=None if pd.isna(answer["ok"]) else bool(answer["ok"]),
+        older=bool(pd.isna(answer["certificates"]) or answer["certificates"] < CERTIFICATES),
+        failure="" if pd.isna(row["failure"]) else row["failure"],
+        certificate=None,
+    )
     if file.fit:
-        return Judged(words, status, before, None, "a fit is more than one convex problem")
+        return replace(judged, reason="a fit is more than one convex problem")
     try:
         certificate = _certified(_task(row, file, data_dir), file, answer, tol)
     except ConvexfsError as error:
-        return Judged(words, status, before, None, str(error))
-    return Judged(words, status, before, certificate)
+        return replace(judged, reason=str(error))
+    return replace(judged, certificate=certificate)
 
 
 def _task(row: dict[Any, Any], file: ProblemFile, data_dir: str | None) -> Task:
@@ -75,7 +96,7 @@ def _task(row: dict[Any, Any], file: ProblemFile, data_dir: str | None) -> Task:
 
 
 def _certified(task: Task, file: ProblemFile, answer: Any, tol: float | None) -> Certificate:
-    from convexfs.solving.certify import certify
+    from convexfs.certification.certify import certify
 
     values, hyper = first_numbers(task, file)
     problem = stated(file.formulation, {**values, **hyper}, file.build)
@@ -87,3 +108,14 @@ def _certified(task: Task, file: ProblemFile, answer: Any, tol: float | None) ->
         tol=DEFAULT_ACCURACY if task.tol is None or task.tol != task.tol else task.tol,
     )
     return certify(problem, solution, tol)
+
+
+def renew(folder: Path, found: Sequence[Judged]) -> None:
+    """Write the new verdicts over the stored ones."""
+    with Store(folder) as store:
+        for one in found:
+            if one.certificate is not None:
+                # A failure that is not the certificate's stays.
+                keeps = one.failure and not one.failure.startswith(CERTIFICATE)
+                failure = one.failure if keeps else objection(one.certificate)
+                store.renew(one.key, one.step, certificate_columns(one.certificate), failure)

@@ -13,12 +13,14 @@ A worker that was not forked is sent the socket, and writes to it by the standar
 killed in mid-sentence may silence the others, whose results are not affected.
 """
 
+import io
 import logging
+import os
 import pickle
 import queue
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from logging.handlers import QueueHandler, QueueListener
 from pathlib import Path
@@ -28,6 +30,8 @@ from multiprocessing_logging import MultiProcessingHandler
 
 from convexfs.batch import pool
 from convexfs.errors import RunError
+
+log = logging.getLogger(__name__)
 
 FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 #: Longest text of a record in characters, so that it fits into one datagram.
@@ -96,7 +100,8 @@ def _send_to(records: Any, level: int) -> None:
 def _plain(record: logging.LogRecord) -> logging.LogRecord:
     """Keep what the file shows, as text: the rest may be large or not picklable."""
     fields = ("name", "levelno", "levelname", "process", "created", "msecs")
-    text = logging.Formatter().format(record)
+    plain = not (record.exc_info or record.exc_text or record.stack_info)
+    text = record.getMessage() if plain else logging.Formatter().format(record)
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} [cut]"
     return logging.makeLogRecord({name: vars(record)[name] for name in fields} | {"msg": text})
@@ -116,11 +121,64 @@ def _attach(handler: logging.Handler, level: int, ends: ExitStack) -> None:
         target.addHandler(handler)
 
 
+class LogLines(io.TextIOBase):
+    """A standard output whose lines are records of the log; tasks may close it and print on."""
+
+    encoding = "utf-8"
+
+    def __init__(self):
+        self._begun = ""
+        self.buffer = _LogBytes(self)
+
+    def write(self, text: str) -> int:
+        *lines, self._begun = (self._begun + text).split("\n")
+        for line in lines:
+            log.info("printed: %s", line)
+        return len(text)
+
+    def finish(self) -> None:
+        """Log what was printed without an end of line."""
+        if self._begun:
+            self.write("\n")
+
+    def fileno(self) -> int:
+        return 1
+
+    def close(self) -> None:
+        """Stay open: what is printed later belongs to the log too."""
+
+
+class _LogBytes(io.RawIOBase):
+    """The bytes below :class:`LogLines`."""
+
+    def __init__(self, lines: LogLines):
+        self._lines = lines
+
+    def write(self, data: Any) -> int:
+        text = bytes(data)
+        self._lines.write(text.decode("utf-8", "backslashreplace"))
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return 1
+
+    def close(self) -> None:
+        """Stay open, as the lines do."""
+
+
 class _LogFile(logging.FileHandler):
     """Log file that ignores write errors; of a full disk the store tells."""
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Say nothing: the screen belongs to the run."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # The thread that reads the queue calls this too.
+        with self.lock or nullcontext():
+            super().emit(record)
 
     def close(self) -> None:
         with suppress(OSError):
@@ -131,7 +189,7 @@ class _RunHandler(MultiProcessingHandler):
     """The handler of multiprocessing-logging, over a queue that survives killed writers."""
 
     def __init__(self, file: logging.Handler):
-        self._datagrams = _Datagrams()
+        self._datagrams, self._owner = _Datagrams(), os.getpid()
         super().__init__("run-log", sub_handler=file)
 
     @property
@@ -144,6 +202,13 @@ class _RunHandler(MultiProcessingHandler):
 
     def _format_record(self, record: logging.LogRecord) -> logging.LogRecord:
         return _plain(record)
+
+    def _send(self, s: logging.LogRecord) -> None:
+        # The process that has the file writes it, without the way through the queue.
+        if os.getpid() == self._owner:
+            self.sub_handler.emit(s)
+        else:
+            self._datagrams.put_nowait(s)
 
 
 class _Sender(QueueHandler):

@@ -98,7 +98,7 @@ def run_measurements(
             partial(_measured, work),
             jobs=jobs,
             executor=executor,
-            setup=partial(print_into_the_log, setup),
+            setup=partial(print_into_the_log, setup, Path(out) / LOG),
         )
         for outcome in outcomes:
             record(store, outcome, machine, progress)

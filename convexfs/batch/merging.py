@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from convexfs.batch import schema
-from convexfs.batch.shards import Shard, differences, name_of
+from convexfs.batch.shards import Shard, differences, name_of, shard_record
 from convexfs.batch.store import Store
 from convexfs.errors import InputError, RunError
 
@@ -81,7 +81,7 @@ def merge(folders: Iterable[str | Path], out: str | Path) -> Merged:
 
 def _record(folder: Path) -> dict[str, Any]:
     with Store.read(folder) as store:
-        record = store.shard()
+        record = shard_record(store)
     if record is None or not record["shard"]:
         raise InputError(f"{folder}: is no shard; merge takes folders of runs with --shard")
     return record
@@ -106,7 +106,7 @@ def _check_one_run(parts: Mapping[Path, Mapping[str, Any]]) -> None:
 
 def _check_place(store: Store, record: Mapping[str, Any]) -> None:
     """Raise unless a folder is empty, or holds what was merged of the same run."""
-    there, place = store.shard(), store.path.parent
+    there, place = shard_record(store), store.path.parent
     if there is None and store.finished():
         raise RunError(f"{place}: holds a run of its own; choose another --out")
     if there is not None and there["shard"]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from convexfs.batch.contract import SAMPLES, ProblemFile, Reader
-from convexfs.errors import ProblemFileError, did_you_mean
+from convexfs.errors import InputError, ProblemFileError, check_seed, did_you_mean
 from convexfs.formats import ending
 from convexfs.methods.base.own import OWN
 
@@ -98,8 +98,11 @@ class OwnReader(Reader):
 
     def _seed(self) -> int | None:
         seed = self.names.get("SEED")
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-            self.fail(f"SEED must be a whole number of at least 0, not {seed!r}", "SEED")
+        try:
+            if seed is not None:
+                check_seed("SEED", seed)
+        except InputError as error:
+            self.fail(str(error), "SEED")
         return seed
 
 

@@ -14,27 +14,42 @@ import os
 import pickle
 import queue
 import signal
-import socket
+import struct
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection, wait
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from convexfs.batch import memory
+from convexfs.batch.attempts import (
+    DIED,
+    DONE,
+    ERROR,
+    HOST,
+    TIMEOUT,
+    Attempt,
+    Outcome,
+    T,
+    attempt,
+    attempt_in_one_thread,
+    describe,
+    end_if_forked,
+    pack,
+    unpack,
+    utc,
+)
 from convexfs.batch.starting import GUARD, Work, end_with, start_context
 from convexfs.batch.threads import one_thread
-from convexfs.errors import InputError, RunError
+from convexfs.errors import RunError, check_number
 
-T = TypeVar("T")
-DONE, ERROR, TIMEOUT, DIED = "done", "error", "timeout", "died"
-HOST = socket.gethostname()
+__all__ = ["DIED", "DONE", "ERROR", "TIMEOUT", "Attempt", "Outcome", "pack", "run"]
+
 CONTEXT = start_context(os.environ.get("CONVEXFS_START"))
 FORKS = CONTEXT.get_start_method() == "fork"
 #: Deaths, each of a worker on its first task, after which that task is given up. SIGKILL is
@@ -44,38 +59,16 @@ FATAL_DEATHS, FATAL_KILLS = 2, 5
 FALSE_STARTS, START_SECONDS = 10, 120.0
 #: Tasks an executor holds at a time: enough for a cluster, few enough for memory.
 IN_FLIGHT = 256
-#: What a worker says when it has prepared a task and begins it; no pickle starts like that.
+#: What a worker sends when it has prepared a task and begins it; no pickle starts like that.
 BEGUN = b"begun"
+#: More workers than this are a slip of the keyboard.
+MOST_JOBS = 10_000
+#: Begins every message: the number of the job it belongs to, and the pid of the sender.
+_HEADER = struct.Struct("<QQ")
+#: The number of a worker's first message, before it has a job.
+_HELLO = 0
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One try at a task, which ended as ``done``, ``error``, ``timeout`` or ``died``."""
-
-    started_utc: str
-    seconds: float
-    cpu_seconds: float | None  #: None if it was cut short
-    pid: int | None  #: None if an executor lost it
-    host: str
-    ended: str
-    failure: str = ""
-
-
-@dataclass(frozen=True)
-class Outcome(Generic[T]):
-    """What became of one task: ``done``, ``error`` or ``timeout``.
-
-    ``value`` is what the work returned, None unless done; ``failure`` is the class and
-    text of what went wrong, without pid or time, so that equal runs fail in equal words.
-    """
-
-    task: T
-    status: str
-    value: Any
-    failure: str
-    attempts: tuple[Attempt, ...]
 
 
 def run(
@@ -114,99 +107,63 @@ def run(
     prepare : callable, optional
         Called there with each task before its time begins; what it raises is for ``work`` to tell.
     """
-    if jobs < 1:
-        raise InputError(f"jobs is {jobs}; give the number of worker processes, 1 or more")
+    check_number("jobs", jobs, 1, MOST_JOBS, whole=True)
     if executor is not None:
         return _submit_all(executor, iter(tasks), work, max(IN_FLIGHT, 2 * jobs))
-    if jobs == 1 and time_limit is None and memory_limit is None:
+    if runs_here(jobs, executor, time_limit, memory_limit):
         return _one_by_one(tasks, work)
     if memory_limit is not None:
         work = partial(memory.call_within, memory_limit, work)
     limit_of = time_limit if callable(time_limit) else lambda _: time_limit
-    jobs_to_do = (_Job(task, limit_of(task)) for task in tasks)
+    jobs_to_do = (_Job(number, task, limit_of(task)) for number, task in enumerate(tasks, 1))
     return _Crew(jobs_to_do, jobs, (Work(work), setup, prepare)).outcomes()
+
+
+def runs_here(jobs: int, executor: object, time_limit: object, memory_limit: object) -> bool:
+    """Return whether :func:`run` does the tasks in this process."""
+    return jobs == 1 and executor is None and time_limit is None and memory_limit is None
 
 
 def _one_by_one(tasks: Iterable, work: Callable) -> Generator[Outcome, None, None]:
     # One thread here too: the order of a sum must not depend on the number of jobs.
     with one_thread():
         for task in tasks:
-            yield _Job(task).ends(*_try(work, task))
-
-
-def _try(work: Callable, *task: Any) -> tuple[Attempt, Any]:
-    """One attempt, in the process that calls this."""
-    started, clock, cpu = _utc(time.time()), time.perf_counter(), time.process_time()
-    value, failure = None, ""
-    try:
-        value = work(*task)
-    except KeyboardInterrupt:
-        raise
-    # SystemExit, and the panics of solvers written in Rust, are no Exceptions.
-    except BaseException as error:
-        value, failure = (error if isinstance(error, RunError) else None), _describe(error)
-        logger.exception("a task failed")
-    seconds, cpu = time.perf_counter() - clock, time.process_time() - cpu
-    ended = ERROR if failure else DONE
-    return Attempt(started, seconds, cpu, os.getpid(), HOST, ended, failure), value
-
-
-def _try_in_one_thread(work: Callable, task: Any) -> bytes:
-    with one_thread():
-        return pack(*_try(work, task))
-
-
-def _describe(error: BaseException | None) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
-def _utc(when: float) -> str:
-    return datetime.fromtimestamp(when, UTC).isoformat(timespec="milliseconds")
+            yield _Job(0, task).ends(*attempt(work, task, interruptible=True))
 
 
 def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any, prepare: Any):
     """Run a worker: say hello, then answer each task until the pipe is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for ignored in _IGNORED:
+        signal.signal(ignored, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_with(parent)
+    pid = os.getpid()
     for other in others:
         other.close()
+
+    def reply(number: int, message: bytes) -> None:
+        pipe.send_bytes(_HEADER.pack(number, os.getpid()) + message)
+
     # A parent that is gone has nobody to tell.
     with one_thread(), suppress(EOFError, ConnectionError):
-        hello, _ = _try(setup or bool)
-        pipe.send(hello.failure)
+        hello, _ = attempt(setup or bool)
+        reply(_HELLO, pickle.dumps(hello.failure))
         while True:
-            parcel = pipe.recv_bytes()
+            message = pipe.recv_bytes()
+            number, parcel = _HEADER.unpack_from(message)[0], message[_HEADER.size :]
             if prepare is not None:
                 with suppress(BaseException):
                     prepare(pickle.loads(parcel))
-                pipe.send_bytes(BEGUN)
-            pipe.send_bytes(pack(*_try(lambda sent: work(pickle.loads(sent)), parcel)))
-
-
-def pack(attempt: Attempt, value: Any) -> bytes:
-    """Pickle an attempt and what it returned; a result that cannot be pickled is a failure."""
-    try:
-        return pickle.dumps((attempt, value))
-    except Exception as error:
-        logger.exception("a result cannot be sent")
-        return pickle.dumps((replace(attempt, ended=ERROR, failure=_describe(error)), None))
-
-
-def _unpack(parcel: bytes, unreadable: Callable[[str, str], Attempt]) -> tuple[Attempt, Any]:
-    """Undo :func:`pack`. This runs code of the result's own, which may do anything."""
-    try:
-        return pickle.loads(parcel)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        return unreadable(ERROR, _describe(error)), None
+                end_if_forked(pid)
+                reply(number, BEGUN)
+            reply(number, pack(*attempt(lambda sent: work(pickle.loads(sent)), parcel)))
 
 
 @dataclass
 class _Job:
-    """A task on its way: what was tried, and how many fresh workers it killed."""
+    """A task on its way: its number, what was tried, and how many fresh workers it killed."""
 
+    number: int
     task: Any
     limit: float | None = None
     attempts: list[Attempt] = field(default_factory=list)
@@ -223,6 +180,10 @@ class _Job:
         self.attempts.append(attempt)
         status = ERROR if attempt.ended == DIED else attempt.ended
         return Outcome(self.task, status, value, attempt.failure, tuple(self.attempts))
+
+
+#: Signals that are for the process that owns the workers: Ctrl-C, and a scheduler's warning.
+_IGNORED = [signal.SIGINT, *([signal.SIGUSR1] if hasattr(signal, "SIGUSR1") else [])]
 
 
 class _Worker:
@@ -251,7 +212,7 @@ class _Worker:
         self.job, self.began, self.deadline = job, None, float("inf")
         parcel = pickle.dumps(job.task)
         with suppress(OSError):
-            self.pipe.send_bytes(parcel)
+            self.pipe.send_bytes(_HEADER.pack(job.number, self.pid) + parcel)
             self.begin(limit=None if self.prepares else job.limit)
 
     def begin(self, limit: float | None) -> None:
@@ -264,16 +225,31 @@ class _Worker:
         """Describe the attempt at a job this worker gave no readable answer to."""
         began = self.began or time.time()
         seconds = time.time() - began
-        return Attempt(_utc(began), seconds, None, self.pid, HOST, ended, failure)
+        return Attempt(utc(began), seconds, None, self.pid, HOST, ended, failure)
+
+    def receive(self) -> bytes | None:
+        """Return the next message on this worker's present job; None if it is another's."""
+        parcel = self.pipe.recv_bytes()
+        sender = _HEADER.unpack(parcel[: _HEADER.size])
+        if sender == (self.job.number if self.ready else _HELLO, self.pid):
+            return parcel[_HEADER.size :]
+        logger.warning("worker %d: a message of process %d on task %d is ignored, because it "
+                       "belongs to no present task", self.pid, sender[1], sender[0])  # fmt: skip
+        return None
 
     def end(self, patience: float = 0.0) -> str:
         """Hang up, wait, kill if need be; return how the process ended."""
         self.pipe.close()
         self.process.join(patience)
-        self.process.kill()
-        self.process.join()
-        code = self.process.exitcode or 0
-        self.process.close()
+        if not wait([self.process.sentinel], 0):
+            self.process.kill()
+            self.process.join()
+        code = self.process.exitcode
+        # Where SIGCHLD is ignored the system does not tell how children end.
+        with suppress(ValueError):
+            self.process.close()
+        if code is None:
+            return "its end was not reported"
         names = {int(known): known.name for known in signal.Signals}
         return names.get(-code, f"exit code {code}")
 
@@ -294,9 +270,10 @@ class _Crew:
             while self._workers:
                 # At most a second: a dead worker's pipe stays open while its children live.
                 soonest = min(worker.deadline for worker in self._workers) - time.monotonic()
-                wait([worker.pipe for worker in self._workers], max(0.0, min(1.0, soonest)))
+                pipes = [worker.pipe for worker in self._workers]
+                ready = wait(pipes, max(0.0, min(1.0, soonest)))
                 for worker in tuple(self._workers):
-                    outcome = self._hear(worker)
+                    outcome = self._hear(worker, worker.pipe in ready)
                     if outcome is not None:
                         yield outcome
         finally:
@@ -309,15 +286,20 @@ class _Crew:
         if job is not None:
             self._workers.append(_Worker(self._recipe, self._workers + self._resting, job))
 
-    def _hear(self, worker: _Worker) -> Outcome | None:
-        """Deal with what a worker has said, or not said in time."""
-        late, alive = worker.deadline < time.monotonic(), worker.process.is_alive()
-        if not worker.pipe.poll():
-            return self._replace(worker, late) if late or not alive else None
+    def _hear(self, worker: _Worker, ready: bool) -> Outcome | None:
+        """Handle a worker's message or time-out."""
+        if not ready:
+            late, alive = worker.deadline < time.monotonic(), worker.process.is_alive()
+            # A worker that has just ended may have answered before.
+            if not (late or not alive) or worker.pipe.poll():
+                return None
+            return self._replace(worker, late)
         try:
-            parcel = worker.pipe.recv_bytes()
-        except (EOFError, OSError):
+            parcel = worker.receive()
+        except (EOFError, OSError, struct.error):
             return self._replace(worker)
+        if parcel is None:
+            return None
         if not worker.ready:
             if failure := pickle.loads(parcel):
                 raise RunError(f"a worker process could not be set up ({failure}); see the log")
@@ -325,7 +307,7 @@ class _Crew:
             return worker.take(worker.job)
         if parcel == BEGUN:
             return worker.begin(worker.job.limit)
-        outcome = worker.job.ends(*_unpack(parcel, worker.cut_short))
+        outcome = worker.job.ends(*unpack(parcel, worker.cut_short))
         worker.served += 1
         job = next(self._jobs, None)
         if job is None:
@@ -370,7 +352,7 @@ def _submit_all(
 
     def submit(count: int) -> None:
         for task in islice(tasks, count):
-            future = executor.submit(_try_in_one_thread, work, task)
+            future = executor.submit(attempt_in_one_thread, work, task)
             pending[future] = task
             future.add_done_callback(finished.put)
 
@@ -382,13 +364,16 @@ def _submit_all(
             if isinstance(error, BrokenExecutor):
                 raise error
             submit(1)
-            job = _Job(pending.pop(future))
+            job = _Job(0, pending.pop(future))
             if error is not None:
-                yield job.ends(_lost(ERROR, _describe(error)))
+                yield job.ends(_lost(ERROR, describe(error)))
             else:
-                yield job.ends(*_unpack(future.result(), _lost))
+                yield job.ends(*unpack(future.result(), _lost))
     except (BrokenExecutor, CancelledError) as error:
-        raise RunError(f"the executor stopped before its tasks ({_describe(error)})") from error
+        raise RunError(
+            f"the executor stopped before its tasks ({describe(error)}); finished tasks are kept: "
+            "start it again, and run the same command to resume"
+        ) from error
     finally:
         for future in pending:
             future.cancel()
@@ -396,4 +381,4 @@ def _submit_all(
 
 def _lost(ended: str, failure: str) -> Attempt:
     """Describe an attempt of which an executor brought nothing back."""
-    return Attempt(_utc(time.time()), 0.0, None, None, HOST, ended, failure)
+    return Attempt(utc(time.time()), 0.0, None, None, HOST, ended, failure)

@@ -39,7 +39,7 @@ def state_own_problems(tasks: Iterable[Task]) -> None:
     """
     firsts: dict[str, Task] = {}
     for task in tasks:
-        if task.formulation == OWN.name:
+        if task.formulation == OWN.name and task.problem_file:
             firsts.setdefault(task.problem_file, task)
     for task in firsts.values():
         file = load_problem_file(task.problem_file, task.problem_sha256)
@@ -52,7 +52,7 @@ def state_own_problems(tasks: Iterable[Task]) -> None:
 
 
 def _check_convex(problem: Any) -> None:
-    from convexfs.solving.rules import why_not_convex
+    from convexfs.solving.dcp_rules import why_not_convex
 
     if not problem.is_dcp():
         raise InputError(
@@ -73,7 +73,7 @@ def prepare(what: Task | Unstated) -> None:
 @cache
 def rehearsed(formulation: str) -> None:
     """Load all that solves this formulation and certifies the answer, once in a process."""
-    import convexfs.solving.certify
+    import convexfs.certification.certify
     import convexfs.solving.solve  # noqa: F401
 
     rehearse([formulation])

@@ -1,6 +1,5 @@
 """A batch: problem files in, a folder of results out, resumable at any moment."""
 
-import io
 import logging
 import os
 import platform
@@ -11,27 +10,29 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from convexfs.batch import memory, pool
-from convexfs.batch.logs import run_log
+from convexfs.batch.failures import failure_kind
+from convexfs.batch.logs import LogLines, run_log
 from convexfs.batch.problem_file import load_problem_file
 from convexfs.batch.rehearsal import prepare, rehearse, state_own_problems
 from convexfs.batch.shards import Shard, enter
 from convexfs.batch.statements import Unstated, file_row, state_or, unstated
 from convexfs.batch.store import LOG, Store
-from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind
+from convexfs.batch.tasks import DATASETS, Result, Task, do, expand
 from convexfs.batch.threads import THREAD_VARIABLES
-from convexfs.errors import ConvexfsWarning, check_number
-from convexfs.records import SKIPPED
+from convexfs.errors import ConvexfsWarning, check_number, check_seed
+from convexfs.records import REFUTED, SKIPPED, VERDICTS
 
 log = logging.getLogger(__name__)
 
+_STDOUT = 1
 #: A worker is ended this long after the limit its solver was given.
 GRACE_SECONDS = 1.0
 
@@ -78,6 +79,19 @@ class Progress:
     def rate(self) -> float:
         """Tasks a second, of those finished now."""
         return self.done / self.wall_seconds if self.wall_seconds else 0.0
+
+    def line(self) -> str:
+        """Return the counts in one line."""
+        told = f"{self.finished} of {self.total} tasks, {self.failures_line()}"
+        if not self.rate:
+            return told
+        left = (self.total - self.finished) / self.rate
+        return f"{told}, {self.rate:.1f}/s, about {left / 60:.0f} min left"
+
+    def failures_line(self) -> str:
+        """Return how many tasks failed, and of how many the status was refuted."""
+        wrong = self.failures[REFUTED]
+        return f"{len(self.failed) - wrong} failed" + (f", {wrong} refuted" if wrong else "")
 
     @property
     def skipped(self) -> int:
@@ -150,10 +164,8 @@ def solve_files(
     Progress
     """
     check_number("repeats", repeats, 1, whole=True)
-    check_number("seed", seed, 0, whole=True)
-    check_number("tol", tol, 0, 1, open_ends=True)
-    if time_limit is not None:
-        check_number("time_limit, in seconds,", time_limit, 0, open_ends=True)
+    check_seed("seed", seed)
+    check_limits(tol, time_limit)
     problems = [load_problem_file(file) for file in files]
     if solvers is not None:
         problems = [replace(problem, solvers=tuple(solvers)) for problem in problems]
@@ -170,6 +182,13 @@ def solve_files(
         shard=shard,
         watch=watch,
     )
+
+
+def check_limits(tol: float, time_limit: float | None) -> None:
+    """Raise unless an accuracy and a time limit make sense."""
+    check_number("tol", tol, 0, 1, open_ends=True)
+    if time_limit is not None:
+        check_number("time_limit, in seconds,", time_limit, 0, open_ends=True)
 
 
 def run_tasks(
@@ -189,8 +208,8 @@ def run_tasks(
     """Do those tasks that a folder has no row of, in their order, and record each.
 
     ``time_limit`` is when a worker is ended; ``retry_failed`` may name kinds of failure, which
-    are :func:`~convexfs.batch.tasks.failure_kind`'s; ``study`` is what it takes to do a comparison
-    again; the rest is as in :func:`solve_files`.
+    are :func:`~convexfs.batch.failures.failure_kind`'s; ``study`` is what it takes to do a
+    comparison again; the rest is as in :func:`solve_files`.
     """
     if memory_limit is not None:
         _check_memory_limit(memory_limit, executor)
@@ -202,6 +221,7 @@ def run_tasks(
             store.keep_study(study)
         progress, todo = resume(store, own, Path(out), retry_failed)
         log.info("%d tasks, %d of them finished earlier", progress.total, progress.resumed)
+        log.info("%s: %s", store.path.name, store.journal)
         watch(progress)
         if todo and executor is None:
             rehearse(task.formulation for task in todo)
@@ -210,22 +230,23 @@ def run_tasks(
         kept = store.stated()
         # Of all tasks: every shard states a problem on the same data.
         problems = unstated(tasks, (key for key in kept if not (retry_failed and kept[key])))
+        here = pool.runs_here(jobs, executor, time_limit, memory_limit)
+        doing = partial(state_or, work)
         outcomes = pool.run(
             [*problems, *todo],
-            partial(state_or, work),
+            partial(_printing_into_the_log, doing) if here else doing,
             jobs=jobs,
             executor=executor,
             time_limit=time_limit,
             memory_limit=memory_limit,
-            setup=partial(print_into_the_log, setup),
+            setup=partial(print_into_the_log, setup, Path(out) / LOG),
             prepare=None if pool.FORKS else prepare,
         )
         for outcome in outcomes:
-            outcome = replace(outcome, failure=_why(outcome, memory_limit))
             if isinstance(outcome.task, Unstated):
-                store.keep_problem(_problem_row(outcome))
+                store.keep_problem(_problem_row(outcome, memory_limit))
                 continue
-            record(store, outcome, machine, progress)
+            record(store, outcome, machine, progress, memory_limit)
             progress.wall_seconds = time.perf_counter() - started
             watch(progress)
         store.check_in_place()
@@ -233,23 +254,24 @@ def run_tasks(
     return progress
 
 
-def print_into_the_log(setup: Callable[[], None] | None) -> None:
+def print_into_the_log(setup: Callable[[], None] | None, path: Path) -> None:
     """Send what a worker's tasks print to the log, so that it cannot break the progress bar."""
     if setup is not None:
         setup()
-    sys.stdout = _LogLines()
+    sys.stdout = LogLines()
+    # What compiled code prints goes there as it is.
+    with suppress(OSError):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_APPEND), _STDOUT)
 
 
-class _LogLines(io.TextIOBase):
-    """A text file whose lines are records of the log."""
-
-    _begun = ""
-
-    def write(self, text: str) -> int:
-        *lines, self._begun = (self._begun + text).split("\n")
-        for line in lines:
-            log.info("printed: %s", line)
-        return len(text)
+def _printing_into_the_log(work: Callable[[Any], Any], task: Any) -> Any:
+    """Do a task in this process, its standard output sent to the log."""
+    lines = LogLines()
+    try:
+        with redirect_stdout(lines):
+            return work(task)
+    finally:
+        lines.finish()
 
 
 @contextmanager
@@ -282,24 +304,43 @@ def _again(kind: str, retry_failed: bool | Container[str]) -> bool:
     return bool(kind) and (retry_failed if isinstance(retry_failed, bool) else kind in retry_failed)
 
 
-def _problem_row(outcome: pool.Outcome[Any]) -> dict[str, Any]:
-    failure = {"failure": outcome.failure}
+def _problem_row(outcome: pool.Outcome[Any], memory_limit: int | None) -> dict[str, Any]:
+    failure = {"failure": _why(outcome, memory_limit)}
     return file_row(outcome.task.task) | (outcome.value or {}) | failure
 
 
-def record(store: Store, outcome: pool.Outcome[Any], machine: int, progress: Progress) -> None:
-    """Write how a task ended, and count it."""
+def result_rows(
+    outcome: pool.Outcome[Any], memory_limit: int | None = None
+) -> tuple[dict[str, Any], Sequence[Mapping[str, Any]]]:
+    """Return the row of a finished task, and those of its solutions."""
     result: Result | None = outcome.value
     ended = result.row if result else {"status": outcome.status}
     last = outcome.attempts[-1]
     row = outcome.task.row() | {
-        "environment": machine,
         "wall_seconds": last.seconds,
         "cpu_seconds": last.cpu_seconds,
         **ended,
-        "failure": outcome.failure,
+        "failure": _why(outcome, memory_limit),
     }
-    store.record(row, map(asdict, outcome.attempts), result.solutions if result else ())
+    return row, result.solutions if result else ()
+
+
+def record(
+    store: Store,
+    outcome: pool.Outcome[Any],
+    machine: int,
+    progress: Progress,
+    memory_limit: int | None = None,
+) -> None:
+    """Write how a task ended, and count it."""
+    row, solutions = result_rows(outcome, memory_limit)
+    store.record(row | {"environment": machine}, map(vars, outcome.attempts), solutions)
+    # Logged here and not by the worker: a record that travels costs more than many a task.
+    log.info(
+        "%s on %s %s with %s: %s, %s, %.3g s in process %s",
+        row["problem"], row["data"], row["hyper"], row.get("solver"), row["status"],
+        VERDICTS[row.get("ok")], row["wall_seconds"], outcome.attempts[-1].pid,
+    )  # fmt: skip
     progress.done += 1
     progress.cpu_seconds += sum(attempt.cpu_seconds or 0.0 for attempt in outcome.attempts)
     progress.count(outcome.task, row["status"], row.get("ok"), row["failure"])

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 
-VERSION = 5
+VERSION = 6
+#: Version of the certificates' rules: 2 has three verdicts about the stated problem.
+CERTIFICATES = 2
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS tasks ( -- one row for every task that has come to its end
   key TEXT PRIMARY KEY,        -- sha256 of all that determines the result
@@ -32,9 +34,9 @@ CREATE TABLE IF NOT EXISTS tasks ( -- one row for every task that has come to it
   repeat INTEGER,              -- number of the repetition
   seed INTEGER,
   status TEXT,                 -- cvxpy's word, or error, timeout, skipped
-  failure TEXT,                -- class and text of what went wrong, or empty
+  failure TEXT,                -- what went wrong, or why the verdict is undecided, or empty
   objective REAL,
-  ok INTEGER,                  -- the certificate's verdict: 1, 0 or NULL (not certified)
+  ok INTEGER,                  -- the certificate's verdict: 1 proven, 0 refuted, NULL undecided
   n_attempts INTEGER,          -- rows in attempts
   build_seconds REAL,          -- stating the problem
   compile_seconds REAL,        -- cvxpy's canonicalisation
@@ -65,13 +67,14 @@ CREATE TABLE IF NOT EXISTS solutions ( -- the answers of a task, one for every s
   change REAL,                 -- how far an iteration moved the weights, relatively
   status TEXT,
   objective REAL,
-  primal_residual REAL,        -- of the certificate, as are the next five
+  primal_residual REAL,        -- of the certificate, as are the next seven
   dual_residual REAL,
   complementarity REAL,
   gap REAL,
   ok INTEGER,
   certificate_tol REAL,
   basis TEXT,                  -- what the residuals were computed on
+  certificates INTEGER,        -- version of their rules; NULL: before there were three verdicts
   iterations INTEGER,
   primal BLOB,                 -- arrays by symbol, see unpack
   dual BLOB,                   -- arrays by constraint, see unpack
@@ -115,6 +118,7 @@ UPGRADES = {
           ALTER TABLE tasks ADD COLUMN setup_seconds REAL;
           ALTER TABLE tasks ADD COLUMN peak_bytes INTEGER;""",
     4: "",
+    5: "ALTER TABLE solutions ADD COLUMN certificates INTEGER;",
 }
 #: Tables that SCHEMA makes where they are missing, by the version they came with.
 NEW_TABLES = {"problems": 3, "studies": 4, "shards": 5}

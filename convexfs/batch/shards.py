@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from convexfs.batch.sqlite_file import MOVE
 from convexfs.batch.store import Store
 from convexfs.batch.tasks import Task, own_code, versions
 from convexfs.errors import InputError, RunError
@@ -40,13 +41,34 @@ class Shard:
         return [task for task in tasks if int(task.key[:16], 16) % self.count == self.number - 1]
 
 
+#: The fields of a shard's record and their types; those of dicts are texts by names.
+_FIELDS = {
+    "shard": int, "of": int, "tasks": int, "total": int, "run": str, "code": str,
+    "versions": dict, "files": dict, "data": dict, "solvers": dict,
+}  # fmt: skip
+
+
+def shard_record(store: Store) -> dict[str, Any] | None:
+    """Return which part of which run a store is, None if it is a run of its own."""
+    record = store.shard()
+    if record is None:
+        return None
+    fits = all(type(record.get(name)) is kind for name, kind in _FIELDS.items())
+    if not fits or not 0 <= record["shard"] <= record["of"] or not all(
+        isinstance(value, str) for name, kind in _FIELDS.items() if kind is dict
+        for value in record[name].values()
+    ):  # fmt: skip
+        raise RunError(f"{store.path}: is damaged: its record of the shard is incomplete; {MOVE}")
+    return record
+
+
 def enter(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> None:
     """Note in a folder which part of which run it is, or raise if it is that of another.
 
     ``tasks`` are those of the whole run. A run without a shard may go on in a folder that
     shards were merged into, and in no other of theirs.
     """
-    there = store.shard()
+    there = shard_record(store)
     if shard is None:
         if there is not None and there["shard"]:
             raise RunError(

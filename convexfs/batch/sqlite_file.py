@@ -1,15 +1,21 @@
 """One SQLite file on a disk: opened, locked, and its troubles told in a sentence."""
 
 import os
+import shutil
 import socket
 import sqlite3
+import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from convexfs.batch.file_system import probe
 from convexfs.errors import RunError
 
+#: Times that a file is copied which changes meanwhile.
+_COPIES = 40
 #: What went wrong, by SQLite's primary result code, and what to do.
 MOVE = "move it away, or solve into another folder"
 AGAIN = "what was recorded before is safe, and the same command goes on from there"
@@ -24,11 +30,61 @@ TROUBLE = {
 }
 
 
-def connect(path: Path, mode: str, patience: float = 30.0) -> sqlite3.Connection:
-    """Open a file in a mode of SQLite: ro, or rwc."""
+def connect(
+    path: Path, mode: str, patience: float = 30.0, locks: bool = True
+) -> sqlite3.Connection:
+    """Open a file in a mode of SQLite, ro, rw or rwc, perhaps on a system without locks."""
     with explained(path):
-        uri = f"{path.absolute().as_uri()}?mode={mode}"
+        uri = f"{path.absolute().as_uri()}?mode={mode}{'' if locks else '&vfs=unix-none'}"
         return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=patience)
+
+
+def in_wal(path: Path) -> bool:
+    """Return whether a file is in WAL mode, by its header."""
+    try:
+        with path.open("rb") as file:
+            return file.read(20)[18:] == b"\2\2"
+    except OSError:
+        return False
+
+
+def readable(path: Path, resources: ExitStack) -> tuple[Path, str]:
+    """Return the path and mode by which a file can be read, of a copy if it must be.
+
+    Without locks, or in WAL mode without shared memory maps, SQLite cannot read the file where
+    it is.
+    """
+    try:
+        system = probe(path.parent)
+    except OSError:  # a folder that cannot be written: nobody writes the file either
+        return path, "ro"
+    if system.locks and (system.maps or not in_wal(path)):
+        return path, "ro"
+    folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="convexfs-read-")))
+    for _ in range(_COPIES):
+        before = [identity_and_age(own) for own in _parts(path)]
+        for own in _parts(path):
+            (folder / own.name).unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                shutil.copy(own, folder / own.name)
+        if before == [identity_and_age(own) for own in _parts(path)]:
+            break
+        time.sleep(0.05)
+    return folder / path.name, "rw"
+
+
+def _parts(path: Path) -> list[Path]:
+    """Return a database and the files that SQLite keeps beside it."""
+    return [path.with_name(f"{path.name}{end}") for end in ("", "-journal", "-wal")]
+
+
+def identity_and_age(path: Path) -> tuple[int, ...] | None:
+    """Return what changes when a file does, None if there is none."""
+    try:
+        file = path.stat()
+    except OSError:
+        return None
+    return file.st_dev, file.st_ino, file.st_mtime_ns, file.st_size
 
 
 def identity(path: Path) -> tuple[int, int] | None:

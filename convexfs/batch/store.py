@@ -5,16 +5,16 @@
     runs/first/results.sqlite   the tables of schema.py, read by any SQLite tool
     runs/first/log.txt          what the run had to say
     runs/first/lock             who is running now
+    runs/first/holder           the same, where several hosts may write
 
-One process writes, any number read meanwhile. The file is in WAL mode with
-``synchronous=NORMAL``: a row is safe from the end of this process, SIGKILL included, as
-soon as :meth:`Store.record` returns; a power cut may take the last rows, never the file.
+One process writes, any number read meanwhile. A row is safe from the end of this process,
+SIGKILL included, as soon as :meth:`Store.record` returns; a power cut may take the last rows,
+never the file. The file is in WAL mode where the file system is a local one with shared memory
+maps and locks, otherwise it has a rollback journal; see :mod:`convexfs.batch.file_system`.
 """
 
-import io
 import json
 import sqlite3
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from datetime import UTC, datetime
@@ -25,10 +25,15 @@ import numpy as np
 import pandas as pd
 
 from convexfs.batch import schema
-from convexfs.batch.sqlite_file import MOVE, connect, explained, identity, lock
+from convexfs.batch.arrays import pack, storable, unpack
+from convexfs.batch.file_system import FileSystem, probe
+from convexfs.batch.run_lock import RunLock
+from convexfs.batch.sqlite_file import MOVE, connect, explained, identity, in_wal, lock, readable
 from convexfs.errors import InputError, RunError
 
-RESULTS, LOG, LOCK = "results.sqlite", "log.txt", "lock"
+__all__ = ["LOG", "RESULTS", "Store", "pack", "same_results", "task_frame", "unpack"]
+
+RESULTS, LOG, LOCK, HOLDER = "results.sqlite", "log.txt", "lock", "holder"
 #: What Python makes of the values of a column of each kind, and the dtype it is read as.
 HELD: dict[str, list[type]] = {
     "TEXT": [str, type(None)],
@@ -36,6 +41,7 @@ HELD: dict[str, list[type]] = {
     "REAL": [float, int, type(None)],
     "BLOB": [bytes, type(None)],
 }
+_HELD_AS_THEY_ARE = frozenset([float, int, bool, bytes, type(None)])
 DTYPES = {"TEXT": "string", "INTEGER": "Int64", "REAL": "float64", "BLOB": "object"}
 DTYPES |= {"BOOLEAN": "boolean", "JSON": "string"}
 
@@ -55,12 +61,20 @@ class Store(AbstractContextManager["Store"]):
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"{folder}: cannot be made ({error.strerror})") from error
-        self.path = folder / RESULTS
+        self.path, self._lock = folder / RESULTS, None
+        try:
+            system = probe(folder)
+        except OSError as error:
+            raise RunError(f"{folder}: cannot be written ({error.strerror}); {MOVE}") from error
         with ExitStack() as held, explained(self.path):
             with explained(folder / LOCK):
-                lock(folder / LOCK, held)
-            self._db = held.enter_context(closing(connect(self.path, "rwc")))
-            self._prepare()
+                if system.locks:
+                    lock(folder / LOCK, held)
+                if system.shared or not system.locks:
+                    self._lock = RunLock(folder / HOLDER)
+                    self._lock.take(held)
+            self._db = held.enter_context(closing(connect(self.path, "rwc", locks=system.locks)))
+            self._prepare(system)
             self._file = identity(self.path)
             self._held = held.pop_all()
 
@@ -68,13 +82,14 @@ class Store(AbstractContextManager["Store"]):
     def read(cls, folder: str | Path) -> "Store":
         """Open for reading only, without the lock: a run may go on meanwhile."""
         store = cls.__new__(cls)
-        store.path = Path(folder) / RESULTS
+        store.path, store._lock = Path(folder) / RESULTS, None
         if not store.path.is_file():
             inside = sorted(path.parent.name for path in Path(folder).glob(f"*/{RESULTS}"))
             runs = f", such as {Path(folder) / inside[0]}" if inside else ""
             raise InputError(f"{folder}: holds no {RESULTS}; give the folder of a run{runs}")
         with ExitStack() as held, explained(store.path):
-            store._db = held.enter_context(closing(connect(store.path, "ro")))
+            path, mode = readable(store.path, held)
+            store._db = held.enter_context(closing(connect(path, mode)))
             if not schema.has_tables(store._db):
                 raise InputError(f"{folder}: its run was stopped at once; start it again")
             store._check()
@@ -121,6 +136,22 @@ class Store(AbstractContextManager["Store"]):
                 self._insert("solutions", {"key": key, **row})
             finished = datetime.now(UTC).isoformat(timespec="milliseconds")
             self._insert("tasks", {**task, "n_attempts": attempt, "finished_utc": finished})
+
+    def renew(self, key: str, step: int, certificate: Mapping[str, Any], failure: str) -> None:
+        """Write the columns of a certificate over those of a stored solution, and its verdict.
+
+        `failure` replaces that of the task.
+        """
+        names = ", ".join(f'"{name}" = ?' for name in certificate)
+        values = [_cell(name, value) for name, value in certificate.items()]
+        with self._transaction():
+            self._db.execute(
+                f"UPDATE solutions SET {names} WHERE key = ? AND step = ?", (*values, key, step)
+            )
+            self._db.execute(
+                "UPDATE tasks SET ok = ?, failure = ? WHERE key = ?",
+                (certificate["ok"], failure, key),
+            )
 
     def stated(self) -> dict[str, str]:
         """Return why it could not be stated, or nothing, by the hash of every problem kept."""
@@ -196,7 +227,7 @@ class Store(AbstractContextManager["Store"]):
         with explained(self.path):
             return self._db.execute(query).fetchall()
 
-    def _frame(self, table: str, order: str = "1, 2", blobs: bool = True) -> pd.DataFrame:
+    def _frame(self, table: str, order: str = "1, 2", blobs: bool = True) -> Any:
         kinds = schema.columns()[table]
         kinds = {name: kind for name, kind in kinds.items() if blobs or kind != "BLOB"}
         with explained(self.path):
@@ -222,14 +253,21 @@ class Store(AbstractContextManager["Store"]):
             )
         return values.astype(DTYPES[kind])
 
-    def _prepare(self) -> None:
+    def _prepare(self, system: FileSystem) -> None:
+        if not system.write_ahead and in_wal(self.path):
+            # Alone with the file, SQLite needs no shared memory to leave WAL mode.
+            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
+            self._db.execute("PRAGMA journal_mode = TRUNCATE")
+            self._db.execute("PRAGMA locking_mode = NORMAL")
         if not schema.has_tables(self._db):
             self._make_tables(schema.VERSION)
         self._check()
         for version in range(self._version(), schema.VERSION):
             self._make_tables(version + 1, schema.UPGRADES[version])
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = NORMAL")
+        journal, sync = ("WAL", "NORMAL") if system.write_ahead else ("TRUNCATE", "FULL")
+        (chosen,) = self._db.execute(f"PRAGMA journal_mode = {journal}").fetchone()
+        self._db.execute(f"PRAGMA synchronous = {sync}")
+        self.journal = f"journal {chosen.upper()}, for the folder is on {system}"
 
     def _make_tables(self, version: int, upgrade: str = "") -> None:
         script = f"{upgrade} {schema.SCHEMA} PRAGMA user_version = {version};"
@@ -279,8 +317,9 @@ class Store(AbstractContextManager["Store"]):
     def beside(self, folder: str | Path) -> Iterator[sqlite3.Connection]:
         """Yield the database, that of another run attached as ``shard``, in one transaction."""
         other = Path(folder) / RESULTS
-        with explained(other):
-            self._db.execute("ATTACH ? AS shard", (f"{other.absolute().as_uri()}?mode=ro",))
+        with ExitStack() as held, explained(other):
+            path, mode = readable(other, held)
+            self._db.execute("ATTACH ? AS shard", (f"{path.absolute().as_uri()}?mode={mode}",))
             try:
                 with self._transaction():
                     yield self._db
@@ -290,6 +329,8 @@ class Store(AbstractContextManager["Store"]):
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self.check_in_place()
+        if self._lock is not None:
+            self._lock.check()
         with explained(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -302,27 +343,15 @@ class Store(AbstractContextManager["Store"]):
                 raise
 
 
-def pack(arrays: Mapping[str, Any]) -> bytes:
-    """Turn named arrays into a compressed blob; equal arrays give equal bytes.
-
-    It is a ``.npz`` file with its members in the order of their names and no times.
-    """
-    blob = io.BytesIO()
-    with zipfile.ZipFile(blob, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(arrays):
-            with archive.open(f"{name}.npy", "w") as member:
-                np.lib.format.write_array(member, np.asarray(arrays[name]), allow_pickle=False)
-    return blob.getvalue()
-
-
-def unpack(blob: bytes) -> dict[str, np.ndarray]:
-    """Return the arrays that :func:`pack` was given."""
-    try:
-        with np.load(io.BytesIO(blob), allow_pickle=False) as archive:
-            return dict(archive)
-    # What numpy, zipfile and zlib raise about bytes that are none of theirs.
-    except Exception as error:
-        raise RunError(f"the arrays of a result are damaged ({error}); solve it again") from error
+def task_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return a table of tasks as :meth:`Store.tasks` does, of rows that were never stored."""
+    frame = pd.DataFrame(
+        [{name: _cell(name, value) for name, value in row.items()} for row in rows],
+        columns=list(schema.columns()["tasks"]),
+        dtype=object,
+    )
+    kinds = schema.columns()["tasks"] | {"ok": "BOOLEAN"}
+    return pd.DataFrame({name: frame[name].astype(DTYPES[kinds[name]]) for name in kinds})
 
 
 def _is_object(text: str | None) -> bool:
@@ -333,10 +362,14 @@ def _is_object(text: str | None) -> bool:
 
 
 def _cell(column: str, value: Any) -> Any:
+    if type(value) in _HELD_AS_THEY_ARE:
+        return value
     if isinstance(value, Mapping):
         if column in ("primal", "dual"):
             return pack(value)
         return json.dumps(value, sort_keys=True, default=lambda part: part.tolist())
+    if isinstance(value, str):
+        return storable(value)
     return value.item() if isinstance(value, np.generic) else value
 
 

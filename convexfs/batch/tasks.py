@@ -10,9 +10,8 @@ import hashlib
 import inspect
 import itertools
 import json
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache, wraps
 from importlib import metadata
 from pathlib import Path
@@ -20,7 +19,9 @@ from typing import Any
 
 from convexfs.batch.code import code_sha256
 from convexfs.batch.contract import OWN_DATA, samples_of
+from convexfs.batch.failures import failure_kind
 from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
+from convexfs.batch.schema import CERTIFICATES
 from convexfs.batch.telling import asking_for, solver_fields
 from convexfs.data import Dataset, load
 from convexfs.data.reading import NUMBERS
@@ -37,9 +38,6 @@ from convexfs.methods.base.parameters import Solving
 from convexfs.methods.base.step import solve_step
 from convexfs.records import (
     DEFAULT_ACCURACY,
-    INFEASIBLE,
-    MEASURED,
-    OPTIMAL,
     SKIPPED,
     TIMEOUT,
     TRANSLATED,
@@ -47,14 +45,15 @@ from convexfs.records import (
     Solution,
 )
 
-log = logging.getLogger(__name__)
-
 #: Loaded data by digest. Filled before workers are forked, so that they share it.
 DATASETS: dict[str, Dataset] = {}
+#: What the failure of a task begins with that its certificate does not prove.
+CERTIFICATE = "certificate"
 #: Label of the steps before the answer.
 ITERATION = "iteration"
 #: Numeric halves a process keeps: the solvers of one problem come one after the other.
 _KEPT_NUMBERS = 4
+_PACKAGE = Path(__file__).parents[1]
 #: Where a thing lies does not change what it is; nor does what else is in its file.
 _WHEREABOUTS = {"problem", "problem_file", "problem_sha256", "data", "data_dir", "read_limit"}
 
@@ -95,7 +94,7 @@ class Task:
 
     def row(self) -> dict[str, Any]:
         """Columns of the store's table of tasks that are known beforehand."""
-        row = asdict(self)
+        row = dict(vars(self))
         del row["fit"], row["data_dir"], row["read_limit"]
         return row
 
@@ -129,11 +128,13 @@ def expand(
             if (spec, kind) not in known:
                 known[spec, kind] = _registered(_named_load(problem, spec, kind, **reading))
         digests = {spec: known[spec, kind] for spec in problem.data} or {OWN_DATA: ""}
+        told = {solver: solver_fields(solver, tol, time_limit) for solver in problem.solvers}
         combinations = itertools.product(
             digests.items(), _grid_points(problem.grid), range(repeats), problem.solvers
         )
         for (spec, digest), hyper, repeat, solver in combinations:
             chosen = {"data": spec, "data_sha256": digest, "hyper": hyper, "solver": solver}
+            chosen |= told[solver]
             whole = _task(problem, repeat=repeat, **chosen, **shared)
             parts = problem.formulation.tasks.parts if isinstance(problem.fit, str) else None
             for task in parts(whole, problem) if parts else (whole,):
@@ -175,7 +176,6 @@ def _task(problem: ProblemFile, **chosen: Any) -> Task:
         "method": formulation.method.__name__,
         "formulation": formulation.name,
         "fit": problem.fit,
-        **solver_fields(chosen["solver"], chosen["tol"], chosen["time_limit"]),
         **chosen,
         **({} if problem.seed is None else {"seed": problem.seed}),
     }
@@ -185,16 +185,13 @@ def _task(problem: ProblemFile, **chosen: Any) -> Task:
 def keyed(**fields: Any) -> Task:
     """The task of these fields, with the hash of all that determines its result."""
     content = {name: value for name, value in fields.items() if name not in _WHEREABOUTS}
-    content |= {
-        "code": own_code(),
-        "versions": versions(),
-    }
-    return Task(key=hashlib.sha256(canonical(content).encode()).hexdigest(), **fields)
+    text = f"{canonical(content)} {own_code()} {canonical(versions())}"
+    return Task(key=hashlib.sha256(text.encode()).hexdigest(), **fields)
 
 
 def own_code() -> str:
     """Return the hash of this package's code."""
-    return code_sha256(Path(__file__).parents[1])
+    return code_sha256(_PACKAGE)
 
 
 @cache
@@ -216,12 +213,7 @@ def do(task: Task) -> Result:
             solution, certificate, *history = (_fit if task.fit else _solve_first)(task, problem)
     except (SolverUnavailable, SolverUnsuitable) as reason:
         return skipped(reason, **_stated(problem, made))
-    solution = _over_time(solution, task.time_limit)
-    log.info(
-        "%s on %s %s with %s: %s, certificate %s, %.3g s",
-        task.problem, task.data, task.hyper, solution.solver, solution.status, certificate,
-        solution.solve_seconds,
-    )  # fmt: skip
+    solution = over_time(solution, task.time_limit)
     result = result_of(solution, certificate, history)
     return replace(result, row={**result.row, **_stated(problem, made)})
 
@@ -256,7 +248,7 @@ def _stated(problem: ProblemFile, made: list[Any]) -> dict[str, str]:
     return {"needs": str(needs), "sense": sense[:3]}
 
 
-def _over_time(solution: Solution, time_limit: float | None) -> Solution:
+def over_time(solution: Solution, time_limit: float | None) -> Solution:
     """Solvers have many words for having reached their time limit; here it is one."""
     if time_limit is None or solution.solved or solution.solve_seconds < time_limit:
         return solution
@@ -265,31 +257,33 @@ def _over_time(solution: Solution, time_limit: float | None) -> Solution:
 
 
 def result_of(
-    solution: Solution, certificate: Certificate, history: Sequence[Mapping[str, Any]] = ()
+    solution: Solution, certificate: Certificate | None, history: Sequence[Mapping[str, Any]] = ()
 ) -> Result:
-    """The task's row, and its answer after the iterations that led to it."""
-    refused = f"certificate {certificate}" if certificate.ok is False else ""
-    if not solution.solved and failure_kind(solution.status, certificate.ok):
-        refused = f"{solution.solver} says {solution.status}"
+    """The task's row, and its answer after the iterations that led to it.
+
+    Without a certificate the verdict is left open.
+    """
+    ok = None if certificate is None else certificate.ok
+    reason = "" if certificate is None else objection(certificate)
+    if not solution.solved and failure_kind(solution.status, ok):
+        reason = f"{solution.solver} says {solution.status}"
     row = {
         "status": solution.status,
-        "failure": solution.failure or refused,
+        "failure": solution.failure or reason,
         "solver": solution.solver,
         "solver_version": solution.solver_version,
         "objective": solution.objective,
-        "ok": certificate.ok,
+        "ok": ok,
         "build_seconds": solution.build_seconds,
         "compile_seconds": solution.compile_seconds,
         "solve_seconds": solution.solve_seconds,
         "setup_seconds": solution.setup_seconds,
     }
-    judged = certificate.as_dict()
     answer = {
         "step": len(history),
         "status": solution.status,
         "objective": solution.objective,
-        "certificate_tol": judged.pop("tol"),
-        **judged,
+        **({"certificate_tol": None} if certificate is None else certificate_columns(certificate)),
         "iterations": solution.iterations,
         "primal": dict(solution.primal),
         "dual": dict(solution.dual),
@@ -299,6 +293,17 @@ def result_of(
         for step, at in enumerate(history)
     )
     return Result(row, (*iterations, answer))
+
+
+def objection(certificate: Certificate) -> str:
+    """Return why a solution is refuted or undecided, or empty words."""
+    return f"{CERTIFICATE} {certificate}" if certificate.ok is False or certificate.reason else ""
+
+
+def certificate_columns(certificate: Certificate) -> dict[str, Any]:
+    """Return the columns of the store's table of solutions that a certificate fills."""
+    columns = certificate.as_dict()
+    return {"certificate_tol": columns.pop("tol"), **columns, "certificates": CERTIFICATES}
 
 
 def _solve_first(task: Task, problem: ProblemFile) -> tuple[Solution, Certificate]:
@@ -325,11 +330,12 @@ def first_numbers(task: Task, problem: ProblemFile) -> tuple[dict[str, Any], dic
     if problem.is_own:
         samples = samples_of(dataset_of(task), build) if problem.data else {}
         return {}, {"seed": task.seed, **samples, **chosen}
+    numbers = _numeric_half(problem.formulation.name)
     values, hyper = _numbers(
         problem.formulation.name,
         dataset_of(task),
-        canonical(named_in(problem.formulation.numbers, chosen)),
-        _seed(task, problem.formulation.numbers),
+        canonical(named_in(numbers, chosen)),
+        _seed(task, numbers),
     )
     samples = samples_of(dataset_of(task), build, values) if problem.build else {}
     return values, samples | hyper | named_in(build, chosen)
@@ -355,8 +361,13 @@ def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
 
 def named_in(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
     """What a function takes of what is offered."""
-    takes = inspect.signature(function).parameters
+    takes = _parameter_names(function)
     return {name: value for name, value in offered.items() if name in takes}
+
+
+@lru_cache(maxsize=256)
+def _parameter_names(function: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(function).parameters)
 
 
 def dataset_of(task: Task) -> Dataset:
@@ -374,8 +385,13 @@ def dataset_of(task: Task) -> Dataset:
 def _numbers(
     formulation: str, data: Dataset, chosen: str, seed: tuple[int, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    numbers = FORMULATIONS[formulation].numbers
+    numbers = _numeric_half(formulation)
     return numbers(data.X, data.y, **named_in(numbers, {"seed": seed}) | json.loads(chosen))
+
+
+@lru_cache(maxsize=64)
+def _numeric_half(formulation: str) -> Callable[..., Any]:
+    return FORMULATIONS[formulation].numbers
 
 
 def _seed(task: Task, numeric: Callable[..., Any]) -> tuple[int, int]:
@@ -384,15 +400,3 @@ def _seed(task: Task, numeric: Callable[..., Any]) -> tuple[int, int]:
     content = canonical([task.data_sha256, task.formulation, hyper, task.repeat])
     drawn = hashlib.sha256(content.encode()).digest()
     return (task.seed, int.from_bytes(drawn[:4], "big"))
-
-
-def failure_kind(status: str, ok: bool | None) -> str:
-    """How a finished task failed, in a word; empty if it did not.
-
-    An optimum that is claimed but not proven is ``refused``; a proof that there is none is an
-    answer. A solver that is not sure has failed, whatever is proven of its point. What only the
-    answers of other solvers tell is left to a study of all of them.
-    """
-    if status == OPTIMAL:
-        return "refused" if ok is False else ""
-    return "" if status in (SKIPPED, MEASURED) or (ok and status == INFEASIBLE) else status

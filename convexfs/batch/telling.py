@@ -37,6 +37,6 @@ def solver_fields(
 
 def asking_for(tol: float | None, asked: str) -> AbstractContextManager[None]:
     """Put accuracies to solvers as a task says; without one they work at their own."""
-    from convexfs.solving.solver_row import asking
+    from convexfs.solving.backend import asking
 
     return asking(OWN if tol is None else asked)

@@ -65,7 +65,7 @@ def test_what_is_left_out_has_no_part_in_a_result(tmp_path, fit):
     )
     loaded = {Path(line) for line in ran.stdout.splitlines() if line.startswith(str(PACKAGE))}
     own = {str(path.relative_to(PACKAGE)) for path in loaded}
-    assert {"records.py", "batch/tasks.py", "solving/certify.py"} <= own
+    assert {"records.py", "batch/tasks.py", "certification/certify.py"} <= own
     assert own <= COUNT
 
 

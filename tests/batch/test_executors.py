@@ -1,6 +1,8 @@
 """Other executors than the pool: threads, dask and MPI."""
 
+import contextlib
 import itertools
+import json
 import math
 import os
 import shutil
@@ -18,8 +20,9 @@ from convexfs.batch.executors import open_executor
 from convexfs.batch.pool import run
 from convexfs.batch.starting import start_context
 from convexfs.errors import InputError, RunError
+from tests.batch.problem_texts import command, finished
 from tests.batch.processes import Leaving, alive, crash, square
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.usefixtures("no_process_left")
 
@@ -198,6 +201,42 @@ def test_a_killed_worker_on_dask_costs_no_other_task(tmp_path):
                 (tmp_path / "go").touch()
                 values = sorted(o.value for o in told.result())
     assert values == list(range(6))
+
+
+def test_a_scheduler_of_dask_that_dies_is_one_line(slow, tmp_path):
+    pytest.importorskip("distributed")
+    address = tmp_path / "scheduler.json"
+    parts = [
+        ["distributed.cli.dask_scheduler", "--port", "0", "--scheduler-file", address],
+        ["distributed.cli.dask_worker", "--nthreads", "1", "--scheduler-file", address],
+    ]
+    with contextlib.ExitStack() as ends:
+        scheduler, _ = (
+            ends.enter_context(killed_at_the_end(own, "--no-dashboard")) for own in parts
+        )
+        until(address.exists, scheduler)
+        where = json.loads(address.read_text())["address"].replace("tcp://", "dask://")
+        out = tmp_path / "run"
+        run = ends.enter_context(
+            subprocess.Popen(
+                command(slow, "--executor", where, "--out", out),
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            )
+        )  # fmt: skip
+        until(lambda: finished(out) > 2, run)
+        scheduler.kill()
+        _, err = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 2
+    assert err.count("\n") == 1, err
+    assert "run the same command to resume" in err
+
+
+@contextlib.contextmanager
+def killed_at_the_end(words, *more):
+    line = [sys.executable, "-m", *map(str, words), *more]
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        yield process
+        process.kill()
 
 
 def test_local_is_no_executor():

@@ -7,8 +7,9 @@ import pytest
 
 from convexfs import FORMULATIONS, load
 from convexfs.batch import tasks as module
+from convexfs.batch.failures import failure_kind
 from convexfs.batch.problem_file import load_problem_file
-from convexfs.batch.tasks import do, expand, failure_kind
+from convexfs.batch.tasks import do, expand
 from convexfs.errors import ProblemFileError, RunError
 from convexfs.methods.relief import fit as relief_module
 from convexfs.methods.relief.fit import Settings, relief
@@ -244,11 +245,11 @@ def test_a_problem_file_that_changed_meanwhile_is_refused(problem, tmp_path):
 
 def test_a_solver_stopped_by_its_own_limit_has_timed_out():
     slow = Solution(status="user_limit", solver="HIGHS", solve_seconds=2.1)
-    assert module._over_time(slow, 2.0).status == "timeout"
-    assert "HIGHS stopped at its limit of 2 s: user_limit" in module._over_time(slow, 2.0).failure
-    assert module._over_time(slow, None).status == "user_limit"
+    assert module.over_time(slow, 2.0).status == "timeout"
+    assert "HIGHS stopped at its limit of 2 s: user_limit" in module.over_time(slow, 2.0).failure
+    assert module.over_time(slow, None).status == "user_limit"
     solved = Solution(status="optimal", solver="HIGHS", solve_seconds=2.1)
-    assert module._over_time(solved, 2.0).status == "optimal"
+    assert module.over_time(solved, 2.0).status == "optimal"
 
 
 @pytest.mark.parametrize(
@@ -256,11 +257,15 @@ def test_a_solver_stopped_by_its_own_limit_has_timed_out():
     [
         ("optimal", True, ""),
         ("optimal", None, ""),
-        ("optimal", False, "refused"),
+        ("optimal", False, "refuted"),
         ("skipped", None, ""),
         ("timeout", None, "timeout"),
-        ("infeasible", False, "infeasible"),
+        ("infeasible", False, "refuted"),
+        ("infeasible", None, ""),
         ("infeasible", True, ""),
+        ("unbounded", False, "refuted"),
+        ("unbounded", None, ""),
+        ("unbounded", True, ""),
         ("optimal_inaccurate", True, "optimal_inaccurate"),
         ("optimal_inaccurate", False, "optimal_inaccurate"),
     ],

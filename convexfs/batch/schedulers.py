@@ -1,0 +1,168 @@
+"""Array jobs of cluster schedulers: which shard a job is, and a script that submits all of them."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from convexfs.batch.shards import Shard
+from convexfs.errors import InputError, check_number
+
+AUTO = "auto"
+#: The variables of a scheduler: index of the job, first and last index, step. "" where it has none.
+_VARIABLES = {
+    "Slurm": (
+        "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX",
+        "SLURM_ARRAY_TASK_STEP",
+    ),
+    "PBS": ("PBS_ARRAY_INDEX", "", "", ""),
+    "Torque": ("PBS_ARRAYID", "", "", ""),
+    "SGE": ("SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE"),
+    "LSF": ("LSB_JOBINDEX", "", "LSB_JOBINDEX_END", "LSB_JOBINDEX_STEP"),
+}  # fmt: skip
+#: How often a job may be requeued: a task that takes longer than a job's time never ends.
+MOST_REQUEUES = 100
+#: Seconds before the end of its time at which a job is told to stop.
+WARNING_SECONDS = 120
+MOST_JOBS = 100_000
+
+
+def shard_of_job(text: str, environment: Mapping[str, str]) -> Shard:
+    """Return the shard that this job of an array is.
+
+    Parameters
+    ----------
+    text : str
+        ``auto`` takes the number of shards from the scheduler too, which PBS does not tell;
+        ``auto/64`` states it, and the indices of the array are 1 to 64, or some of these.
+    environment : mapping
+        The variables of the process.
+    """
+    scheduler, values = _job(environment)
+    index, first, last, step = values
+    if index is None:
+        raise InputError(
+            f"--shard {text}: this is no job of an array; submit one by Slurm, PBS or SGE, or "
+            "give the part as --shard 3/8"
+        )
+    if text != AUTO:
+        return Shard.named(f"{index}{text.removeprefix(AUTO)}")
+    count = environment.get("SLURM_ARRAY_TASK_COUNT")
+    if last is None:
+        raise InputError(f"{scheduler} does not tell how many jobs there are: give --shard auto/N")
+    first, step = first or 1, step or 1
+    total = (last - first) // step + 1
+    if count is not None and count != str(total):
+        raise InputError(
+            f"--shard auto: the array has {count} jobs with gaps between; give --shard auto/N"
+        )
+    return Shard.named(f"{(index - first) // step + 1}/{total}")
+
+
+def _job(environment: Mapping[str, str]) -> tuple[str, list[int | None]]:
+    """Return the scheduler of an array job and its index, first, last and step."""
+    for scheduler, names in _VARIABLES.items():
+        found = [environment.get(name, "") for name in names]
+        # SGE says "undefined", and LSF 0, in a job that is no array.
+        if re.fullmatch(r"\d{1,9}", found[0]) and (scheduler != "LSF" or found[0] != "0"):
+            return scheduler, [int(text) if text.isdecimal() else None for text in found]
+    return "", [None] * 4
+
+
+def slurm_script(
+    command: Sequence[str],
+    files: Sequence[str],
+    options: Sequence[str],
+    out: Path,
+    jobs: int,
+    count: int,
+    time: str | None = None,
+    memory: str | None = None,
+) -> str:
+    """Return a script that submits shards as an array job, and their merge after it.
+
+    Parameters
+    ----------
+    command : sequence of str
+        How convexfs is started, such as ``python -m convexfs``.
+    files, options : sequence of str
+        Problem files and options of ``convexfs solve``.
+    out : path
+        Folder of the whole run; shards go to ``shards/`` and the output of jobs to ``slurm/``.
+    jobs, count : int
+        Worker processes of a job, and jobs.
+    time, memory : str, optional
+        Limits of a job in Slurm's words, such as ``01:00:00`` and ``4G``.
+    """
+    check_number("--slurm", count, 1, MOST_JOBS, whole=True)
+    if time is not None and not re.fullmatch(r"\d+(-\d+)?(:\d{1,2}){0,2}", time):
+        raise InputError(f"--time takes a time as Slurm does, such as 01:00:00, not {time!r}")
+    if memory is not None and not re.fullmatch(r"\d+[KMGT]?", memory):
+        raise InputError(f"--mem takes a size as Slurm does, such as 4G, not {memory!r}")
+    name = re.sub(r"[^\w.-]", "_", out.name) or "convexfs"
+    limits = [f"--time={time}"] * (time is not None) + [f"--mem={memory}"] * (memory is not None)
+    directives = [
+        f"--job-name={name}", f"--array=1-{count}", *limits, f"--cpus-per-task={jobs}",
+        "--requeue", "--open-mode=append", f"--signal=B:USR1@{WARNING_SECONDS}",
+        f"--output={_escaped(out)}/slurm/%a.txt",
+    ]  # fmt: skip
+    start, place = shlex.join(command), shlex.quote(str(out))
+    solve = f"{start} solve {shlex.join([*files, *options])} --shard auto/{count}"
+    merge = f"{start} merge {place}/shards/* --out {place}"
+    return _SCRIPT.format(
+        directives="\n".join(f"#SBATCH {each}" for each in directives),
+        place=place,
+        limits="".join(f" {each}" for each in limits),
+        name=name,
+        merge=shlex.quote(merge),
+        solve=solve,
+        jobs=jobs,
+        most=MOST_REQUEUES,
+    )
+
+
+def _escaped(path: Path) -> str:
+    """Return a path for a file name of Slurm, in which % and blanks have a meaning."""
+    text = str(path)
+    if re.search(r"[\s\"'\\]", text):
+        raise InputError(f"{text}: Slurm takes no blanks or quotes here; choose another --out")
+    return text.replace("%", "%%")
+
+
+_SCRIPT = """#!/bin/bash
+# Save this as job.sh and run `bash job.sh`: it submits the array job, and the merge after it.
+# A job that runs out of time stops in order and is requeued; finished tasks are not repeated.
+{directives}
+
+out={place}
+if [ -z "${{SLURM_ARRAY_TASK_ID:-}}" ]; then
+  mkdir -p "$out/slurm" || exit
+  job=$(sbatch --parsable "$0") || exit
+  sbatch --parsable --dependency="afterany:${{job%%;*}}" --job-name={name}-merge{limits} \\
+    --output="$out/slurm/merge.txt" --wrap={merge}
+  exit
+fi
+
+{solve} \\
+  --jobs {jobs} --out "$out/shards/$SLURM_ARRAY_TASK_ID" &
+solver=$!
+trap 'kill -USR1 "$solver" 2>/dev/null' USR1 TERM
+wait "$solver"
+code=$?
+while kill -0 "$solver" 2>/dev/null; do  # a signal ended the wait, and the solver is stopping
+  wait "$solver"
+  code=$?
+done
+if [ "$code" -gt 128 ]; then
+  wait "$solver"
+  code=$?
+fi
+case $code in
+  75 | 138 | 143)  # stopped in order, or by USR1 or TERM while it was starting
+    if [ "${{SLURM_RESTART_COUNT:-0}}" -lt {most} ]; then
+      scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID"
+    fi
+    ;;
+esac
+exit "$code"
+"""

@@ -1,0 +1,36 @@
+"""An orderly stop when a scheduler asks for it, before the time of a job is over."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+#: Exit code of a run that was asked to stop and is to be resumed: EX_TEMPFAIL of sysexits.h.
+STOPPED = 75
+#: Signals by which schedulers ask for it; Windows has only the first.
+_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name)]
+
+
+class Stop(KeyboardInterrupt):
+    """A scheduler asks this process to stop; whatever handles Ctrl-C handles it."""
+
+
+@contextmanager
+def stop_signals() -> Iterator[None]:
+    """Raise :class:`Stop` at SIGTERM and SIGUSR1 inside the block, once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, _: Any) -> None:
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        raise Stop(signal.Signals(number).name)
+
+    before = {number: signal.signal(number, stop) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

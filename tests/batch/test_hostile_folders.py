@@ -1,0 +1,280 @@
+"""Folders, archives and files of others: none chooses what is run, and damage is one line."""
+
+import gzip
+import json
+import os
+import random
+import sqlite3
+import zipfile
+
+import numpy as np
+import pytest
+
+from convexfs import LLFS, load
+from convexfs.batch.merging import merge
+from convexfs.batch.run import solve_files
+from convexfs.batch.shards import Shard
+from convexfs.batch.store import RESULTS, Store
+from convexfs.cli import main
+from convexfs.errors import ConvexfsError, InputError, RunError
+from tests.batch.rows import with_file
+
+POINTS = """
+METHOD = "llfs"
+FIT = "points"
+DATA = ["subclasses:n=4,noise=1"]
+GRID = {"max_features": [2], "betas": [3]}
+SOLVERS = ["native"]
+"""
+CHANGED = """
+import pathlib
+import cvxpy as cp
+pathlib.Path("ran").write_text("the folder chose")
+def feasible(f, max_features):
+    return [f >= 0, f <= 1, cp.sum(f) <= max_features]
+"""
+
+
+@pytest.fixture
+def points(tmp_path):
+    """A finished run of LLFS by points."""
+    file = tmp_path / "points.py"
+    file.write_text(POINTS)
+    solve_files([file], tmp_path / "points")
+    return tmp_path / "points"
+
+
+def text_of(capsys, *words):
+    """Run a command; return its exit code and what it said on standard error."""
+    code = main([str(word) for word in words])
+    err = capsys.readouterr().err
+    assert "Traceback" not in err
+    return code, err
+
+
+def test_a_folder_does_not_choose_the_problem_file_that_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "mine.py"
+    file.write_text(POINTS.replace('"native"', '"CLARABEL"') + CHANGED)
+    solve_files([file], tmp_path / "run")
+    (tmp_path / "ran").unlink()
+    with pytest.raises(InputError, match=r"mine\.py: give that file as formulation=; it is code"):
+        LLFS.from_run(tmp_path / "run")
+    assert not (tmp_path / "ran").exists()
+    model = LLFS.from_run(tmp_path / "run", formulation=file)
+    assert model.formulation == file
+    other = tmp_path / "other.py"
+    other.write_text(file.read_text().replace("<= max_features", "<= max_features - 1"))
+    with pytest.raises(RunError, match="is not the problem file of the run"):
+        LLFS.from_run(tmp_path / "run", formulation=other)
+
+
+def test_a_folder_does_not_choose_the_files_that_are_read(points, tmp_path):
+    assert LLFS.from_run(points).weights_.shape == (3,)
+    secret = tmp_path / "secret.csv"
+    with_file(points, f"UPDATE tasks SET data = '{secret}'")
+    with pytest.raises(InputError, match=r"secret\.csv: give it as data="):
+        LLFS.from_run(points)
+    assert LLFS.from_run(points, "subclasses:n=4,noise=1").weights_.shape == (3,)
+    with pytest.raises(InputError, match="leave formulation= out"):
+        LLFS.from_run(points, "subclasses:n=4,noise=1", formulation=tmp_path / "points.py")
+
+
+def test_options_in_words_are_for_the_caller_to_give(points):
+    options = json.dumps({"write_model_file": "mine.mps"})
+    with_file(points, f"UPDATE tasks SET options = '{options}'")
+    with pytest.raises(InputError, match="options in words may name files"):
+        LLFS.from_run(points)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        """UPDATE tasks SET hyper = '{"max_features": 2, "betas": 3}'""",
+        """UPDATE tasks SET hyper = '{"max_features": 2, "betas": 3, "point": "a"}'""",
+        "UPDATE tasks SET options = NULL",
+        "UPDATE solutions SET primal = (SELECT primal FROM solutions WHERE label = 'point 0') "
+        "WHERE label LIKE 'point %'",
+        "UPDATE solutions SET primal = (SELECT primal FROM solutions WHERE label LIKE 'beta%')",
+    ],
+)
+def test_points_that_do_not_match_their_tasks_are_refused(points, statement):
+    with_file(points, statement)
+    with pytest.raises(ConvexfsError):
+        LLFS.from_run(points)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shard": "one"}, {"of": None}, {"shard": 5}, {"versions": []}, {"files": {"a": 1}},
+        {"run": 3}, {"tasks": 1.5}, {"data": None},
+    ],
+)  # fmt: skip
+def test_edited_records_of_shards_are_one_line(tmp_path, change):
+    file = tmp_path / "few.py"
+    file.write_text('METHOD = "relief"\nDATA = ["iris"]\nGRID = {"n_neighbors": [1, 2, 3]}')
+    solve_files([file], tmp_path / "part", shard=Shard(1, 2))
+    with sqlite3.connect(tmp_path / "part" / RESULTS) as store:
+        (record,) = store.execute("SELECT record FROM shards").fetchone()
+        edited = json.dumps(json.loads(record) | change)
+        store.execute("UPDATE shards SET record = ?", (edited,))
+    store.close()
+    with pytest.raises(RunError, match="its record of the shard is incomplete"):
+        merge([tmp_path / "part"], tmp_path / "whole")
+    with pytest.raises(RunError, match="its record of the shard is incomplete"):
+        solve_files([file], tmp_path / "part", shard=Shard(1, 2))
+
+
+def program_file(path):
+    import cvxpy as cp
+
+    from convexfs import write_problem
+
+    x = cp.Variable(40, name="x")
+    matrix = np.random.default_rng(0).normal(size=(20, 40))
+    write_problem(cp.Problem(cp.Minimize(cp.sum(x)), [matrix @ x >= 1, x >= 0]), path)
+    return path
+
+
+def damaged(content, rng):
+    """Bytes with some changed, some missing or some twice, not before the first few."""
+    content = bytearray(content)
+    for _ in range(rng.choice([1, 3, 30])):
+        content[rng.randrange(len(content))] = rng.randrange(256)
+    if rng.random() < 0.3:
+        del content[rng.randrange(len(content)) :]
+    return bytes(content)
+
+
+def test_damaged_files_of_problems_and_solutions_are_one_line(tmp_path, capsys):
+    whole, rng = program_file(tmp_path / "whole.npz"), random.Random(0)
+    values = tmp_path / "values.npz"
+    np.savez_compressed(values, x=np.linspace(0, 1, 40))
+    bad, lines = tmp_path / "bad.npz", set()
+    for _ in range(60):
+        bad.write_bytes(damaged(whole.read_bytes(), rng))
+        code, err = text_of(capsys, "solve", bad, "--out", tmp_path / "run", "--jobs", 1)
+        lines.add((code, len(err.splitlines())))
+        bad.write_bytes(damaged(values.read_bytes(), rng))
+        code, err = text_of(capsys, "certify", whole, "--solution", bad)
+        lines.add((code, len(err.splitlines())))
+    assert (2, 1) in lines
+    assert {code for code, _ in lines} <= {0, 1, 2, 3}
+
+
+def test_compressed_bytes_that_do_not_unpack_are_one_line(tmp_path, capsys):
+    """The exact damage: a deflated member whose bytes zlib refuses."""
+    whole = program_file(tmp_path / "whole.npz")
+    with zipfile.ZipFile(whole) as archive:
+        at = archive.getinfo("A_data.npy").header_offset + 60
+    content = bytearray(whole.read_bytes())
+    content[at : at + 40] = b"\xff" * 40
+    whole.write_bytes(content)
+    code, err = text_of(capsys, "solve", whole, "--out", tmp_path / "run")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "is no archive of a cone program" in err
+
+
+def test_pipes_are_refused_and_not_waited_for(tmp_path, capsys):
+    for name in ("p.mps", "p.py", "p.json", "p.zip", "p.npz", "p.cbf.gz"):
+        os.mkfifo(tmp_path / name)
+    whole = program_file(tmp_path / "whole.npz")
+    for words in (
+        ("certify", tmp_path / "p.mps"), ("certify", tmp_path / "p.py"),
+        ("certify", whole, "--solution", tmp_path / "p.json"),
+        ("certify", whole, "--solution", tmp_path / "p.npz"),
+        ("solve", tmp_path / "p.cbf.gz"), ("show", tmp_path / "p.npz"),
+        ("compare", "--from", tmp_path / "p.zip", "--out", tmp_path / "study"),
+    ):  # fmt: skip
+        code, err = text_of(capsys, *words)
+        assert (code, err.count("\n")) == (2, 1), words
+
+
+@pytest.mark.parametrize("command", ["solve", "show", "certify"])
+def test_a_small_file_that_unpacks_to_much_is_refused(tmp_path, capsys, command):
+    bomb = tmp_path / "bomb.mps.gz"
+    bomb.write_bytes(gzip.compress(b"* a comment\n" * 4_000_000))
+    assert bomb.stat().st_size < 300_000
+    code, err = text_of(capsys, command, bomb, "--read-limit", "200MB")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "more than the 200 MB that reading may take" in err
+
+
+def test_an_archive_of_arrays_that_unpacks_to_much_is_refused(tmp_path, capsys):
+    whole, bomb = program_file(tmp_path / "whole.npz"), tmp_path / "bomb.npz"
+    np.savez_compressed(bomb, x=np.zeros(30_000_000))
+    assert bomb.stat().st_size < 1_000_000
+    for words in (("certify", whole, "--solution", bomb), ("show", bomb)):
+        code, err = text_of(capsys, *words, "--read-limit", "100MB")
+        assert (code, err.count("\n")) == (2, 1)
+        assert "more than the 100 MB" in err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"x": ' * 100_000,
+        f'{{"x": [{"9" * 401}]}}',
+        f'{{"x": {"9" * 5000}}}',
+        '{"x": {"y": 1}}',
+        '{"x": "\\ud800"}',
+        "\ufeff{}",
+    ],
+)
+def test_odd_solutions_are_one_line(tmp_path, capsys, text):
+    whole, given = program_file(tmp_path / "whole.npz"), tmp_path / "given.json"
+    given.write_text(text)
+    code, err = text_of(capsys, "certify", whole, "--solution", given)
+    assert (code, err.count("\n")) == (2, 1)
+    assert len(err) < 500
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--seed", 2**63), ("--seed", "9" * 400), ("--jobs", "9" * 20), ("--jobs", 0),
+        ("--jobs", -1), ("--time-limit", "1e400"), ("--memory-limit", "9" * 40),
+        ("--read-limit", "0"), ("--shard", f"1/{'9' * 30}"),
+    ],
+)  # fmt: skip
+def test_huge_numbers_on_the_line_are_one_line(tmp_path, capsys, plain, words):
+    code, err = text_of(capsys, "solve", plain, "--out", tmp_path / "run", *words)
+    assert (code, err.count("\n")) == (2, 1)
+
+
+def test_the_largest_seed_is_stored(tmp_path):
+    file = tmp_path / "few.py"
+    file.write_text('METHOD = "relief"\nDATA = ["iris"]')
+    solve_files([file], tmp_path / "run", seed=2**63 - 1)
+    with Store.read(tmp_path / "run") as store:
+        assert store.tasks()["seed"].tolist() == [2**63 - 1]
+
+
+def test_a_report_on_a_file_whose_name_is_not_utf_8(tmp_path, capsys):
+    data = load("iris")
+    path = tmp_path / "d\udcff.csv"
+    rows = [f"{','.join(map(str, X))},{y}" for X, y in zip(data.X, data.y, strict=True)]
+    path.write_text("a,b,c,d,class\n" + "\n".join(rows) + "\n")
+    code, err = text_of(capsys, "select", path, "--report", tmp_path / "page.html")
+    assert code == 0, err
+    assert b"<html" in (tmp_path / "page.html").read_bytes()[:2000]
+
+
+def test_cells_that_a_spreadsheet_would_run_are_escaped_on_request(tmp_path, capsys):
+    file = tmp_path / "few.py"
+    file.write_text("import cvxpy as cp\ndef problem():\n    raise ValueError('no')\n")
+    file = file.rename(tmp_path / "=cmd|' C'!A0.py")
+    with pytest.raises(ConvexfsError):
+        solve_files([file], tmp_path / "run")
+    with Store(tmp_path / "run") as store:
+        store.record(
+            {"key": "a", "problem": "=cmd|' C'!A0", "formulation": "own", "status": "error",
+             "solver": "X", "data": "own data", "hyper": {}, "repeat": 0},
+            [], [],
+        )  # fmt: skip
+    for words, begins in (((), "=cmd"), (("--escape-formulas",), "'=cmd")):
+        table = tmp_path / "table.csv"
+        assert text_of(capsys, "export", tmp_path / "run", "--to", table, *words)[0] == 0
+        assert any(f",{begins}" in line or f',"{begins}' in line for line in table.open())

@@ -19,19 +19,25 @@ _HOMES = {
     "KnockoffSelector": "convexfs.inference",
     "Selection": "convexfs.selection.result",
     "Solution": "convexfs.records",
-    "assert_optimal": "convexfs.solving.certify",
+    "assert_optimal": "convexfs.certification.certify",
     "StabilitySelector": "convexfs.inference",
-    "certify": "convexfs.solving.certify",
+    "certify": "convexfs.certification.certify",
     "load": "convexfs.data.specs",
+    "open_run": "convexfs.batch.results",
     "read_problem": "convexfs.formats",
     "select": "convexfs.selection.asking",
     "show": "convexfs.inspection",
     "solve": "convexfs.solving.solve",
+    "solve_batch": "convexfs.batch.problem_batch",
     "to_latex": "convexfs.inspection",
     "write_problem": "convexfs.formats",
 }
 
 if TYPE_CHECKING:  # what editors and type checkers see
+    from convexfs.batch.problem_batch import solve_batch as solve_batch
+    from convexfs.batch.results import open_run as open_run
+    from convexfs.certification.certify import assert_optimal as assert_optimal
+    from convexfs.certification.certify import certify as certify
     from convexfs.data import Dataset as Dataset
     from convexfs.data import load as load
     from convexfs.formats import read_problem as read_problem
@@ -57,8 +63,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from convexfs.records import Solution as Solution
     from convexfs.selection import Selection as Selection
     from convexfs.selection import select as select
-    from convexfs.solving.certify import assert_optimal as assert_optimal
-    from convexfs.solving.certify import certify as certify
     from convexfs.solving.solve import solve as solve
 
 

@@ -1,10 +1,13 @@
 """``convexfs`` and ``python -m convexfs``, which Ctrl-C ends quietly even while they are loaded."""
 
+import atexit
 import gc
 import os
 import signal
 import sys
+import threading
 import warnings
+from contextlib import suppress
 
 #: Files that a command may have open at a time, those of the libraries it loads included.
 OPEN_FILES = 32
@@ -22,6 +25,9 @@ def main() -> int:
     heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heeded:
         signal.signal(signal.SIGINT, _leave)
+    # Ignored by some parents (``trap '' CHLD``): then nobody learns how a worker ended.
+    if hasattr(signal, "SIGCHLD"):
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if not _may_open_enough():
         return 2
     # What is imported stays: to look through it for garbage, now and at the end, took a quarter
@@ -37,7 +43,19 @@ def main() -> int:
 
     code = command(loaded=loaded)
     gc.freeze()
+    _leave_threads(code)
     return code
+
+
+def _leave_threads(code: int) -> None:
+    """End this process now if threads that a task left behind would keep it alive."""
+    here = threading.current_thread()
+    if any(not own.daemon and own is not here for own in threading.enumerate()):
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # closed already
+                stream.flush()
+        os._exit(code)
 
 
 class _UsualOnceLoaded:

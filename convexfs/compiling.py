@@ -56,9 +56,9 @@ def _use_temporary_cache() -> None:
 
 
 def _is_ours(found: event.Event) -> bool:
-    return found.data is not None and found.data["dispatcher"].py_func.__module__.startswith(
-        "convexfs."
-    )
+    """Return whether this is about a kernel of convexfs; events of other packages lack fields."""
+    function = getattr((found.data or {}).get("dispatcher"), "py_func", None)
+    return str(getattr(function, "__module__", "")).startswith("convexfs.")
 
 
 class _NoCollection(event.Listener):

@@ -7,6 +7,7 @@ The command line prints it and exits with code 2; Python callers catch
 
 import difflib
 import math
+import os
 import sys
 import warnings
 from collections.abc import Iterable
@@ -15,6 +16,8 @@ from typing import Any
 
 #: Characters of a value that a message shows.
 _SHOWN = 60
+#: The largest integer that SQLite holds.
+LARGEST_SEED = 2**63 - 1
 
 
 class ConvexfsError(Exception):
@@ -95,6 +98,18 @@ def check_number(
     bounds = [above] * math.isfinite(low) + [below] * math.isfinite(high)
     said = f"{name} must be {kind} {' and '.join(bounds)}".strip()
     raise InputError(f"{said}, not {shortened(value)}")
+
+
+def check_regular_file(path: str | os.PathLike[str]) -> None:
+    """Raise if a path leads to a pipe, device or folder: reading a pipe may never end."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        kind = "a folder" if os.path.isdir(path) else "a pipe or device"
+        raise InputError(f"{path} is {kind}, not a file; save its content to a file")
+
+
+def check_seed(name: str, value: Any) -> None:
+    """Raise unless a value can start random numbers and be stored: an integer from 0 to 2**63-1."""
+    check_number(name, value, 0, LARGEST_SEED, whole=True)
 
 
 def check_flag(name: str, value: Any) -> None:

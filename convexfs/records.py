@@ -1,4 +1,4 @@
-"""The two records every room speaks in: an answer, and the proof it comes with."""
+"""The two records that all packages share: a solution, and its certificate."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 
 OPTIMAL, INFEASIBLE, UNBOUNDED = "optimal", "infeasible", "unbounded"
+#: The three verdicts of a certificate.
+PROVEN, REFUTED, UNDECIDED = "proven", "refuted", "undecided"
+#: The verdicts by the value of ``ok``.
+VERDICTS: Mapping[bool | None, str] = {True: PROVEN, False: REFUTED, None: UNDECIDED}
 #: Statuses convexfs adds to cvxpy's own.
 ERROR, TIMEOUT, SKIPPED = "error", "timeout", "skipped"
 #: The status of a task that took numbers of something and solved no problem of its own.
@@ -120,46 +124,47 @@ class Solution:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was recomputed of an answer from the problem's formula, and the verdict ``ok``.
+    """The verdict about a solution, with the numbers it rests on.
 
-    ``ok`` is True if the claim is proven to ``tol``, False if it is not, None if it could be
-    neither proven nor refuted. A NaN is never ok, wherever it is: :meth:`of` refuses any answer
-    that is not finite. ``str`` gives the verdict in a line, :meth:`explained` in full.
+    ``ok`` is True if the claim is proven to ``tol``, False if it is refuted, None if it is
+    undecided. A NaN is never ok: :meth:`of` refutes any solution that is not finite. ``str``
+    gives the verdict in a line, :meth:`explained` in full.
 
     Attributes
     ----------
     primal_residual : float
         Least relative change of the constraints' terms that makes the point feasible.
-    dual_residual : float or None
-        What the bound loses because multipliers do not balance the costs; part of the gap.
-    complementarity : float or None
-        Of formulations that compute it themselves.
+    dual_residual, complementarity : float or None
+        Of formulations that compute them by their own formula.
     gap : float or None
         Distance of the objective from the proven bound, relative to their size; None if there
-        is no bound. Of a claim of infeasibility the inverse of ``reach``; of one of
-        unboundedness how far the ray is off.
+        is no bound.
     tol : float
         Largest residual accepted.
     basis : str
         What the numbers were computed on.
     claim : str
-        What is judged: ``optimal``, ``infeasible``, ``unbounded``.
+        What is verified: ``optimal``, ``infeasible``, ``unbounded``.
     reason : str
-        Why it is refused or left open.
+        Why it is refuted or undecided.
     objective, bound : float or None
         The objective at the point, and a proven bound on the optimum.
     reported : float or None
-        Relative distance of the objective that was reported from the one at the point.
-    reach : float or None
-        Number of units within which no point is feasible.
+        Relative distance of the reported objective from the one at the point.
+    rounding : float or None
+        The claim is proven for costs that differ by this share of their own terms; None or 0 if
+        it is proven for the data as they are.
+    radius : float or None
+        The claim is proven among points whose unbounded variables are no farther than this from
+        the solution; None if it holds everywhere, or nowhere.
     by : str
-        Whose multipliers prove it.
+        How it was proven.
     where : tuple of str
-        The rows and columns that the worst of the numbers comes from.
+        The constraints or variables that the worst of the numbers comes from.
     better : float or None
-        Objective of a better feasible point that was met.
-    undecided : bool
-        Neither proven nor refuted, whatever the gap.
+        Objective of a point that is verified to be feasible and better.
+    verdict : str
+        ``proven``, ``refuted`` or ``undecided``; empty to infer it from the residuals.
     """
 
     primal_residual: float
@@ -173,11 +178,12 @@ class Certificate:
     objective: float | None = field(default=None, kw_only=True)
     bound: float | None = field(default=None, kw_only=True)
     reported: float | None = field(default=None, kw_only=True)
-    reach: float | None = field(default=None, kw_only=True)
+    rounding: float | None = field(default=None, kw_only=True)
+    radius: float | None = field(default=None, kw_only=True)
     by: str = field(default="", kw_only=True)
     where: tuple[str, ...] = field(default=(), kw_only=True)
     better: float | None = field(default=None, kw_only=True)
-    undecided: bool = field(default=False, kw_only=True)
+    verdict: str = field(default="", kw_only=True)
 
     @classmethod
     def of(
@@ -191,7 +197,7 @@ class Certificate:
         complementarity: float | None = None,
         gap: float | None = None,
     ) -> "Certificate":
-        """Certify `solution`, refusing one whose own numbers are not finite."""
+        """Certify `solution` by its residuals; one whose numbers are not finite is refuted."""
         if not solution.finite:
             primal_residual = np.nan
         return cls(primal_residual, dual_residual, complementarity, gap, tol, basis)
@@ -207,42 +213,59 @@ class Certificate:
 
     @property
     def ok(self) -> bool | None:
-        """Whether the answer is proven, None if it cannot be; see the class."""
-        if self.undecided:
-            point = [part for part in (self.primal_residual, self.reported) if part is not None]
-            return None if np.max(point) <= self.tol else False
-        if not self.worst <= self.tol:
+        """Whether the claim is proven (True), refuted (False) or undecided (None)."""
+        if self.verdict:
+            return {PROVEN: True, REFUTED: False, UNDECIDED: None}[self.verdict]
+        point = [part for part in (self.primal_residual, self.reported) if part is not None]
+        if np.isnan(self.worst) or not np.max(point) <= self.tol:
             return False
-        return None if self.gap is None else True
+        return True if self.gap is not None and self.worst <= self.tol else None
+
+    @property
+    def to_rounding(self) -> bool:
+        """Whether it is proven only up to rounding of the data."""
+        return bool(self.ok and self.rounding)
 
     def __str__(self) -> str:
-        verdict = {
-            True: f"ok ({self.worst:.0e})",
-            False: f"refused ({self.reason or f'{self.worst:.1e} > {self.tol:.0e}'})",
-            None: self.reason or "feasible, optimality not certified",
-        }
-        return verdict[self.ok]
+        word = VERDICTS[self.ok]
+        if self.ok:
+            return f"{word}{self._to_rounding} ({self.worst:.0e})"
+        return f"{word}: {self.reason or self._shortfall}"
+
+    @property
+    def _shortfall(self) -> str:
+        """What the residuals lack; without a gap nothing is known about other points."""
+        if self.ok is None and self.gap is None:
+            return "feasible, but no bound on the optimum is known"
+        return f"{self.worst:.1e} > {self.tol:.0e}"
+
+    @property
+    def _to_rounding(self) -> str:
+        return " to rounding of the data" if self.to_rounding else ""
 
     def explained(self) -> str:
         """Return the verdict and all that is known, line by line."""
-        verdict = {True: "proven", False: "refused", None: "not proven"}[self.ok]
         reason = f": {self.reason}" if self.reason else ""
-        lines = [f"{self.claim}: {verdict} to {self.tol:.0e}{reason}"]
-        told = {
-            "objective": self.objective,
-            "proven bound": self.bound,
+        lines = [f"{self.claim}: {VERDICTS[self.ok]}{self._to_rounding} to {self.tol:.0e}{reason}"]
+        exact = {"objective": self.objective, "proven bound": self.bound}
+        exact["objective of a better point"] = self.better
+        lines += [
+            f"  {name:31s}{value:.9g}"
+            for name, value in exact.items()
+            if value is not None and not np.isnan(value)
+        ]
+        numbers = {
             "gap to the bound": self.gap,
             "constraints violated by": self.primal_residual,
             "reported objective off by": self.reported,
-            "units without a feasible point": self.reach,
-            "objective of a better point": self.better,
+            "costs changed by": self.rounding or None,
+            "proven within the radius": self.radius,
         }
         lines += [
-            f"  {name:31s}{value:.9g}" if name in ("objective", "proven bound") else
             f"  {name:31s}{value:.2g}"
-            for name, value in told.items()
+            for name, value in numbers.items()
             if value is not None and not np.isnan(value)
-        ]  # fmt: skip
+        ]
         if self.by:
             lines.append(f"  {'proof':31s}{self.by}")
         lines += [f"  {'worst':31s}{place}" for place in self.where]
@@ -250,9 +273,9 @@ class Certificate:
 
     @property
     def covers(self) -> str:
-        """The verdict, with what it does and does not say."""
+        """The verdict, and what it does and does not prove."""
         solved = "the problem is solved" if self.ok else "the problem is not shown to be solved"
-        return f"{self}: {solved}; it says nothing about the features"
+        return f"{self}: {solved}; this proves nothing about the features"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the columns that files and tables have."""

@@ -328,7 +328,9 @@ def curve(options) -> None:
                     convexfs.Relief(n_neighbors=SHARE), X, rng.permutation(y), random_state=number
                 )
                 at = result.errors[list(result.sizes).index(result.chosen)]
-                found.append((result.errors.min(), at, result.honest_error, result.pvalue <= 0.05))
+                found.append(
+                    (result.errors.min(), at, result.held_out_error, result.pvalue <= 0.05)
+                )
             chance = 1 - 1 / len(np.unique(y))
             yield (name, len(found), f"{chance:.3f}", *map(cell, np.array(found, float).T))
 

@@ -27,6 +27,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.neighbors import KNeighborsRegressor
 
 from convexfs import LogoRegressor, ReliefRegressor, load
+from convexfs.records import VERDICTS
 
 TARGETS = ("friedman", "product", "ring")
 Ranking = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, str]]
@@ -38,7 +39,7 @@ def of(model) -> Ranking:
     def rank(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, str]:
         fitted = model.fit(X, y)
         proof = fitted.certificate_
-        said = "certified" if proof.ok else "refused"
+        said = VERDICTS[proof.ok]
         if hasattr(fitted, "converged_"):
             said = f"{'converged' if fitted.converged_ else 'not converged'}, {said}"
             return fitted.weights_, f"{said}, gap {proof.gap:.0e}, {fitted.n_iter_} iterations"
@@ -154,7 +155,7 @@ def main() -> None:
             rows += [{"target": target, "ranking": name, **row} for row in found]
             fits = [said for row in found for said in row["fits"] if said]
             told = {word: sum(fit.startswith(word) for fit in fits) for word in
-                    ("converged", "not converged", "certified", "refused")}  # fmt: skip
+                    ("converged", "not converged", *VERDICTS.values())}  # fmt: skip
             cells = [mean([row[key] for row in found]) for key in ("ap", "r2")]
             cells.append(f"{np.mean([row['seconds'] for row in found]):.2f}")
             counts = ", ".join(f"{count} {word}" for word, count in told.items() if count)

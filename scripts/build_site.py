@@ -27,7 +27,7 @@ SOURCE = ROOT / "scripts" / "pages"
 NEEDED = ("sphinx", "furo", "myst_parser", "sphinx_gallery", "sphinx_copybutton", "latex2mathml")
 #: Pages of the guide about one method each.
 METHODS = ("relief", "logo", "llfs", "lmba", "lfe", "knockoffs")
-TASKS = ("table", "data", "methods", "change", "solvers", "batches")
+TASKS = ("table", "data", "methods", "change", "certificates", "solvers", "batches", "clusters")
 #: The reference, part by part: what stands in it by its dotted name.
 INFERENCE = ("permutation_test", "selection_curve", "KnockoffSelector", "StabilitySelector")
 PROBLEMS = ("solve", "certify", "assert_optimal", "Solution", "Certificate")
@@ -81,7 +81,7 @@ def gather(source: Path) -> None:
     trees = [
         _tree("Guide", [f"guide/{topic}" for topic in TASKS]),
         _tree("Methods", [f"guide/{topic}" for topic in METHODS]),
-        _tree("More", [*(f"guide/{topic}" for topic in others), "problem-files"]),
+        _tree("More", [*(f"guide/{topic}" for topic in others), "problem-files", "cvxpy-bounds"]),
         _tree("Look up", ["gallery/index", "reference"]),
     ]
     index = (SOURCE / "index.md").read_text()

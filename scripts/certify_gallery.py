@@ -1,10 +1,10 @@
-"""Is what cvxpy returns proven? Every example, every open solver installed that takes it.
+"""Certify what cvxpy returns for every example, by every installed open solver that takes it.
 
     python scripts/certify_gallery.py [--only lasso,cut] [--solvers SCS,ECOS] [--csv FILE]
 
-``problem.solve()`` with the solver's own settings, then ``convexfs.certify(problem)``. Each
-answer that is not proven is told, with the reason and with how far it is from the best proven
-bound of all solvers. Exit code 1 if an answer was proven that another proof contradicts.
+``problem.solve()`` with the solver's own settings, then ``convexfs.certify(problem)``. Prints each
+solution that is not proven, with the reason and its distance from the best proven bound of all
+solvers. Exit code 1 if two proofs contradict each other.
 """
 
 import argparse
@@ -21,9 +21,10 @@ import numpy as np
 from gallery import EXAMPLES, Example
 
 import convexfs
+from convexfs.records import PROVEN, REFUTED, UNDECIDED, VERDICTS
 from convexfs.solving.backends import BACKENDS, needs_of, suitable
 
-PROVEN, REFUSED, OPEN, FAILED = "proven", "refused", "not proven", "failed"
+FAILED = "failed"
 #: Proven objectives that differ by more than this contradict each other.
 APART = 1e-4
 
@@ -56,12 +57,11 @@ def judged(name: str, example: Example, solver: str) -> Row:
     start = time.process_time()
     certificate = convexfs.certify(problem)
     seconds = time.process_time() - start
-    verdict = {True: PROVEN, False: REFUSED, None: OPEN}[certificate.ok]
     numbers = (certificate.objective, certificate.bound, certificate.primal_residual,
                certificate.gap)  # fmt: skip
     known = (np.nan if number is None else number for number in numbers)
     said = (str(problem.status), certificate.reason, seconds)
-    return Row(name, solver, verdict, *said, *known)
+    return Row(name, solver, VERDICTS[certificate.ok], *said, *known)
 
 
 def solvers_of(example: Example) -> list[str]:
@@ -114,7 +114,7 @@ def main() -> int:
 
 def _tables(rows: list[Row]) -> None:
     counts = Counter((row.solver, row.verdict) for row in rows)
-    kinds = (PROVEN, REFUSED, OPEN, FAILED)
+    kinds = (*VERDICTS.values(), FAILED)
     print(f"\n{'solver':12s}" + "".join(f"{kind:>12s}" for kind in kinds))
     for solver in [*sorted({row.solver for row in rows})]:
         print(f"{solver:12s}" + "".join(f"{counts[solver, kind]:12d}" for kind in kinds))
@@ -123,7 +123,7 @@ def _tables(rows: list[Row]) -> None:
     best = {row.example: row.bound for row in rows if row.verdict == PROVEN}
     print("\nnot proven, and the distance of the objective from a proven one:")
     for row in rows:
-        if row.verdict in (REFUSED, OPEN):
+        if row.verdict in (REFUTED, UNDECIDED):
             known = best.get(row.example, np.nan)
             off = abs(row.objective - known) / max(abs(known), 1e-9)
             print(f"  {row.example:26s}{row.solver:10s}{off:8.0e}  {row.reason}")

@@ -22,7 +22,7 @@ smoke=(
 )
 wide=(
   tests/methods/relief tests/methods/logo tests/methods/lfe tests/solving/test_solve.py
-  tests/solving/test_certify.py tests/data tests/batch tests/cli tests/test_release.py
+  tests/certification/test_certify.py tests/data tests/batch tests/cli tests/test_release.py
 )
 of_solvers=(tests/solving/test_backends.py tests/study/test_plan.py tests/cli/test_study.py)
 of_executors=(

@@ -7,8 +7,6 @@ from packaging.requirements import Requirement
 
 from convexfs.solving.backends import BACKENDS
 
-HAS_ECOS = BACKENDS["ECOS"].installed
-
 
 def installed(*names: str) -> list[str]:
     return [name for name in names if BACKENDS[name].installed]

@@ -97,3 +97,42 @@ def test_garbage_is_collected_again_after_a_kernel_is_compiled_or_fails():
     with pytest.raises(TypingError):
         kernel(1)
     assert gc.isenabled()
+
+
+JITCLASS = """
+import numpy as np
+from numba import float64
+from numba.experimental import jitclass
+
+import convexfs
+
+convexfs.Relief().fit(np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2)
+
+@jitclass([("a", float64)])
+class Box:
+    def __init__(self, a):
+        self.a = a
+
+print(Box(1.5).a)
+"""
+
+
+def test_classes_of_other_packages_are_compiled_after_a_fit():
+    ran = subprocess.run([sys.executable, "-c", JITCLASS], capture_output=True, text=True)
+    assert ran.stdout == "1.5\n", ran.stderr
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_damaged_cache_of_kernels_is_one_line_that_names_it(tmp_path, ending):
+    line = [sys.executable, "-m", "convexfs", "select", "iris"]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run(line, env=environment, capture_output=True, check=True)
+    damaged = [*tmp_path.rglob(f"*.{ending}")]
+    assert damaged
+    for file in damaged:
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    ran = subprocess.run(line, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 2
+    assert ran.stderr.count("\n") == 1, ran.stderr
+    assert "are damaged; delete that folder" in ran.stderr
+    assert str(tmp_path) in ran.stderr

@@ -19,7 +19,7 @@ import run_guide  # noqa: E402
 PAGES = pages()
 #: The four tasks, the data and the methods; others may be added.
 EXPECTED = {
-    "table", "data", "methods", "change", "solvers", "batches",
+    "table", "data", "methods", "change", "certificates", "solvers", "batches",
     "relief", "logo", "lfe", "lmba", "llfs", "knockoffs",
 }  # fmt: skip
 TEXT = "\n".join(page.text for page in PAGES.values())

@@ -11,16 +11,21 @@ def certificate(*residuals, tol=1e-5):
 @pytest.mark.parametrize(
     ("residuals", "ok", "words"),
     [
-        ((0.0, 1e-9, 1e-8, 1e-7), True, "ok (1e-07)"),
-        ((1e-9, None, None, 1e-12), True, "ok (1e-09)"),
-        ((0.0, 1e-3, 0.0, 0.0), False, "refused (1.0e-03 > 1e-05)"),
-        ((np.nan, 0.0, 0.0, 0.0), False, "refused (nan > 1e-05)"),
-        ((0.0, np.nan, 0.0, 0.0), False, "refused (nan > 1e-05)"),
-        ((0.0, None, np.nan, 0.0), False, "refused (nan > 1e-05)"),
-        ((0.0, None, None, np.nan), False, "refused (nan > 1e-05)"),
-        ((None, 0.0, 0.0, 0.0), False, "refused (nan > 1e-05)"),
-        ((np.inf, None, None, None), False, "refused (inf > 1e-05)"),
-        ((1e-9, None, None, None), None, "feasible, optimality not certified"),
+        ((0.0, 1e-9, 1e-8, 1e-7), True, "proven (1e-07)"),
+        ((1e-9, None, None, 1e-12), True, "proven (1e-09)"),
+        ((0.0, 1e-3, 0.0, 0.0), None, "undecided: 1.0e-03 > 1e-05"),
+        ((1e-3, None, None, 0.0), False, "refuted: 1.0e-03 > 1e-05"),
+        ((np.nan, 0.0, 0.0, 0.0), False, "refuted: nan > 1e-05"),
+        ((0.0, np.nan, 0.0, 0.0), False, "refuted: nan > 1e-05"),
+        ((0.0, None, np.nan, 0.0), False, "refuted: nan > 1e-05"),
+        ((0.0, None, None, np.nan), False, "refuted: nan > 1e-05"),
+        ((None, 0.0, 0.0, 0.0), False, "refuted: nan > 1e-05"),
+        ((np.inf, None, None, None), False, "refuted: inf > 1e-05"),
+        (
+            (1e-9, None, None, None),
+            None,
+            "undecided: feasible, but no bound on the optimum is known",
+        ),
     ],
 )
 def test_the_verdict_follows_the_worst_residual(residuals, ok, words):
@@ -71,6 +76,8 @@ def test_a_finite_answer_is_judged_by_its_residuals():
 
 def test_a_certificate_says_what_it_does_not_cover():
     kept = Certificate(1e-12, None, None, 1e-12, 1e-9, "formula")
-    refused = Certificate(1e-3, None, None, 1e-12, 1e-9, "formula")
-    assert kept.covers == "ok (1e-12): the problem is solved; it says nothing about the features"
-    assert "the problem is not shown to be solved; it says nothing" in refused.covers
+    refuted = Certificate(1e-3, None, None, 1e-12, 1e-9, "formula")
+    assert kept.covers == (
+        "proven (1e-12): the problem is solved; this proves nothing about the features"
+    )
+    assert "the problem is not shown to be solved; this proves nothing" in refuted.covers

@@ -19,6 +19,7 @@ SCRIPTS = Path(__file__).parents[1] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
 import build_site  # noqa: E402
+import run_guide  # noqa: E402
 
 EXAMPLES = sorted((build_site.SOURCE / "examples").glob("plot_*.py"))
 
@@ -43,6 +44,13 @@ def test_examples_begin_with_a_title_and_a_paragraph():
         title, underline, empty, sentence = path.read_text().split("\n")[1:5]
         assert len(title) == len(underline) > 10
         assert (empty, sentence[0].isupper()) == ("", True)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+def test_the_report_on_cvxpy_prints_what_it_shows(tmp_path):
+    ran = run_guide.run(pages(build_site.SOURCE)["cvxpy-bounds"], tmp_path)
+    assert len(ran) == 3
+    assert [each.printed for each in ran if not each.as_shown] == []
 
 
 def test_all_pages_and_names_are_gathered(tmp_path):

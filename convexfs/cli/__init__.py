@@ -1,7 +1,8 @@
 """The ``convexfs`` command.
 
-Exit codes: 0 done, 1 something was computed but failed or was refused, 2 bad
-input (one line on standard error, no traceback), 130 stopped by Ctrl-C.
+Exit codes: 0 done, 1 something was computed but failed or was refuted, 2 bad
+input (one line on standard error, no traceback), 3 undecided (``certify``), 75 stopped by a
+scheduler's signal and to be resumed by the same command, 130 stopped by Ctrl-C.
 
 Only the command asked for is imported, and what it needs: help and lists come from the
 sources, without the libraries of numbers.
@@ -13,10 +14,13 @@ import errno
 import importlib
 import importlib.util
 import io
+import os
+import pickle
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import convexfs
@@ -80,7 +84,7 @@ def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
         arguments.words = argv
         if loaded is not None:
             loaded()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _reading_within(getattr(arguments, "read_limit", None)):
             warnings.showwarning = _show_warning
             return arguments.run(arguments)
     except ConvexfsError as error:
@@ -92,9 +96,34 @@ def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
     except KeyboardInterrupt:
         _complain("stopped")
         return 130
+    except (pickle.UnpicklingError, EOFError, ValueError, AttributeError) as error:
+        folder = _damaged_cache(error)
+        if folder is None:
+            raise
+        _complain(f"error: numba's compiled kernels in {folder} are damaged; delete that folder")
+        return 2
     except SystemExit as end:
         # argparse's after a bad line or --help; rich has its own for a reader that has gone.
         return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
+
+
+def _damaged_cache(error: Exception) -> str | None:
+    """Return the folder of numba's cache that an error comes from; None if from elsewhere."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename.endswith(os.path.join("numba", "core", "caching.py")):
+            folder = getattr(frame.f_locals.get("self"), "_cache_path", None)
+            if folder is not None:
+                return str(folder)
+    return None
+
+
+def _reading_within(limit: str | None) -> AbstractContextManager[None]:
+    """Hold every reader to the line's ``--read-limit``, those of problem files included."""
+    if limit is None:
+        return nullcontext()
+    from convexfs.data.limits import default_limit
+
+    return default_limit(limit)
 
 
 def _system_trouble(error: OSError) -> str:

@@ -1,4 +1,4 @@
-"""The command ``convexfs certify``: proofs of answers, whoever found them."""
+"""The command ``convexfs certify``: prove or refute solutions, whoever found them."""
 
 import argparse
 import ast
@@ -7,40 +7,53 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from convexfs.cli.terminal import write
-from convexfs.errors import InputError, ProblemFileError
+from convexfs.data.limits import read_limit
+from convexfs.errors import (
+    ConvexfsError,
+    InputError,
+    ProblemFileError,
+    RunError,
+    check_regular_file,
+)
 
-#: Marks of a verdict in a table.
-_SAID = {True: "proven", False: "refused", None: "not proven"}
+if TYPE_CHECKING:
+    from convexfs.batch.judging import Judged
+
+#: Memory that a byte of a solution takes while it is read.
+_PARSED = 40
+#: Exit codes by verdict. A run has the first of these that one of its tasks has.
+_EXIT = {False: 1, None: 3, True: 0}
+_NOT_CERTIFIED = "not certified"
 
 
 def certify(arguments: argparse.Namespace) -> int:
-    """Prove or refuse an answer found elsewhere, or all answers of a stored run."""
+    """Prove or refute a solution found elsewhere, or all solutions of a stored run."""
     if arguments.source.is_dir():
         return _run_folder(arguments)
-    from convexfs.solving.certify import certify as judge
+    from convexfs.certification.certify import certify as verify
 
     name, problem = next(problems_in(arguments.source, arguments.data))
     if arguments.solution is None:
         unsolved = getattr(problem, "status", "") is None
         if unsolved and any(x.value is None for x in problem.variables()):
-            raise InputError(f"{name} comes without an answer to judge: give one by --solution")
-        certificate = judge(problem, tol=arguments.tol)
+            raise InputError(f"{name} comes without a solution to certify: give one by --solution")
+        certificate = verify(problem, tol=arguments.tol)
     else:
         from convexfs.records import OPTIMAL, Solution
 
         point = _with_names(problem, read_solution(arguments.solution))
-        certificate = judge(problem, tol=arguments.tol, primal=point)
+        certificate = verify(problem, tol=arguments.tol, primal=point)
         if arguments.objective is not None:
             claimed = Solution(OPTIMAL, "", primal=point, objective=arguments.objective)
-            certificate = judge(problem, claimed, certificate.tol)
+            certificate = verify(problem, claimed, certificate.tol)
     if arguments.json:
         write(json.dumps({"problem": name, "ok": certificate.ok, **_plain(certificate)}))
     else:
         write(f"{name}\n{certificate.explained()}")
-    return 0 if certificate.ok else 1
+    return _EXIT[certificate.ok]
 
 
 def add_certify_options(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +76,7 @@ def add_certify_options(parser: argparse.ArgumentParser) -> None:
     add("--problem", action="append", default=[], metavar="FILE", help="of DIR: its problem files")
     add("--tol", type=float, metavar="T", help="largest residual accepted [1e-5]")
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
+    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
     add("--json", action="store_true", help="print all numbers as JSON")
 
 
@@ -84,6 +98,7 @@ def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str,
 
 def _assigns_problem(path: Path) -> bool:
     """Whether a file makes a problem of its own, to be found by that name."""
+    check_regular_file(path)
     try:
         tree = ast.parse(path.read_bytes())
     except OSError as error:
@@ -114,11 +129,16 @@ def read_solution(path: Path) -> dict[str, Any]:
     readers = {".json": _from_json, ".npz": _from_npz, ".csv": _from_csv}
     if path.suffix not in readers:
         raise InputError(f"{path}: give the solution as {', '.join(readers)}")
+    check_regular_file(path)
     try:
+        read_limit().check(_PARSED * path.stat().st_size, path.name, "give a smaller one")
         return readers[path.suffix](path)
+    except ConvexfsError:
+        raise
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror or error})") from None
-    except (ValueError, TypeError) as error:
+    # What json, csv, zipfile and numpy raise about bytes that are none of theirs.
+    except Exception as error:
         said = " ".join(str(error).split())
         raise InputError(f"{path} holds no values by name: {said}") from None
 
@@ -133,15 +153,13 @@ def _from_json(path: Path) -> dict[str, Any]:
 
 
 def _from_npz(path: Path) -> dict[str, Any]:
-    import zipfile
-
     import numpy as np
 
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return dict(archive)
-    except (zipfile.BadZipFile, AttributeError) as error:
-        raise ValueError("it is no archive of arrays") from error
+    from convexfs.data.sizes import check_npz
+
+    check_npz(path, read_limit())
+    with np.load(path, allow_pickle=False) as archive:
+        return dict(archive)
 
 
 def _from_csv(path: Path) -> dict[str, Any]:
@@ -178,18 +196,54 @@ def _run_folder(arguments: argparse.Namespace) -> int:
     from convexfs.batch.judging import judged_again
 
     if arguments.solution is not None:
-        raise InputError("a run has its own answers: leave --solution out")
+        raise InputError("a run has its own solutions: leave --solution out")
     data_dir = None if arguments.data is None else str(arguments.data)
     counts: dict[str, int] = {}
+    found = []
     for judged in judged_again(arguments.source, arguments.problem, arguments.tol, data_dir):
-        said = "not judged" if judged.certificate is None else _SAID[judged.certificate.ok]
-        counts[said] = counts.get(said, 0) + 1
-        why = judged.reason if judged.certificate is None else str(judged.certificate)
-        changed = judged.certificate is not None and judged.certificate.ok != judged.before
-        was = f"; before {_SAID[judged.before]}" if changed else ""
-        write(f"{said}: {judged.task}, {judged.status}: {why}{was}")
-    write(", ".join(f"{count} {said}" for said, count in counts.items()) or "no answers")
-    return 1 if counts.get("refused") else 0
+        word = _verdict(judged)
+        counts[word] = counts.get(word, 0) + 1
+        found.append(judged)
+        write(_line(judged))
+    write(", ".join(f"{count} {word}" for word, count in counts.items()) or "no solutions")
+    if arguments.tol is None:
+        _renew(arguments.source, [each for each in found if each.older and each.certificate])
+    certified = {each.certificate.ok for each in found if each.certificate is not None}
+    return next((code for ok, code in _EXIT.items() if ok in certified), 0)
+
+
+def _verdict(judged: "Judged") -> str:
+    from convexfs.records import VERDICTS
+
+    return _NOT_CERTIFIED if judged.certificate is None else VERDICTS[judged.certificate.ok]
+
+
+def _line(judged: "Judged") -> str:
+    """Return the verdict on a stored solution, and what the store had if it differs."""
+    from convexfs.records import VERDICTS
+
+    if judged.certificate is None:
+        return f"{_NOT_CERTIFIED}: {judged.task}, {judged.status}: {judged.reason}"
+    told = f"{judged.certificate}".partition(" ")[2]
+    line = f"{_verdict(judged)}: {judged.task}, {judged.status}: {told}"
+    if judged.certificate.ok == judged.before:
+        return line
+    maker = " by an older version" if judged.older else ""
+    return f"{line}; before {VERDICTS[judged.before]}{maker}"
+
+
+def _renew(folder: Path, older: list["Judged"]) -> None:
+    """Replace the verdicts that an older version made."""
+    from convexfs.batch.judging import renew
+
+    if not older:
+        return
+    try:
+        renew(folder, older)
+    except RunError as error:
+        write(f"the verdicts of the older version are not renewed: {error}")
+    else:
+        write(f"renewed {len(older)} verdicts of an older version")
 
 
 COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {

@@ -37,9 +37,11 @@ def export_problems(arguments: argparse.Namespace) -> int:
 
 
 def _line(one: "Instance") -> str:
+    from convexfs.records import VERDICTS
+
     if not one.file:
         return f"{one.name}: not written: {one.failure}"
-    verdict = "proven" if one.proven else "not proven"
+    verdict = VERDICTS[one.proven]
     if not one.agrees:
         verdict += f", but {one.optimum_of_file} in the file"
     return f"{one.file}: {one.problem_class}, optimum {one.optimum}, {verdict} ({one.solver})"

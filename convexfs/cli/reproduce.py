@@ -44,9 +44,9 @@ def reproduce(arguments: argparse.Namespace) -> int:
         folder = arguments.out / name
         try:
             failed += _reproduce(console, planned, folder, arguments)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             _write(console, planned, folder)
-            return stopped(Console(stderr=True), folder)
+            return stopped(Console(stderr=True), folder, interrupt)
     return 1 if failed else 0
 
 

@@ -148,14 +148,17 @@ def _judge(arguments: argparse.Namespace) -> Judge:
     if asked and arguments.top is not None and rule != "stability":
         raise InputError(f"--top K and --{rule} both say how many features to keep: give one")
     level = getattr(arguments, rule) if rule in LEVELS else None
-    return Judge(rule, LEVELS[rule] if level is True else level, arguments.top, arguments.seed)
+    return Judge(
+        rule, LEVELS[rule] if level is True else level, arguments.top, arguments.seed,
+        permutations=arguments.permutations, gate=arguments.gate,
+    )  # fmt: skip
 
 
 def _sides(arguments: argparse.Namespace) -> list[str]:
     """The columns named by --groups and --blocks."""
     named = [name for name in (arguments.groups, arguments.blocks) if name is not None]
     if named and (arguments.stability or arguments.knockoffs or arguments.top is not None):
-        raise InputError("--groups and --blocks are of permutations: use --fdr, --fwer or --curve")
+        raise InputError("--groups and --blocks need a test: use --fdr, --fwer or --curve")
     return list(dict.fromkeys(named))
 
 
@@ -232,23 +235,55 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         "--top",
         type=int,
         metavar="K",
-        help="keep the K heaviest features, or K components of a projection [those that stand out "
-        "from permuted labels, as by --fdr 0.1; of sparse weights all that are not 0]",
+        help="select the K heaviest features, or K components of a projection [the features that "
+        "are significant as by --fdr 0.1; with sparse weights all that are not 0]",
     )
-    add("--fdr", type=float, metavar="Q", help="keep what is false at a rate of at most Q")
-    add("--fwer", type=float, metavar="A", help="keep what has a false feature with chance A")
-    add("--curve", action="store_true", help="keep as many as predict held-out samples best")
-    add("--stability", action="store_true", help="keep what halves of the samples select again")
+    add(
+        "--fdr",
+        type=float,
+        metavar="Q",
+        help="select features with false discovery rate at most Q, tested against shadow columns",
+    )
+    add(
+        "--fwer",
+        type=float,
+        metavar="A",
+        help="select features with family-wise error rate at most A (max-T)",
+    )
+    add(
+        "--permutations",
+        type=int,
+        metavar="B",
+        help="permutations of the test [200, or fewer on large data]",
+    )
+    add(
+        "--gate",
+        type=float,
+        default=1.0,
+        metavar="P",
+        help="with --fdr, select nothing unless the best feature has max-T p <= P [1]",
+    )
+    add(
+        "--curve",
+        action="store_true",
+        help="select the fewest features that predict held-out samples as well as any",
+    )
+    add(
+        "--stability",
+        action="store_true",
+        help="select the features that most halves of the samples select",
+    )
     add(
         "--knockoffs",
         type=float,
         nargs="?",
         const=True,
         metavar="Q",
-        help="keep what outweighs its knockoff, false at a rate of at most Q [0.2]; sparse methods",
+        help="select features that outweigh their knockoffs, with false discovery rate at most Q "
+        "[0.2]; for sparse methods",
     )
     add("--groups", metavar="COL", help="column that says which rows are replicates of one another")
-    add("--blocks", metavar="COL", help="column of the batches within which labels are permuted")
+    add("--blocks", metavar="COL", help="column of the batches within which rows are permuted")
     add("--scale", choices=list(SCALES), help="[what the data declare; zscore for files]")
     add("--seed", type=int, default=0, metavar="N", help="for anything random [0]")
     add(

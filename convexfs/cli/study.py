@@ -21,6 +21,7 @@ from convexfs.cli.batch import (
     SHARD_HELP,
     folder_of,
     limit_given,
+    note_partial_evidence,
     nothing_to_do,
     progress_shown,
     shard_given,
@@ -28,6 +29,7 @@ from convexfs.cli.batch import (
 )
 from convexfs.cli.console import Console
 from convexfs.cli.report import SHIFT_HELP
+from convexfs.cli.stop_signals import stop_signals
 from convexfs.errors import InputError, check_number
 
 if TYPE_CHECKING:
@@ -54,13 +56,15 @@ def compare(arguments: argparse.Namespace) -> int:
     try:
         if arguments.source is not None:
             return _repeat(console, arguments)
-        with progress_shown(console) as watch:
+        with stop_signals(), progress_shown(console) as watch:
             keys = _compare(arguments, watch).keys
-    except KeyboardInterrupt:
-        return stopped(console, arguments.out)
+    except KeyboardInterrupt as interrupt:
+        return stopped(console, arguments.out, interrupt)
     if not keys:
         return nothing_to_do(console, arguments.out)
-    _report(Console(width=180), arguments.out, keys, arguments.shift)
+    shown = Console(width=180)
+    _report(shown, arguments.out, keys, arguments.shift)
+    note_partial_evidence(shown, arguments.shard)
     return 0
 
 
@@ -218,7 +222,7 @@ def _report(console: Console, folder: Path, keys: frozenset[str], shift: float |
     """Print the tables of this command's tasks; the folder may hold others."""
     from convexfs.batch.store import RESULTS, Store
     from convexfs.study import columns, points, profiles
-    from convexfs.study.outcomes import busy_words, outcomes
+    from convexfs.study.outcomes import busy_words, outcomes, warnings_of
 
     found: Frame = outcomes(folder, keys)
     judged = found[found["key"].isin(keys)]
@@ -232,6 +236,8 @@ def _report(console: Console, folder: Path, keys: frozenset[str], shift: float |
         title = "Whole points, U1 against the best of the other solvers"
         console.print(_table(title, rows, columns.POINTS))
     _tell(console, judged, shift)
+    for line in warnings_of(judged):
+        console.print(Text(line, style="bold red"), soft_wrap=True)
     told: Frame = profiles.reasons(judged)
     _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
     if busy_words(judged):

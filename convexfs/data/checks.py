@@ -177,6 +177,7 @@ def refuse_text(
     """
     import pandas as pd
 
+    refuse_repeated_names(X, where)
     if not isinstance(X, pd.DataFrame):
         X = as_array(X, where)
         if X.ndim != 2 or X.dtype.kind in "biufc":
@@ -188,6 +189,17 @@ def refuse_text(
     text = [j for j in range(frame.shape[1]) if _is_text_or_date(frame.iloc[:, j])]
     if text:
         raise _text_error(frame, text, where, hint([str(frame.columns[j]) for j in text]))
+
+
+def refuse_repeated_names(X: Any, where: str) -> None:
+    """Raise if two columns of a table have the same name."""
+    names = [str(name) for name in getattr(X, "columns", ())]
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            f"{where} has {names.count(repeated)} columns named {repeated!r}; give every column "
+            "its own name"
+        )
 
 
 def as_labels(y: Any, where: str) -> np.ndarray:

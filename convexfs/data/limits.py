@@ -7,6 +7,8 @@ and refused if that is more than a limit.
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,8 +42,24 @@ class ReadLimit:
             )
 
 
+#: What holds inside :func:`default_limit`; None for half of the memory.
+_DEFAULT: list[str | float | None] = [None]
+
+
+@contextmanager
+def default_limit(asked: str | float | None) -> Iterator[None]:
+    """Set the limit of every reader that is told none, inside the block."""
+    read_limit(asked)
+    _DEFAULT.append(asked)
+    try:
+        yield
+    finally:
+        _DEFAULT.pop()
+
+
 def read_limit(asked: str | float | None = None) -> ReadLimit:
     """Return the limit asked for, in bytes or as in "4GB"; by default half of the memory."""
+    asked = _DEFAULT[-1] if asked is None else asked
     if asked is None:
         return ReadLimit(machine_memory() / 2, "half of this machine's memory")
     if not isinstance(asked, str):

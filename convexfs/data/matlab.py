@@ -5,6 +5,7 @@ no more memory than is allowed for reading and sends what it found through a pip
 ended, this process goes on.
 """
 
+import gzip
 import io
 import json
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from convexfs.data.limits import ReadLimit, size_text
 from convexfs.errors import InputError
@@ -23,11 +25,14 @@ _NUMBER = 8
 #: Reading may hold a matrix as it is stored and as it becomes, and Python and scipy themselves.
 _COPIES, _OVERHEAD = 2, 10**8
 _CHILD = "from convexfs.data.matlab import send; send()"
+_SPARSE, _STRUCTURE = "sparse matrix", "structure"
+#: Stands between the name of a variable and that of its part; no name of MATLAB has it.
+_PART = "/"
 _V73 = "is a MATLAB v7.3 file, which is HDF5; save it with -v7 instead"
 
 
 def read_mat(path: Path, limit: ReadLimit) -> dict[str, np.ndarray]:
-    """Arrays of a file by name; what is no array is left out.
+    """Return the arrays of a file by name, without its sparse matrices and structures.
 
     Raises
     ------
@@ -36,6 +41,38 @@ def read_mat(path: Path, limit: ReadLimit) -> dict[str, np.ndarray]:
     ValueError
         If the file cannot be read.
     """
+    arrays, others = _read_in_child(path, limit)
+    if kind := others.get("X"):
+        raise InputError(
+            f"{path.name} holds X as a {kind}; save it as a dense array, as by X.toarray() "
+            "or, in MATLAB, full(X)"
+        )
+    return {name: array for name, array in arrays.items() if _PART not in name}
+
+
+def read_variables(path: Path, limit: ReadLimit) -> dict[str, Any]:
+    """Return arrays, sparse matrices, and structures as dicts, by name.
+
+    Cell arrays and arrays of structures are left out. Errors are those of :func:`read_mat`.
+    """
+    arrays, others = _read_in_child(path, limit)
+    found: dict[str, Any] = {name: a for name, a in arrays.items() if _PART not in name}
+    for name, kind in others.items():
+        parts = {
+            key.removeprefix(name + _PART): array
+            for key, array in arrays.items()
+            if key.startswith(name + _PART)
+        }
+        if kind == _STRUCTURE and parts:
+            found[name] = parts
+        elif kind == _SPARSE:
+            triple = (parts["data"], parts["indices"], parts["indptr"])
+            found[name] = sparse.csc_array(triple, shape=tuple(parts["shape"]))
+    return found
+
+
+def _read_in_child(path: Path, limit: ReadLimit) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Return arrays by name, and the kinds of the variables that are none."""
     path.open("rb").close()  # a file that is missing or may not be read is told as every other
     words = [sys.executable, "-P", "-c", _CHILD, os.fspath(path), str(int(limit.bytes))]
     search = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
@@ -56,13 +93,11 @@ def read_mat(path: Path, limit: ReadLimit) -> dict[str, np.ndarray]:
         )
     if "unread" in said:
         raise InputError(f"{path.name} {_V73}") if said["v73"] else ValueError(said["unread"])
-    if kind := said["others"].get("X"):
-        raise InputError(
-            f"{path.name} holds X as a {kind}; save it as a dense array, as by X.toarray() "
-            "or, in MATLAB, full(X)"
-        )
+    if not said["names"]:
+        return {}, said["others"]
     with np.load(reply, allow_pickle=False) as archive:
-        return dict(zip(said["names"], map(archive.__getitem__, archive.files), strict=True))
+        arrays = dict(zip(said["names"], map(archive.__getitem__, archive.files), strict=True))
+    return arrays, said["others"]
 
 
 def send() -> None:
@@ -86,11 +121,14 @@ def _read(path: str, allowed: int) -> tuple[dict[str, Any], list[np.ndarray]]:
     from scipy.io.matlab import loadmat, whosmat
 
     _hold_memory(allowed)
-    needed = _NUMBER * sum(prod(shape) for _, shape, _ in whosmat(path))
+    opener = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rb") as file:
+        held = io.BytesIO(file.read())
+    needed = _NUMBER * sum(prod(shape) for _, shape, kind in whosmat(held) if kind != "sparse")
     if needed > allowed:
         return {"needed": needed}, []
     arrays, others = {}, {}
-    for name, value in loadmat(path).items():
+    for name, value in loadmat(held).items():
         if name[:2] == "__":
             continue
         kind = _kind(value := _uncelled(value))
@@ -98,7 +136,20 @@ def _read(path: str, allowed: int) -> tuple[dict[str, Any], list[np.ndarray]]:
             arrays[name] = value
         else:
             others[name] = kind
+            arrays |= {name + _PART + part: array for part, array in _parts(value, kind).items()}
     return {"names": list(arrays), "others": others}, list(arrays.values())
+
+
+def _parts(value: Any, kind: str) -> dict[str, np.ndarray]:
+    """Return the arrays that a sparse matrix or a single structure is made of."""
+    if kind == _SPARSE:
+        columns = sparse.csc_array(value)
+        parts = {part: getattr(columns, part) for part in ("data", "indices", "indptr")}
+        return parts | {"shape": np.array(columns.shape)}
+    if kind != _STRUCTURE or value.size != 1:
+        return {}
+    single = value.reshape(-1)[0]
+    return {field: single[field] for field in value.dtype.names or () if not _kind(single[field])}
 
 
 def _hold_memory(allowed: int) -> None:
@@ -127,10 +178,8 @@ def _uncelled(value: Any) -> Any:
 
 def _kind(value: Any) -> str | None:
     """Return what a variable is, if it is no array of numbers or text."""
-    from scipy.sparse import issparse
-
-    if issparse(value):
-        return "sparse matrix"
+    if sparse.issparse(value):
+        return _SPARSE
     if not isinstance(value, np.ndarray) or value.dtype.kind == "V":
-        return "structure"
+        return _STRUCTURE
     return "cell array" if value.dtype.hasobject else None

@@ -53,10 +53,10 @@ def check_libsvm(path: Path, limit: ReadLimit) -> None:
     _check_written(path, limit, b":", _CELL)
 
 
-def check_npz(path: Path, limit: ReadLimit) -> None:
-    """Check npz by the headers inside the archive."""
+def check_npz(path: Path, limit: ReadLimit, held: BinaryIO | None = None) -> None:
+    """Check npz by the headers inside the archive at a path, or in a file already open."""
     needed = 0
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(held or path) as archive:
         for member in archive.infolist():
             with archive.open(member) as file:
                 needed += _npy_bytes(file) if member.filename.endswith(".npy") else member.file_size

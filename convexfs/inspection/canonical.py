@@ -5,9 +5,9 @@ from collections import Counter
 
 import cvxpy as cp
 
+from convexfs.certification.cone_program import ConeProgram
 from convexfs.errors import InputError
 from convexfs.solving.backends import choose
-from convexfs.solving.cone_program import ConeProgram
 
 
 def canonical(problem: cp.Problem) -> ConeProgram:

@@ -12,6 +12,7 @@ from cvxpy import constraints
 from cvxpy.constraints import SOC
 from cvxpy.reductions.dgp2dcp.dgp2dcp import Dgp2Dcp
 
+from convexfs.certification.cone_program import ConeProgram
 from convexfs.errors import InputError
 from convexfs.inspection.canonical import canonical, sizes
 from convexfs.inspection.notation import Notation
@@ -22,8 +23,7 @@ from convexfs.inspection.styles import Text
 from convexfs.inspection.symbols import SymbolTable
 from convexfs.inspection.tree import deep
 from convexfs.solving.backends import BACKENDS, Needs, needs_of
-from convexfs.solving.cone_program import ConeProgram
-from convexfs.solving.rules import broken_log_log_rules, broken_rules, curvature
+from convexfs.solving.dcp_rules import broken_log_log_rules, broken_rules, curvature
 
 _TEXT = Notation(Text())
 _SIGNS = {constraints.Inequality: " <= ", constraints.Equality: " == "}

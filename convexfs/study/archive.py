@@ -18,21 +18,21 @@ import hashlib
 import json
 import os
 import re
-import sqlite3
 import stat
 import zipfile
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import convexfs
+from convexfs.batch.sqlite_file import connect, readable
 from convexfs.batch.store import RESULTS, Store
 from convexfs.data.reading import NUMBERS
 from convexfs.data.specs import BUNDLED, GENERATORS, file_behind, load
-from convexfs.errors import InputError
+from convexfs.errors import ConvexfsError, InputError, check_regular_file
 
 MANIFEST, REQUIREMENTS = "manifest.json", "requirements.txt"
 PROBLEMS, DATA = "problems", "data"
@@ -77,10 +77,18 @@ def write_archive(folder: str | Path, out: str | Path, more: Iterable[str | Path
         digests = dict(store.tasks()[["data", "data_sha256"]].dropna().itertuples(index=False))
     if not studies:
         raise InputError(f"{folder}: holds no comparison; give the --out of convexfs compare")
-    files = _files(studies, digests, [Path(own) for own in more])
+    try:
+        files = _files(studies, digests, [Path(own) for own in more])
+        placed = [_placed(own, files) for own in studies]
+    except ConvexfsError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{folder}: its record of the comparison is damaged ({error!r})"
+        ) from error
     manifest = {
         "kind": KIND, "version": VERSION, "convexfs": convexfs.__version__,
-        "environments": environments, "studies": [_placed(own, files) for own in studies],
+        "environments": environments, "studies": placed,
     }  # fmt: skip
     texts = {name: path.read_bytes() for path, name in files.items()}
     texts[RESULTS] = _whole(folder / RESULTS)
@@ -125,8 +133,10 @@ def _files(
 
 def _data_file(spec: str, data_dir: str | None, digests: dict[str, str]) -> Path | None:
     path, digest = file_behind(spec, data_dir), digests.get(spec)
-    if path is None or digest is None:
+    if path is None:
         return path
+    if digest is None:
+        raise InputError(f"{spec}: no task on it is finished; finish the comparison first")
     if not _has_digest(spec, data_dir, digest):
         raise InputError(f"{spec}: is not the data that were compared on; put them back")
     return path
@@ -164,7 +174,7 @@ def _requirements(environments: list[dict[str, Any]]) -> str:
 
 def _whole(store: Path) -> bytes:
     """Return a store as one file, with what lies in its journal."""
-    with closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)) as source:
+    with ExitStack() as held, closing(connect(*readable(store, held))) as source:
         return source.serialize()
 
 
@@ -183,17 +193,21 @@ def unpack_archive(archive: str | Path, folder: str | Path, limit: int = MOST_BY
     archive, folder = Path(archive), Path(folder)
     if not archive.exists():
         raise InputError(f"there is no archive {archive}; check the spelling and the folder")
+    check_regular_file(archive)
     try:
         with zipfile.ZipFile(archive) as opened:
             _check_members(archive, opened.infolist(), limit)
             manifest = _manifest(archive, opened)
             for name, told in manifest["files"].items():
                 _unpack(archive, opened, name, told, folder / PurePosixPath(name))
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as error:
-        raise InputError(f"{archive}: is no archive of convexfs, or damaged ({error})") from error
+    except ConvexfsError:
+        raise
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"{archive}: cannot be unpacked into {folder} ({reason})") from error
+    # What zipfile and the packages that unpack raise about bytes that are none of theirs.
+    except Exception as error:
+        raise InputError(f"{archive}: is no archive of convexfs, or damaged ({error})") from error
     return Contents(folder, manifest["studies"], manifest["environments"])
 
 
@@ -231,7 +245,9 @@ def _manifest(archive: Path, opened: zipfile.ZipFile) -> dict[str, Any]:
         }
         studies = [_checked_study(own, set(told)) for own in manifest["studies"]]
         environments = [dict(own) for own in manifest["environments"]]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError,
+    ) as error:  # fmt: skip
         raise InputError(f"{archive}: its {MANIFEST} cannot be understood ({error!r})") from error
     if {*told, MANIFEST} != set(opened.namelist()):
         raise InputError(f"{archive}: its {MANIFEST} tells other files than it holds")

@@ -88,9 +88,9 @@ OBJECTIVE_ERROR = Column(
 #: Of every solver at every settings.
 SUMMARY = (
     SETTINGS, SOLVER, SUCCESS,
-    Column("wrong_claims", "bad", "called optimal, but refused or far from a better proven one"),
+    Column("undecided", "count", "neither proven nor refuted; charged their own seconds"),
+    Column("wrong_claims", "bad", "called optimal, but refuted or far from a better proven one"),
     Column("failed", "count"),
-    Column("unproven", "count", "of the failed, right but not proven"),
     Column("timeouts", "count"),
     Column("skipped", "count", on=On.DEMAND),
     Column("instances", "count", "problems it can take"),
@@ -172,7 +172,9 @@ ROWS = (
     Column("setup_seconds", "seconds", "of the solver's, as it says itself", on=On.DEMAND),
     Column("peak_bytes", "count", "memory the solver took at most", on=On.DEMAND),
     Column("tol", "residual", "", "tolerance", On.DEMAND),
-    Column("ok", "flag", "empty: feasible, but not proven optimal", "proven", On.DEMAND),
+    Column("ok", "flag", "no: refuted; empty: undecided", "proven", On.DEMAND),
+    Column("fooled", "flag", "proven, but a far better objective is proven too", on=On.DEMAND),
+    Column("older", "flag", "the verdict was made by an older version", on=On.DEMAND),
     Column("charged_seconds", "seconds", "the solver's own; if the task is not solved, the time "
            "limit or, without one, the longest of the run", on=On.DEMAND),
 )

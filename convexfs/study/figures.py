@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from convexfs.study.achieved import CURVE, TARGETS, reached_within, time_to_accuracy
-from convexfs.study.judging import SOLVED, WRONG, Frame
+from convexfs.study.judging import ANSWERED, WRONG, Frame
 from convexfs.study.profiles import accuracy_time, agreement, performance_profile
 
 #: More points than these are thinned: those that would cover each other are left out.
@@ -180,7 +180,7 @@ def cost_of_accuracy(outcomes: Frame, shift: float | None = None) -> Figure | No
 
 def time_split(outcomes: Frame) -> Figure | None:
     """Draw the mean seconds of a task by what they went into."""
-    timed = outcomes[(outcomes["outcome"] == SOLVED) & outcomes["wall_seconds"].notna()]
+    timed = outcomes[outcomes["outcome"].isin(ANSWERED) & outcomes["wall_seconds"].notna()]
     if timed.empty:
         return None
     parts: Frame = timed[list(PARTS)].fillna(0.0).rename(columns=PARTS)
@@ -226,7 +226,7 @@ def feature_agreement(selected: Frame) -> Figure | None:
 
 def selected_features(selected: Frame) -> Figure | None:
     """Draw which features each solver selects, a panel for each instance they differ on most."""
-    solved = selected[selected["outcome"] == SOLVED]
+    solved = selected[selected["outcome"].isin(ANSWERED)]
     many = solved.groupby("instance")["solver"].transform("nunique") > 1
     solved = solved[many]
     if solved.empty:

@@ -7,21 +7,23 @@ proven. With a solver's own default accuracy the bound is ``SLACK * DEFAULT_ACCU
 for all: ten times the 1e-5 that most first-order solvers default to, and a hundredth of the
 1 % of the largest weight at which features are selected.
 
+Whole points of a local method are solved if they are verified to be feasible and stationary.
+
 A *wrong claim* is an ``optimal`` about a point that is not feasible (primal residual beyond
-the bound) or not optimal (objective farther than the bound from a proven one of the same
-problem; where nobody has proven any, gap beyond the bound), or an ``infeasible`` or
-``unbounded`` about a problem that has a proven optimum, or one of the two about a problem
-that is proven to be the other. Solvers that say they are unsure (``optimal_inaccurate``,
-``user_limit``) have *failed*, and so have those whose point is good but whose multipliers do
-not prove it: unproven is not wrong.
+the bound) or not optimal (refuted by its certificate, or an objective farther than the bound
+from a proven one of the same problem), or an ``infeasible`` or ``unbounded`` about a problem
+that has a proven optimum, or one of the two about a problem that is proven to be the other.
+Solvers that say they are unsure (``optimal_inaccurate``, ``user_limit``) have *failed*.
 
-Answers without multipliers (integer problems, solvers that return none) cannot be proven
-by themselves. Their gap is the distance of their objective from a proven one of the same
-problem or, where nobody has proven any, from the best feasible one; it is left open where
-it may be the reference's own error. A claim without an objective is wrong.
+A status that is neither proven nor refuted is *undecided*: nothing is known against it, so it
+is counted apart and charged its own seconds. A point without a proof of its own (its gap is
+unknown) is proven by another solver's proof, if it is feasible and its objective is that of a
+proven one. Where nobody has proven any, it is compared with the best feasible one, and stays
+undecided unless it is worse. A claim without an objective is wrong.
 
-An objective that is far worse than a proven one of the same problem is a wrong claim too,
-whatever the certificate says of it: one of the two proofs was fooled.
+Two proven objectives of one problem that are far apart cannot both be right: one certificate
+was fooled. The better one is the reference, for its point is verified to be feasible; the
+other is a wrong claim, and ``fooled`` marks it.
 """
 
 from typing import Any
@@ -30,17 +32,29 @@ import numpy as np
 import pandas as pd
 
 from convexfs.methods import stored_formulation
-from convexfs.records import DEFAULT_ACCURACY, INFEASIBLE, OPTIMAL, SKIPPED, TIMEOUT
+from convexfs.records import (
+    DEFAULT_ACCURACY,
+    INFEASIBLE,
+    OPTIMAL,
+    SKIPPED,
+    TIMEOUT,
+    UNBOUNDED,
+    UNDECIDED,
+)
 
 #: A DataFrame or Series inside: pandas' own hints mislead a type checker.
 Frame = Any
 SOLVED, WRONG, FAILED = "solved", "wrong claim", "failed"
 #: Every outcome there is, best first; a task that could not be tried is ``skipped``.
-OUTCOMES = (SOLVED, WRONG, FAILED, TIMEOUT, SKIPPED)
+OUTCOMES = (SOLVED, UNDECIDED, WRONG, FAILED, TIMEOUT, SKIPPED)
+#: Outcomes of tasks that are charged their own seconds: nothing is known against them.
+ANSWERED = (SOLVED, UNDECIDED)
 #: An answer may be this many times less accurate than was asked for.
 SLACK = 10.0
+#: What the basis of certificates of local methods begins with.
+LOCAL = "local"
 #: False of a problem that has a proven optimum.
-DENIALS = (INFEASIBLE, "unbounded")
+DENIALS = (INFEASIBLE, UNBOUNDED)
 RESIDUALS = ["primal_residual", "dual_residual", "complementarity", "gap"]
 #: Bases of answers that nothing but another answer can prove.
 BY_PROOF, BY_BEST = "objective of a proven answer", "best objective known"
@@ -57,10 +71,15 @@ def allowed(frame: Frame) -> Frame:
 
 
 def judged(frame: Frame) -> Frame:
-    """Add error, ok and outcome to `frame`; answers without multipliers get a gap first."""
+    """Add error, ok, fooled and outcome to `frame`; points without a proof get a gap first.
+
+    Its columns ``undecided`` and ``refuted`` have the verdicts of the certificates.
+    """
     frame["error"] = frame[RESIDUALS].max(axis=1)
     frame["ok"] = _within(frame)
-    reference = _references(frame)
+    far = _far_from_better(frame)
+    frame["fooled"] = (far & _proven(frame)).astype("boolean")
+    reference = _references(frame[~far], frame)
     # What is proven to 1e-4 can refute, but is no measure of 1e-5.
     sure = reference["proven"] & (reference["error"] <= allowed(frame))
     frame["objective_error"] = reference["distance"].where(sure)
@@ -73,8 +92,8 @@ def judged(frame: Frame) -> Frame:
     unknown = frame["gap"].isna() | (alone & ~reference["proven"])
     within = _within(frame)
     frame["ok"] = within.mask(unknown & within.fillna(False))
-    off = reference["beyond"] | (frame["gap"] > allowed(frame)) & ~sure
-    frame["outcome"] = _outcome(frame, off, _far_from_better(frame))
+    refuted = (frame["gap"] > allowed(frame)) & ~sure & ~frame["undecided"]
+    frame["outcome"] = _outcome(frame, reference["beyond"] | refuted, far)
     return frame
 
 
@@ -82,15 +101,21 @@ def _within(frame: Frame) -> Frame:
     return (frame["error"] <= allowed(frame)).astype("boolean").mask(frame["error"].isna())
 
 
-def _references(frame: Frame) -> Frame:
+def _proven(frame: Frame) -> Frame:
+    """Tell which optima are proven by certificates of their own."""
+    return (frame["status"] == OPTIMAL) & frame["ok"].fillna(False) & frame["gap"].notna()
+
+
+def _references(candidates: Frame, frame: Frame) -> Frame:
     """Return how far each objective is from its problem's reference, and whether that is proven.
 
-    The reference is the most accurate proven answer or, without any, the best feasible one.
+    The reference is the most accurate proven one of the `candidates`, which are rows of `frame`
+    without those that a proof contradicts, or, without any, the best feasible one.
     ``beyond`` is an objective farther from it than the bound and the reference's error allow,
     or none at all.
     """
     problem = ["instance", "repeat"]
-    claimed = frame[(frame["status"] == OPTIMAL) & frame["ok"].fillna(False)]
+    claimed = candidates[(candidates["status"] == OPTIMAL) & candidates["ok"].fillna(False)]
     proven = claimed["gap"].notna()
     worse = claimed["objective"].where(_senses(claimed) != "max", -claimed["objective"])
     ranked = claimed.assign(proven=proven, place=claimed["error"].where(proven, worse))
@@ -113,8 +138,7 @@ def _far_from_better(frame: Frame) -> Frame:
     """
     least = frame["objective"].where(_senses(frame) != "max", -frame["objective"])
     size = least.abs().clip(lower=1.0)
-    proven = (frame["status"] == OPTIMAL) & frame["ok"].fillna(False) & frame["gap"].notna()
-    sure = (least + allowed(frame) * size).where(proven)
+    sure = (least + allowed(frame) * size).where(_proven(frame))
     best = sure.groupby([frame["instance"], frame["repeat"]]).transform("min")
     return (least - best) / np.maximum(size, best.abs()) > np.maximum(FAR, allowed(frame))
 
@@ -133,20 +157,23 @@ def _outcome(frame: Frame, off: Frame, far: Frame) -> Frame:
     claims = frame["status"] == OPTIMAL
     infeasible = frame["status"] == INFEASIBLE
     denies = frame["status"].isin(DENIALS)
-    settled = frame["ok"].fillna(False)
+    # Stationary is all that a local method claims.
+    stationary = frame["basis"].str.startswith(LOCAL, na=False) & frame["dual_residual"].notna()
+    settled = frame["ok"].fillna(stationary)
     optimal, impossible, endless = (
         _of_anyone(frame, said & settled) for said in (claims, infeasible, denies & ~infeasible)
     )
     good = (frame["primal_residual"] <= allowed(frame)) & ~off
-    refused = claims & ~frame["ok"].fillna(True)
+    beyond = claims & ~frame["ok"].fillna(True)
     late = frame["solve_seconds"] > frame["time_limit"]
     chosen = [
         (frame["status"] == SKIPPED, SKIPPED),
-        (claims & far | (refused & ~good), WRONG),
-        (denies & optimal | infeasible & endless | denies & ~infeasible & impossible, WRONG),
+        (claims & far | (beyond & ~good), WRONG),
+        (denies & (optimal | frame["refuted"]), WRONG),
+        (infeasible & endless | denies & ~infeasible & impossible, WRONG),
         ((frame["status"] == TIMEOUT) | late, TIMEOUT),
-        (claims & ~refused, SOLVED),
-        (denies & settled, SOLVED),
+        ((claims | denies) & settled, SOLVED),
+        (claims | denies & frame["undecided"], UNDECIDED),
     ]
     cases = [np.asarray(case, dtype=bool) for case, _ in chosen]
     found = np.select(cases, [name for _, name in chosen], FAILED)
@@ -166,5 +193,5 @@ def price(frame: Frame) -> Frame:
 
 def charged(frame: Frame) -> Frame:
     """Return the seconds each task is charged: the solver's own, or the price of not solving."""
-    seconds = frame["solve_seconds"].where(frame["outcome"] == SOLVED, price(frame))
+    seconds = frame["solve_seconds"].where(frame["outcome"].isin(ANSWERED), price(frame))
     return seconds.mask(frame["outcome"] == SKIPPED)

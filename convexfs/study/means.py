@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from convexfs.errors import check_number
-from convexfs.study.judging import SOLVED, Frame
+from convexfs.study.judging import ANSWERED, Frame
 
 #: Seconds added before the logarithm where nothing was solved that could tell.
 USUAL_SHIFT = 0.01
@@ -32,7 +32,7 @@ FEWEST_REPEATS = 3
 
 def shift_of(outcomes: Frame) -> float:
     """Return the power of ten of seconds that a quarter of the solved tasks are below, at most."""
-    solved = outcomes.loc[outcomes["outcome"] == SOLVED, "charged_seconds"].dropna()
+    solved = outcomes.loc[outcomes["outcome"].isin(ANSWERED), "charged_seconds"].dropna()
     if solved.empty:
         return USUAL_SHIFT
     quarter = max(float(solved.quantile(SHORTEST)), TICK)
@@ -75,7 +75,7 @@ def times_best(own: Frame, shift: float) -> float:
 
 
 def with_best(outcomes: Frame) -> Frame:
-    """Add ``best``, the least seconds of those who solved the same problem; NaN if nobody did."""
+    """Add ``best``, the least seconds of an answer to the same problem; NaN if there is none."""
     problem = [outcomes[name] for name in ("settings", "instance", "repeat")]
-    solved = outcomes["charged_seconds"].where(outcomes["outcome"] == SOLVED)
-    return outcomes.assign(best=solved.groupby(problem).transform("min"))
+    answered = outcomes["charged_seconds"].where(outcomes["outcome"].isin(ANSWERED))
+    return outcomes.assign(best=answered.groupby(problem).transform("min"))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from convexfs.batch.measuring import are_measurements, measured
+from convexfs.batch.schema import CERTIFICATES
 from convexfs.batch.store import Store, unpack
 from convexfs.errors import InputError
 from convexfs.methods import stored_formulation, stored_names
@@ -22,6 +23,8 @@ from convexfs.study.judging import OUTCOMES, RESIDUALS, Frame, charged, judged
 _SAME = ["instance", "solver", "settings", "repeat"]
 #: A task that got less than this share of a core was disturbed, unless it lost but a moment.
 UNDISTURBED, MOMENT = 0.8, 0.01
+#: Certificates on this basis have a gap to a bound that holds, whatever the verdict is.
+FORMULA = "formula"
 
 
 def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
@@ -71,7 +74,9 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
         .drop_duplicates(_SAME, keep="last")
         .sort_index()
     )
-    frame = judged(frame.reset_index(drop=True))
+    for name in ("undecided", "refuted", "older"):
+        frame[name] = frame[name].eq(True).fillna(False).astype(bool)
+    frame = judged(frame.reset_index(drop=True)).drop(columns=["undecided", "refuted"])
     frame["charged_seconds"] = charged(frame)
     return frame
 
@@ -81,6 +86,26 @@ def disturbed(tasks: Frame) -> Frame:
     lost = tasks["wall_seconds"] - tasks["cpu_seconds"]
     slow = tasks["cpu_seconds"] < UNDISTURBED * tasks["wall_seconds"]
     return (slow & (lost > MOMENT)).astype("boolean").mask(tasks["cpu_seconds"].isna())
+
+
+def warnings_of(frame: Frame) -> list[str]:
+    """Say which certificates contradict each other, and how many are of an older version."""
+    lines = []
+    fooled: Frame = frame[frame["fooled"].fillna(False)]
+    if len(fooled):
+        first = "{solver} on {instance}, objective {objective:.9g}".format(**fooled.iloc[0])
+        lines.append(
+            f"A CERTIFICATE WAS FOOLED: {len(fooled):,} proven objectives are far worse than "
+            f"proven ones of the same problem (the first: {first}). The better ones are the "
+            "reference; please report this to the developers of convexfs."
+        )
+    older = int(frame["older"].sum())
+    if older:
+        lines.append(
+            f"{older:,} of {len(frame):,} verdicts were made by an older version of convexfs, "
+            "whose certificates proved less: convexfs certify DIR --problem FILE renews them."
+        )
+    return lines
 
 
 def busy_words(frame: Frame) -> str:
@@ -129,7 +154,7 @@ def selected(judged: Frame, answers: Frame) -> pd.DataFrame:
     return frame.loc[frame["features"].notna(), [*told, "features"]].reset_index(drop=True)
 
 
-def export(folder: str | Path, to: str | Path) -> None:
+def export(folder: str | Path, to: str | Path, escape_formulas: bool = False) -> None:
     """Write the outcomes of a run to one table.
 
     Parameters
@@ -139,6 +164,9 @@ def export(folder: str | Path, to: str | Path) -> None:
     to : path
         A ``.parquet``, ``.csv`` or ``.jsonl`` file. Hyper-parameters are JSON text. Of an
         experiment of ``convexfs reproduce`` it has the numbers that were measured, a row each.
+    escape_formulas : bool
+        Put an apostrophe before texts that a spreadsheet would run as formulas, such as
+        ``=cmd|...``: those that begin with ``=``, ``+``, ``-``, ``@``, a tab or a line end.
     """
     to = Path(to)
     writers = {
@@ -151,6 +179,9 @@ def export(folder: str | Path, to: str | Path) -> None:
     with Store.read(folder) as store:
         numbers = are_measurements(store.tasks())
     frame = measured(folder) if numbers else outcomes(folder)
+    if escape_formulas:
+        for name in frame.select_dtypes(["string", "object"]):
+            frame[name] = frame[name].str.replace(r"^(?=[=+\-@\t\r\n])", "'", regex=True)
     try:
         writers[to.suffix](frame)
     except OSError as error:
@@ -177,8 +208,9 @@ def _features(primal: dict[str, np.ndarray], formulation: str) -> tuple[int, ...
 
 def _worst(solutions: Frame) -> Frame:
     """Return the largest of each residual over the steps of a task, and the last one's basis."""
-    # A gap to a bound that proves nothing either way is no residual.
-    solutions = solutions.assign(gap=solutions["gap"].where(solutions["ok"].notna()))
+    # The gap of an undecided certificate may be one for other data, unless a formula has it.
+    known = solutions["ok"].notna() | solutions["basis"].str.startswith(FORMULA, na=False)
+    solutions = solutions.assign(gap=solutions["gap"].where(known))
     steps = solutions.groupby("key", sort=False)
     worst = steps[RESIDUALS].max()
     # The store holds an undefined residual as none; the certificate's verdict tells them apart.
@@ -186,4 +218,8 @@ def _worst(solutions: Frame) -> Frame:
     undefined = (small & ~solutions["ok"].fillna(True)).groupby(solutions["key"]).any()
     worst.loc[undefined | worst["primal_residual"].isna(), "primal_residual"] = np.inf
     last = solutions.drop_duplicates("key", keep="last").set_index("key")
+    worst["undecided"] = last["ok"].isna()
+    worst["older"] = last["certificates"].fillna(0) < CERTIFICATES
+    # Older versions had no word for what they could neither prove nor refute.
+    worst["refuted"] = last["ok"].eq(False) & ~worst["older"]
     return worst.join(last[["label", "basis", "iterations"]]).reset_index()

@@ -10,7 +10,7 @@ import numpy as np
 from convexfs.batch.problem_file import ProblemFile, canonical
 from convexfs.batch.tasks import Task, expand, keyed
 from convexfs.batch.telling import solver_fields
-from convexfs.errors import InputError, check_number
+from convexfs.errors import InputError, check_number, check_seed
 from convexfs.records import NATIVE, RAW, TRANSLATED
 
 ALL = "all"
@@ -58,7 +58,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         check_number("repeats", self.repeats, 1, whole=True)
-        check_number("seed", self.seed, 0, whole=True)
+        check_seed("seed", self.seed)
         check_number("time_limit, in seconds,", self.time_limit, 0, open_ends=True)
         for tol in self.tols:
             check_number("tol", tol, 0, 1, open_ends=True)

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from convexfs.batch.store import unpack
-from convexfs.study.judging import Frame
+from convexfs.errors import RunError
+from convexfs.study.judging import LOCAL, Frame
 
-POINT, ITERATION, LOCAL = "point ", "iteration", "local"
+POINT, ITERATION = "point ", "iteration"
 #: U1 may be so much above the best of all solvers, relatively, and be as good.
 AS_GOOD = 1e-6
 #: U1 is a mean of numbers of about 1, and errs by this.
@@ -43,7 +44,10 @@ def kept_points(tasks: Frame, solutions: Frame) -> Frame:
     ends = solutions[solutions["label"].str.startswith(POINT, na=False)][["key", "primal"]]
     told = ["key", "solver", "repeat", "solve_seconds", "cpu_seconds", "finished_utc", *FIT]
     frame = ends.merge(tasks[told], on="key").sort_values("finished_utc", kind="stable")
-    chosen = [_chosen(unpack(blob)) for blob in frame["primal"]]
+    try:
+        chosen = [_chosen(unpack(blob)) for blob in frame["primal"]]
+    except (KeyError, ValueError, TypeError) as error:
+        raise RunError(f"the arrays of a point are damaged ({error!r}); solve it again") from error
     frame = frame.drop(columns="primal").reset_index(drop=True)
     found = pd.DataFrame(chosen, columns=["point", "features", "radius", "beta", "score", "table"])
     frame["hyper"] = frame["hyper"].map(_without_point, na_action="ignore")

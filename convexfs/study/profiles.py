@@ -28,7 +28,7 @@ import pandas as pd
 from convexfs.records import NATIVE, OPTIMAL, SKIPPED, TIMEOUT
 from convexfs.study import columns
 from convexfs.study.columns import names
-from convexfs.study.judging import FAILED, OUTCOMES, RESIDUALS, SOLVED, WRONG, Frame, allowed
+from convexfs.study.judging import ANSWERED, OUTCOMES, RESIDUALS, SOLVED, WRONG, Frame, allowed
 from convexfs.study.means import (
     chosen_shift,
     interval,
@@ -44,7 +44,7 @@ ALL = "all"
 #: Errors below are rounding errors.
 EXACT = 1e-16
 #: Names of the counts of OUTCOMES.
-COUNTS = ("solved", "wrong_claims", "failed", "timeouts", "skipped")
+COUNTS = ("solved", "undecided", "wrong_claims", "failed", "timeouts", "skipped")
 SCOPE = names(columns.SCOPE)
 
 
@@ -76,7 +76,6 @@ def _counts(own: Frame) -> dict[str, Any]:
         **counts,
         "instances": own.loc[own["outcome"] != SKIPPED, "instance"].nunique(),
         "tried": tried,
-        "unproven": int(((own["outcome"] == FAILED) & (own["status"] == OPTIMAL)).sum()),
         "success_rate": counts["solved"] / tried if tried else np.nan,
     }
 
@@ -89,7 +88,7 @@ def _speed(own: Frame, shift: float) -> dict[str, Any]:
         "times_best": times_best(tried, shift),
         "times_best_unshifted": times_best(tried, 0.0),
         "shift": shift,
-        "par10": tried["charged_seconds"].where(solved, PENALTY * tried["charged_seconds"]).mean(),
+        "par10": _par10(tried),
         "compile_seconds": tried["compile_seconds"].median(),
         "setup_share": _median(right["setup_seconds"] / right["solve_seconds"]),
         "iterations": _median(right["iterations"]),
@@ -97,6 +96,12 @@ def _speed(own: Frame, shift: float) -> dict[str, Any]:
         "busy": int(tried["busy"].sum()),
         "error": right["error"].median(),
     }
+
+
+def _par10(tried: Frame) -> float:
+    """Return the mean of the seconds charged, ten times as many where nothing was found."""
+    seconds = tried["charged_seconds"]
+    return seconds.where(tried["outcome"].isin(ANSWERED), PENALTY * seconds).mean()
 
 
 def _median(values: Frame) -> float:
@@ -140,7 +145,7 @@ def _profile(group: Frame) -> Frame:
     tried = group[group["outcome"] != SKIPPED]
     # Two zeros of a coarse clock are equally fast.
     ratios = (tried["charged_seconds"] / tried["best"]).fillna(1.0)
-    ratios = ratios.where(tried["outcome"] == SOLVED, np.inf)
+    ratios = ratios.where(tried["outcome"].isin(ANSWERED), np.inf)
     largest = ratios[np.isfinite(ratios)].max()
     steps = [pd.DataFrame(columns=["solver", "ratio", "share"])]
     for solver, own in ratios.groupby(tried["solver"]):
@@ -239,7 +244,7 @@ def agreement(selected: Frame) -> pd.DataFrame:
         with itself included: the mean over instances of |both| / |either|, which is 1 for
         two empty selections.
     """
-    solved = selected[selected["outcome"] == SOLVED]
+    solved = selected[selected["outcome"].isin(ANSWERED)]
     where = ["settings", "instance", "repeat"]
     columns = [*where, "solver", "features"]
     pairs = solved[columns].merge(solved[columns], on=where, suffixes=("", "_other"))

@@ -17,7 +17,7 @@ from convexfs.study import columns
 from convexfs.study.archive import Contents, unpack_archive
 from convexfs.study.columns import names
 from convexfs.study.compare import compare_problems
-from convexfs.study.judging import SMALL_OBJECTIVE, SOLVED, Frame, allowed
+from convexfs.study.judging import ANSWERED, SMALL_OBJECTIVE, Frame, allowed
 from convexfs.study.plan import ALL, Plan
 
 #: Where the archive is unpacked, in the folder of the results.
@@ -122,7 +122,7 @@ def repeated(before: Frame, after: Frame) -> pd.DataFrame:
 def _compared(pairs: Frame) -> dict[str, Any]:
     both: Frame = pairs[pairs["where"] == "both"]
     other: Frame = both[both["outcome"] != both["outcome_now"]]
-    timed: Frame = both[(both["outcome"] == SOLVED) & (both["outcome_now"] == SOLVED)]
+    timed: Frame = both[both["outcome"].isin(ANSWERED) & both["outcome_now"].isin(ANSWERED)]
     sizes = np.maximum(timed["objective"].abs(), timed["objective_now"].abs())
     apart = (timed["objective_now"] - timed["objective"]).abs() / sizes.clip(SMALL_OBJECTIVE)
     return {

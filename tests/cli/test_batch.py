@@ -60,13 +60,15 @@ def test_solve_and_report_count_alike(tmp_path, capsys, monkeypatch):
     shown = dict(re.findall(r"│ +([a-z_: ]+?) +│ +(\d+) +│", capsys.readouterr().out))
     counted = counts(outcomes(out))
     assert code == 1
-    assert counted == {"solved": 3, "wrong claim": 0, "failed": 1, "timeout": 0, "skipped": 2}
+    assert counted == {
+        "solved": 3, "undecided": 0, "wrong claim": 0, "failed": 1, "timeout": 0, "skipped": 2
+    }  # fmt: skip
     assert (shown["solved"], shown["skipped"]) == ("3", "2")
     assert shown["failed: optimal_inaccurate"] == "1"
     page = gather(out).html
     tiles = re.findall(r'<div class="tile[^"]*"><b>(\d+)</b><span>([a-z ]+)</span>', page)
-    words = ["tasks", "solved", "wrong claims", "failed", "timeouts", "skipped"]
-    assert tiles == list(zip("630102", words, strict=True))
+    words = ["tasks", "solved", "undecided", "wrong claims", "failed", "timeouts", "skipped"]
+    assert tiles == list(zip("6300102", words, strict=True))
 
 
 def test_tasks_done_before_the_code_changed_count_again_when_it_is_put_back(tmp_path, monkeypatch):
@@ -88,3 +90,55 @@ def test_a_memory_limit_that_is_none_is_one_line(tmp_path, limit, capsys):
         error = capsys.readouterr().err
         assert "is no size of memory; write it as 500MB or 2GB" in error
         assert error.count("\n") == 1
+
+
+WITHOUT_OPTIMUM = """
+import cvxpy as cp
+
+def low():
+    x = cp.Variable(name="x")
+    return cp.Problem(cp.Minimize(x), [x >= 1])
+
+def none():
+    x = cp.Variable(name="x")
+    return cp.Problem(cp.Minimize(x), [x >= 1, x <= 0])
+
+def free():
+    x = cp.Variable(name="x")
+    return cp.Problem(cp.Minimize(x))
+
+PROBLEMS = {"low": low, "none": none, "free": free}
+SOLVERS = ["CLARABEL"]
+"""
+
+
+def test_problems_without_an_optimum_are_named(tmp_path, capsys):
+    file = tmp_path / "three.py"
+    file.write_text(WITHOUT_OPTIMUM)
+    assert main(["solve", str(file), "--jobs", "1", "--out", str(tmp_path / "run")]) == 0
+    printed = capsys.readouterr().out
+    for words in (r"solved\W+3", r"of these proven infeasible\W+1", r"proven unbounded\W+1"):
+        assert re.search(words, printed), printed
+
+
+def test_a_shard_says_that_it_compares_within_itself_only(tmp_path, capsys):
+    file = tmp_path / "three.py"
+    file.write_text(WITHOUT_OPTIMUM)
+    for command in (["solve", "--jobs", "1"], ["compare", "--solvers", "CLARABEL,SCS"]):
+        for number in (1, 2):  # one of them may be empty
+            out = str(tmp_path / f"{command[0]}-{number}")
+            line = [command[0], str(file), *command[1:], "--shard", f"{number}/2", "--out", out]
+            assert main(line) in (0, 1)
+        assert "solutions were compared within this shard only" in capsys.readouterr().out
+
+
+def test_progress_counts_refuted_tasks(tmp_path):
+    progress = Progress(tmp_path, frozenset("abcd"), done=4, wall_seconds=2.0)
+    for status, ok in (
+        ("optimal", False),
+        ("optimal", None),
+        ("error", None),
+        ("infeasible", True),
+    ):
+        progress.count("a task", status, ok, "")
+    assert progress.line() == "4 of 4 tasks, 1 failed, 1 refuted, 2.0/s, about 0 min left"

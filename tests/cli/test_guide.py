@@ -33,7 +33,7 @@ def test_an_unknown_topic_names_the_nearest_and_all(run):
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert "did you mean solvers?" in err
-    assert "table, data, methods" in err
+    assert "table, data, selection, methods" in err
     code, _, err = run("guide", "zzz")
     assert code == 2
     assert "choose from batches" in err

@@ -1,6 +1,7 @@
 """``convexfs select`` with every method, comparator and projection there is."""
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -208,14 +209,22 @@ def subjects(tmp_path_factory):
 def test_the_last_lines_say_how_sure_a_selection_is(run):
     code, printed, _ = run("select", "twonorm:n=120,noise=30")
     assert code == 0
-    lines = {line[:19].strip(): line[19:] for line in printed.splitlines()[-4:]}
-    assert list(lines) == ["permuted labels", "selected", "held-out error", "certificate"]
-    assert lines["permuted labels"] == "p = 0.001 (1000 permutations; smallest possible 0.001)"
-    assert "of 50 at FDR 10 %, of which with 95 % confidence at most" in lines["selected"]
-    assert "balanced (chance 0.50)" in lines["held-out error"]
-    assert lines["certificate"].startswith("ok (")
+    last = printed.splitlines()[-8:]
+    assert all(len(line) <= 80 for line in last[:-1])
+    lines = {line[:19].strip(): line[19:] for line in last}
+    assert list(lines) == [
+        "shadow columns", "selected", "family-wise 5 %", "held-out error", "errors by class",
+        "smallest list", "scaling", "certificate",
+    ]  # fmt: skip
+    assert lines["shadow columns"] == "p = 0.005 for any signal (200 permutations)"
+    assert re.search(r"of 50 at FDR 10 %; at most \d+ false \(95 % confid", lines["selected"])
+    assert re.search(r"0\.\d+ \[0.\d+, 0.\d+\] balanced, chance 0.50", lines["held-out error"])
+    assert re.search(r"wrong: \w+ \d+/60, \w+ \d+/60", lines["errors by class"])
+    assert "predict as well as any number (--curve)" in lines["smallest list"]
+    assert lines["scaling"] == "features standardised"
+    assert lines["certificate"].startswith("proven (")
     assert lines["certificate"].endswith(
-        "the problem is solved; it says nothing about the features"
+        "the problem is solved; this proves nothing about the features"
     )
 
 
@@ -224,11 +233,13 @@ def test_json_has_what_was_tested(run):
     record = json.loads(run(*words)[1])
     tested = record["inference"]["permutations"]
     assert record["parameters"]["n_neighbors"] == 0.25
-    assert (tested["control"], tested["level"], tested["global_pvalue"]) == ("fwer", 0.05, 1 / 1001)
+    assert (tested["control"], tested["level"], tested["global_pvalue"]) == ("fwer", 0.05, 1 / 201)
     below = [name for name, p in tested["max_t_pvalues"].items() if p <= 0.05]
     assert record["selected"] == below
-    assert 0 < record["inference"]["curve"]["honest_error"] < 0.3
-    assert "it says nothing about the features" in record["told"]["certificate"]
+    curve = record["inference"]["curve"]
+    assert 0 <= curve["interval"][0] <= curve["honest_error"] <= curve["interval"][1] < 0.5
+    assert np.sum(curve["confusion"]) == 120
+    assert "this proves nothing about the features" in record["told"]["certificate"]
     looser = json.loads(run(*words[:3], "--fdr", "0.3")[1])
     assert len(looser["selected"]) > len(below)
 
@@ -240,17 +251,29 @@ def test_nothing_selected_is_an_answer(run, tmp_path):
     np.savez(source, X=rng.standard_normal((40, 30)), y=np.arange(40) % 2)
     code, printed, complaints = run("select", source, "--plot", plot, "--out", out)
     assert code == 0
-    assert "nothing is selected: the best feature has a max-T p-value of" in complaints
+    assert "nothing is selected: the smallest q-value is" in complaints
     assert "0 of 30 at FDR 10 %" in printed
     assert "nothing is selected: no columns are written" in complaints
     assert not out.exists()
     assert plot.exists()
 
 
+@pytest.mark.filterwarnings("always::convexfs.errors.ConvexfsWarning")
+def test_a_gate_asks_for_a_significant_best_feature(run):
+    words = ["select", "twonorm:n=20,noise=40,seed=3", "--json", "--fdr", "0.9"]
+    free = json.loads(run(*words)[1])
+    best = min(free["inference"]["permutations"]["max_t_pvalues"].values())
+    assert free["selected"]
+    assert best > 0.006, "the signal must be too weak for the gate"
+    gated = json.loads(run(*words, "--gate", "0.006")[1])
+    assert gated["selected"] == []
+
+
 def test_sparse_methods_are_not_tested_feature_by_feature(run):
     code, printed, _ = run(
-        "select", "twonorm:n=60,noise=30", "--method", "logo", "--set", "n_permutations=19"
-    )
+        "select", "twonorm:n=60,noise=30", "--method", "logo", "--set", "lam=null", "--set",
+        "n_permutations=19",
+    )  # fmt: skip
     assert code == 0
     assert "p = 0.05 of the objective (19 permutations); single features not tested" in printed
     printed = run("select", "iris", "--method", "l1-logistic")[1]
@@ -260,7 +283,9 @@ def test_sparse_methods_are_not_tested_feature_by_feature(run):
 
 def test_a_comparator_that_scores_is_tested(run, table):
     printed = run("select", table, "--target", "kind", "--method", "ks")[1]
-    assert "p = 0.025 (39 permutations; smallest possible 0.025)" in printed
+    assert "(39 permutations; 200 take long)" in printed
+    more = run("select", table, "--target", "kind", "--method", "ks", "--permutations", 60)[1]
+    assert "(60 permutations)" in more
     assert "1 of 3 at FDR 10 %" in printed
     assert "no certificate (comparator)" in printed
 
@@ -310,7 +335,7 @@ def test_groups_of_an_npz_file_are_an_array_of_it(run, tmp_path):
     )
     code, printed, _ = run("select", source, "--groups", "who")
     assert code == 0
-    assert "permuted labels" in printed
+    assert "shadow columns" in printed
 
 
 def test_halves_of_the_samples_select_again(run, tmp_path):
@@ -320,7 +345,7 @@ def test_halves_of_the_samples_select_again(run, tmp_path):
     code, printed, _ = run(*words)
     assert code == 0
     assert "in a share of" in printed
-    assert "rule's certificate ok" in printed
+    assert "rule's certificate proven" in printed
     assert plot.read_bytes().startswith(b"\x89PNG")
     record = json.loads(run(*words, "--json")[1])["inference"]["stability"]
     assert max(record["probabilities"].values()) >= record["threshold"]
@@ -347,7 +372,11 @@ def test_knockoffs_select_by_a_sparse_method(run, method):
         (["--curve", "--method", "pca"], "pca is a projection and selects no features: no --curve"),
         (["--stability", "--method", "ks"], "--stability takes a method of convexfs"),
         (["--groups", "who"], "iris is no file with columns"),
-        (["--top", "2", "--groups", "who"], "--groups and --blocks are of permutations"),
+        (["--top", "2", "--groups", "who"], "--groups and --blocks need a test: use --fdr"),
+        (["--permutations", "5"], "n_permutations=5 is too few"),
+        (["--curve", "--permutations", "99"], "--permutations and --gate belong to the test"),
+        (["--gate", "0.001"], "so nothing could pass 0.001: use at least 999"),
+        (["--fwer", "0.001", "--permutations", "99"], "use at least 999"),
     ],
 )
 def test_rules_that_cannot_be_are_refused(run, words, message):

@@ -39,7 +39,7 @@ def test_every_rule_takes_what_the_method_takes(run, rule):
 def test_what_stands_for_gaps_in_held_out_samples_is_told(run):
     code, printed, _ = run("--curve")
     assert code == 0
-    assert "gaps are medians of the training rows" in " ".join(printed.split())
+    assert "imputed by medians of the training rows" in " ".join(printed.split())
 
 
 @pytest.mark.parametrize("more", [["--knockoffs"], ["--method", "logo-cv"]])

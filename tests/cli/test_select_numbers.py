@@ -107,7 +107,7 @@ def test_held_out_errors_say_how_many_features_numbers_need(run):
     words = ["friedman:n=80,noise=5", "--method", "rrelief", "--curve"]
     code, printed, _ = run(*words)
     assert code == 0
-    assert "of the variance (chance 1.00)" in printed
+    assert "of the variance, chance 1.00" in printed
     found = json.loads(run(*words, "--json")[1])
     assert len(found["selected"]) == found["inference"]["curve"]["chosen"]
     assert found["inference"]["curve"]["measure"] == "squared error, as a share of the variance"

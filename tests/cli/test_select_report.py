@@ -181,7 +181,7 @@ def test_knockoffs_have_a_page(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_genes(tmp_path / "genes.csv", 150, 8, told=6)
     assert run(*asked("--knockoffs", "0.3", "--report", "page.html"))[0] == 0
-    assert "those that outweigh their knockoffs" in (tmp_path / "page.html").read_text()
+    assert "features that outweigh their knockoffs" in (tmp_path / "page.html").read_text()
 
 
 def test_a_table_with_holes_and_text_has_a_page(run, tmp_path):
@@ -192,5 +192,8 @@ def test_a_table_with_holes_and_text_has_a_page(run, tmp_path):
     page = tmp_path / "page.html"
     code, said, _ = run("select", tmp_path / "lab.csv", "--target", "status", "--report", page)
     assert code == 0
-    assert "balanced (chance 0.50)" in said
-    assert "for its judge gaps are medians of the training rows" in page.read_text()
+    assert "balanced, chance 0.50" in said
+    text = page.read_text()
+    assert "imputed by medians of the training rows" in text
+    assert "Errors by class" in text
+    assert "as tumour" in text or "as normal" in text

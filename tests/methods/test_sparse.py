@@ -55,7 +55,9 @@ def test_the_fit_is_that_of_dense_samples(model):
     np.testing.assert_array_equal(model.get_support(), support)
     assert model.certificate_.ok
     assert "ok" in proof or "a fixed point" in proof
+    model.set_params(n_features_to_select=3).fit(SPARSE, y)
     assert sparse.issparse(model.transform(SPARSE))
+    model.set_params(n_features_to_select=None)
 
 
 def test_no_tile_is_wider_than_what_is_worked_on(monkeypatch):

@@ -15,9 +15,10 @@ import pandas as pd
 from scipy import stats
 
 TARGETS = (1e-3, 1e-6, 1e-8)
+ANSWERED = ("solved", "undecided")
 CURVE = tuple(10.0**-power for power in range(1, 11))
-LIMITS = {"solved": "solved", "wrong claim": "wrong_claims", "failed": "failed",
-          "timeout": "timeouts", "skipped": "skipped"}  # fmt: skip
+LIMITS = {"solved": "solved", "undecided": "undecided", "wrong claim": "wrong_claims",
+          "failed": "failed", "timeout": "timeouts", "skipped": "skipped"}  # fmt: skip
 
 
 def told(value):
@@ -39,7 +40,7 @@ def groups(rows, *names):
 
 
 def shift_of(rows):
-    solved = sorted(row["charged_seconds"] for row in rows if row["outcome"] == "solved")
+    solved = sorted(row["charged_seconds"] for row in rows if row["outcome"] in ANSWERED)
     if not solved:
         return 0.01
     place = 0.25 * (len(solved) - 1)
@@ -96,9 +97,9 @@ def ratio(slow, fast, shift):
 
 
 def best_of(rows):
-    """The least seconds of those who solved, by settings, instance and repeat."""
+    """The least seconds of an answer, by settings, instance and repeat."""
     return {
-        place: min((r["charged_seconds"] for r in own if r["outcome"] == "solved"), default=None)
+        place: min((r["charged_seconds"] for r in own if r["outcome"] in ANSWERED), default=None)
         for place, own in groups(rows, "settings", "instance", "repeat").items()
     }
 
@@ -139,14 +140,13 @@ def summary(rows, shift):
             "instances": len({row["instance"] for row in tried}),
             "of": len({row["instance"] for row in rows if row["settings"] == settings}),
             "tried": len(tried),
-            "unproven": sum(r["outcome"] == "failed" and r["status"] == "optimal" for r in own),
             "success_rate": len(solved) / len(tried) if tried else math.nan,
             **times,
             "times_best": times_best(tried, best, shift),
             "times_best_unshifted": times_best(tried, best, 0.0),
             "shift": shift,
             "par10": statistics.fmean(
-                row["charged_seconds"] * (1 if row["outcome"] == "solved" else 10) for row in tried
+                row["charged_seconds"] * (1 if row["outcome"] in ANSWERED else 10) for row in tried
             ) if tried else math.nan,
             "compile_seconds": median(row["compile_seconds"] for row in tried),
             "setup_share": median(setups),

@@ -261,6 +261,30 @@ def test_a_warm_start_saves_iterations_where_a_point_is_kept(file, tmp_path):
     assert set(frame["outcome"].drop(cold.index)) == {"solved"}
 
 
+SVM = """
+import cvxpy as cp
+import numpy as np
+
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = np.sign(X @ [1, 2, -1] + 0.5 * rng.normal(size=40))
+    w, b = cp.Variable(3, name="w"), cp.Variable(name="b")
+    loss = cp.sum(cp.pos(1 - cp.multiply(y, X @ w + b)))
+    return cp.Problem(cp.Minimize(0.1 * cp.norm1(w) + loss), [cp.norm_inf(w) <= 10])
+"""
+
+
+@needs("DAQP", "SCIP")
+def test_solvers_that_take_bounds_agree_on_products_with_data(file, tmp_path):
+    solvers = ["HIGHS", "DAQP", "SCIP", "SCIPY", "CLARABEL"]
+    compare_files([file(SVM)], tmp_path / "run", solvers=solvers, time_limit=20.0, **QUICK)
+    frame = outcomes(tmp_path / "run")
+    assert set(frame["solver"]) == set(solvers)
+    assert set(frame["outcome"]) == {"solved"}
+    assert frame["objective"].tolist() == pytest.approx([1.18084024] * len(frame), rel=1e-5)
+
+
 def test_a_neighbour_of_another_structure_is_none_to_start_from(file, tmp_path):
     sparse = GRID.replace("rows @ w", "(rows * (rows > lam)) @ w")
     compare_files(

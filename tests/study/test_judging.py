@@ -6,11 +6,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from convexfs.certification.certify import SLACK as CERTIFIED_SLACK
 from convexfs.methods.base.selector import RELEVANT_SHARE
-from convexfs.solving.certify import SLACK as CERTIFIED_SLACK
 from convexfs.study import judging
 from convexfs.study import outcomes as rows
 from convexfs.study.outcomes import outcomes
+from convexfs.study.page import gather
 from convexfs.study.profiles import summary
 from tests.study.stored import ALONE, PROVEN, verdicts
 
@@ -23,13 +24,14 @@ def test_an_optimum_is_solved_when_every_residual_is_within_ten_times_the_tolera
         *(({"repeat": i + 1}, PROVEN | {part: over, "ok": False}) for i, part in enumerate(parts)),
     )
     assert verdicts(run) == {
-        "k0": "solved", "k1": "wrong claim", "k2": "failed", "k3": "failed", "k4": "wrong claim"
+        "k0": "solved", "k1": "wrong claim", "k2": "undecided", "k3": "undecided",
+        "k4": "wrong claim",
     }  # fmt: skip
-    assert summary(outcomes(run))["unproven"].tolist() == [2]
+    assert summary(outcomes(run))["undecided"].tolist() == [2]
     assert outcomes(run)["error"].tolist() == [just] + [over] * 4
 
 
-def test_a_good_point_with_loose_multipliers_is_unproven_not_wrong(folder):
+def test_a_good_point_with_loose_multipliers_is_undecided_not_wrong(folder):
     loose = PROVEN | {"gap": 1e-3, "dual_residual": 1e-3, "ok": False}
     run = folder(
         ({}, PROVEN),
@@ -39,7 +41,7 @@ def test_a_good_point_with_loose_multipliers_is_unproven_not_wrong(folder):
         ({"solver": "D", "objective": 5.0, "hyper": {"lam": 9}}, loose),
     )
     told = outcomes(run).set_index("key").sort_index()
-    assert told["outcome"].tolist() == ["solved", "failed", *["wrong claim"] * 3]
+    assert told["outcome"].tolist() == ["solved", "undecided", *["wrong claim"] * 3]
     assert told["objective_error"].tolist() == pytest.approx(
         [0.0, 9e-6, 2e-5, 0.0, math.nan], rel=1e-3, nan_ok=True
     )
@@ -54,7 +56,7 @@ def test_a_coarse_proof_refutes_what_is_far_from_it(folder):
         ({"solver": "MUTE", "tol": 1e-8, "objective": None}, ALONE),
     )
     assert verdicts(run) == {
-        "k0": "solved", "k1": "wrong claim", "k2": "solved", "k3": "wrong claim"
+        "k0": "solved", "k1": "wrong claim", "k2": "undecided", "k3": "wrong claim"
     }  # fmt: skip
     proven: Any = outcomes(run).set_index("key")["ok"]
     assert pd.isna(proven["k2"])  # feasible, but nothing proves it to 1e-8
@@ -108,7 +110,7 @@ def test_slightly_infeasible_points_do_not_refute_feasible_ones(folder):
     run = folder(
         ({"solver": "A"}, ALONE), ({"solver": "B", "objective": 5.0 * (1 + 1.5e-5)}, lucky)
     )
-    assert verdicts(run) == {"k0": "solved", "k1": "solved"}
+    assert verdicts(run) == {"k0": "undecided", "k1": "undecided"}
 
 
 def test_the_worst_step_counts(folder):
@@ -146,6 +148,52 @@ def test_a_denial_that_nobody_disproves_is_a_failure(folder):
     assert told == {"k0": "failed", "k1": "solved", "k2": "wrong claim"}
 
 
+@pytest.mark.parametrize("status", ["infeasible", "unbounded"])
+def test_a_denial_that_its_certificate_leaves_open_is_undecided_unless_disproven(folder, status):
+    denial = {"status": status, "solver": "QPALM", "objective": None}
+    left_open = ALONE | {"basis": "contradiction"}
+    assert verdicts(folder((denial, left_open))) == {"k0": "undecided"}
+
+
+def test_a_denial_that_its_certificate_refutes_is_a_wrong_claim(folder):
+    denial = {"status": "infeasible", "solver": "QPALM", "objective": None}
+    run = folder((denial, ALONE | {"ok": False, "basis": "contradiction"}))
+    assert verdicts(run) == {"k0": "wrong claim"}
+
+
+def test_a_native_gap_counts_though_its_certificate_asks_for_more(folder):
+    formula = PROVEN | {"gap": 1e-8, "ok": None, "certificate_tol": 1e-9, "basis": "formula"}
+    run = folder(({}, formula), ({"repeat": 1}, formula | {"gap": 1e-3}))
+    assert verdicts(run) == {"k0": "solved", "k1": "undecided"}
+
+
+@pytest.mark.parametrize("sense", ["min", "max"])
+def test_of_two_proofs_that_contradict_each_other_the_better_point_is_the_reference(folder, sense):
+    """The worse one is said more accurate; it must not become the reference."""
+    told, (better, worse) = {"sense": sense}, (4.0, 5.0) if sense == "min" else (5.0, 4.0)
+    run = folder(
+        (told | {"objective": worse, "solver": "HIGHS"}, PROVEN | {"gap": 1e-15}),
+        (told | {"objective": better}, PROVEN | {"gap": 1e-7}),
+        (told | {"objective": better, "solver": "SCIP"}, ALONE),
+        (told | {"objective": worse, "solver": "DAQP"}, ALONE),
+    )
+    frame = outcomes(run).set_index("key").sort_index()
+    assert frame["outcome"].tolist() == ["wrong claim", "solved", "solved", "wrong claim"]
+    assert frame["fooled"].tolist() == [True, False, False, False]
+    assert frame.loc["k0", "objective_error"] == pytest.approx(0.2)
+    (line,) = rows.warnings_of(frame)
+    assert line.startswith("A CERTIFICATE WAS FOOLED: 1 proven objectives are far worse than")
+    assert f"HIGHS on {frame.loc['k0', 'instance']}, objective {worse:g}" in line
+    assert "A CERTIFICATE WAS FOOLED" in gather(run).html
+
+
+def test_verdicts_of_older_versions_are_kept_and_named(folder):
+    run = folder(({}, PROVEN | {"certificates": None}), ({"repeat": 1}, PROVEN))
+    assert verdicts(run) == {"k0": "solved", "k1": "solved"}
+    (line,) = rows.warnings_of(outcomes(run))
+    assert line.startswith("1 of 2 verdicts were made by an older version")
+
+
 def test_a_proven_infeasibility_is_solved_and_an_optimum_of_it_a_wrong_claim(folder):
     refutation = PROVEN | {"complementarity": None, "basis": "Farkas multipliers"}
     told = folder(
@@ -169,8 +217,9 @@ def test_a_proven_ray_is_solved_and_infeasible_said_of_it_wrong(folder):
 def test_a_gap_that_proves_nothing_either_way_is_no_wrong_claim(folder):
     open_gap = PROVEN | {"gap": 0.05, "ok": None}
     run = folder(({"needs": "integer + LP"}, open_gap))
-    assert verdicts(run) == {"k0": "solved"}
+    assert verdicts(run) == {"k0": "undecided"}
     frame = outcomes(run)
+    assert frame["charged_seconds"].tolist() == [0.5]
     assert frame["ok"].isna().tolist() == [True]
     assert frame["gap"].iloc[0] == 0  # its distance from the best that is known, its own
 
@@ -211,7 +260,12 @@ def test_without_multipliers_a_proven_objective_is_the_judge(folder):
         ({"solver": "GLPK_MI", "hyper": {"lam": 0.7}, "objective": 4.0}, ALONE),
     )
     frame = outcomes(run).set_index("key")
-    assert frame["outcome"].sort_index().tolist() == ["solved", "solved", "wrong claim", "solved"]
+    assert frame["outcome"].sort_index().tolist() == [
+        "solved",
+        "solved",
+        "wrong claim",
+        "undecided",
+    ]
     assert frame["ok"].sort_index().tolist() == [True, True, False, pd.NA]
     assert frame.loc["k2", "gap"] == pytest.approx(0.01 / 5)
     assert frame.loc["k1", "basis"] == judging.BY_PROOF

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from convexfs.study.judging import OUTCOMES
+from convexfs.study.judging import ANSWERED, OUTCOMES
 from convexfs.study.profiles import (
     COUNTS,
     accuracy_time,
@@ -141,7 +141,7 @@ def test_profiles_are_what_counting_gives(frame):
         mine = tried[tried["solver"] == solver]
         for ratio, share in zip(own["ratio"], own["share"], strict=True):
             count = 0
-            for row in mine[mine["outcome"] == "solved"].to_dict("records"):
+            for row in mine[mine["outcome"].isin(ANSWERED)].to_dict("records"):
                 same = (tried["instance"] == row["instance"]) & (tried["repeat"] == row["repeat"])
                 best = tried.loc[same, "charged_seconds"].min()
                 seconds = row["charged_seconds"]

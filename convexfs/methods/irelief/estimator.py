@@ -62,7 +62,7 @@ class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
     margin_ : array
         :math:`\nu` of the last step, over the features it had.
     certificate_ : FixedPointCertificate
-        Of the last convex step, refused unless it leads back to its start. It proves
+        Of the last convex step, refuted unless it leads back to its start. It proves
         *a* fixed point, not the only one: see `n_starts`.
     converged_ : bool
     starts_ : list of dict

@@ -48,7 +48,7 @@ class IReliefResult:
     """Weights and how they were reached.
 
     ``certificate`` and ``solution`` are those of the last convex step, the
-    certificate being refused where that is no fixed point; ``residual`` is how far
+    certificate being refuted where that is no fixed point; ``residual`` is how far
     that step moved the weights, ``period`` that of the cycle the iteration ended in,
     0 if it did not. ``rounds`` has the numbers of features of the rounds of
     back-selection, one if there was none. ``starts`` has one row a start tried; see
@@ -191,10 +191,12 @@ def _fixed_point(
             watch(f"iteration {n_iter} over {X.shape[1]} features: change {residual:.1e}")
         past = [*past[1 - LONGEST_CYCLE :], w]
         period = period_of(past, _SAME)
-        if residual < settings.tol or period or not target.any() or n_iter == settings.max_iter:
+        fixed = residual < settings.tol
+        if fixed or period or n_iter == settings.max_iter:
             break
-        w = settings.damping * w + (1.0 - settings.damping) * target
-    fixed = residual < settings.tol or not target.any()
+        # No positive margin: the next step shows whether all weights 0 lead back to 0.
+        damping = settings.damping if target.any() else 0.0
+        w = damping * w + (1.0 - damping) * target
     proof = FixedPointCertificate(
         **vars(certificate), residual=0.0 if fixed else residual, residual_tol=settings.tol,
         n_violated=0, n_features=X.shape[1],

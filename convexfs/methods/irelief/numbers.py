@@ -12,11 +12,7 @@ from convexfs.neighbors import by_columns
 from convexfs.neighbors.counted import SampleWeights
 from convexfs.neighbors.differences import MixedSamples, NeighborLists, of_classes
 from convexfs.neighbors.feature_passes import score_pairs
-from convexfs.neighbors.hits_misses import (
-    SignedNeighbors,
-    margin_vector,
-    sample_distances,
-)
+from convexfs.neighbors.hits_misses import all_pairs, margin_vector, sample_distances
 from convexfs.neighbors.samples import as_samples
 from convexfs.neighbors.soft import has_hit, signed_probabilities
 from convexfs.neighbors.sparse_samples import SparseSamples
@@ -61,9 +57,7 @@ def soft_margin(
     upper = np.triu(signed + signed.T, 1)
     if sparse:
         return X.scores(upper, map)
-    coefficient = upper[:, None, :]
-    index = np.broadcast_to(np.arange(len(X)), coefficient.shape)
-    return margin_vector(X, SignedNeighbors(np.ascontiguousarray(index), coefficient), map=map)
+    return margin_vector(X, all_pairs(upper), map=map)
 
 
 def _trusted(

@@ -183,8 +183,12 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     betas_: np.ndarray = learned()
     points_: np.ndarray = learned()
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Let every sample of `X` select the features that tell its class."""
+    def fit(self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None) -> Self:
+        """Let every sample of `X` select the features that tell its class.
+
+        `groups` and `blocks` are those of :meth:`WeightSelector.fit`.
+        """
+        self._groups, self._blocks = groups, blocks
         return self._fitted(X, y)
 
     @classmethod
@@ -205,11 +209,12 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
             The ``--out`` of ``convexfs solve`` on a problem file with ``FIT = "points"``,
             or the `run_dir` of a fit.
         data : str, Dataset or (X, y), optional
-            What the points were chosen on; by default the run's own, loaded again. They must
-            be the same numbers. Not needed unless the run has several, or was a fit.
+            Data of the run; they must be the same numbers. By default the run's own, if these
+            are bundled or generated. A folder does not choose which files are read.
         solver, **hyper
             Which model, if the folder holds several; further parameters of the estimator,
-            such as `vote`, are those of the model.
+            such as `vote`, are those of the model. Give the problem file of a run that has one
+            as `formulation`: it is code, and a folder does not choose what is run.
         """
         stored = stored_model(cls, run_dir, data, solver, hyper)
         return cls(**stored.parameters)._fitted(stored.X, stored.y, stored.points)

@@ -8,7 +8,7 @@ import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.llfs.lfs import localities
-from convexfs.methods.llfs.linear import priced_minimum
+from convexfs.methods.llfs.linear import largest_sum, priced_minimum
 from convexfs.methods.llfs.path import LocalPath, local_path, local_point
 from convexfs.methods.llfs.utility import (
     LINEAR_SHARE,
@@ -18,6 +18,8 @@ from convexfs.methods.llfs.utility import (
     utility,
 )
 
+#: Largest relative error of a mean utility or of its slope.
+_ROUNDING = 1e-13
 SIGMA_INITS = ("feasible", "literal")
 STEPS = ("first", "last")
 #: What the pass before chose: nothing, for there was none, or every feature at every point.
@@ -240,12 +242,18 @@ def secant_bound(
 
     :math:`G(z) \ge z\,G(Z_j)/Z_j` on :math:`[0, Z_j]`, where :math:`Z_j` is the sum of the
     alpha largest entries of :math:`a_j`, and U2 is below its tangent at the point
-    `tangent`: a linear program with one price.
+    `tangent`: a linear program with one price. Where the tangent is flat the price is huge,
+    so the level is lowered, and the bound too, by what rounding may have added to them.
     """
     farthest = -np.sort(-a_same, axis=1)[:, :max_features].sum(axis=1)
     chords = np.divide(
         utility(farthest, s, lam), farthest, out=np.zeros(len(a_same)), where=farthest > 0
     )
     slope = mean_utility_gradient(a_other, tangent, s, lam)
-    level = eps - mean_utility(a_other, tangent, s, lam) + float(slope @ tangent)
-    return priced_minimum(chords @ a_same / len(a_same), slope, level, max_features).bound
+    u2, along = mean_utility(a_other, tangent, s, lam), float(slope @ tangent)
+    # A point that misses the level by its solver's tolerance is one the bound must hold for.
+    level = min(eps, u2) - u2 + along - _ROUNDING * (u2 + largest_sum(slope, max_features))
+    cost = chords @ a_same / len(a_same)
+    priced = priced_minimum(cost, slope, level, max_features)
+    terms = largest_sum(cost, max_features) + priced.mu * largest_sum(slope, max_features)
+    return max(priced.bound - _ROUNDING * terms, 0.0)

@@ -155,7 +155,7 @@ def _compiled(
     kind: str, solver: str, n_tangents: int, n_features: int, max_features: int, changed: Any
 ) -> Any:
     """Once a process; a program keeps nothing of the points it was used for."""
-    from convexfs.solving.compiled import CompiledProblem
+    from convexfs.solving.parametrized import CompiledProblem
 
     problem = _stated(kind, (n_tangents, n_features), max_features, changed)
     return CompiledProblem(problem, solver)

@@ -1,18 +1,20 @@
 """A fitted LLFS from the points that a folder has kept: a cluster's batch is a model."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from convexfs.batch.problem_file import canonical, load_problem_file
+from convexfs.batch.problem_file import canonical
 from convexfs.batch.store import Store
 from convexfs.batch.tasks import DEFAULT_ACCURACY
 from convexfs.data import Dataset, load
+from convexfs.data.specs import BUNDLED, GENERATORS
 from convexfs.errors import InputError, RunError
+from convexfs.methods.base.changed import changed_file
 from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.fit import PointResult, PointWork
 from convexfs.methods.llfs.settings import Settings
@@ -75,20 +77,30 @@ def stored_model(
     (model,) = models
     X, y = _own_data(model, run_dir) if samples is None else samples
     _check_all_there(model, len(X), run_dir)
-    _check_file(model)
+    _check_file(model, asked.get("formulation"), run_dir)
+    _check_options(model, asked, run_dir)
     further = {row.name for row in fields(estimator)} - set(model.chosen)
     parameters = {name: value for name, value in model.chosen.items() if name != "data"}
     parameters |= {name: value for name, value in asked.items() if name in further}
-    parameters |= {"formulation": model.problem_file} if model.changed else {}
     parameters["run_dir"] = run_dir
 
     def points(work: PointWork, numbers: Iterable[int]) -> list[PointResult]:
         if work.settings.n_passes < model.chosen["n_passes"]:
             return [work(point) for point in numbers]  # kept is what the last pass chose
         with Store.read(run_dir) as store:
-            return list(stored_points(store, model.keys.values()))
+            points = list(stored_points(store, model.keys.values()))
+        _check_points(points, work, run_dir)
+        return points
 
     return StoredModel(parameters, X, y, points)
+
+
+def _check_points(points: list[PointResult], work: PointWork, run_dir: str | Path) -> None:
+    """Raise unless there is one point for each sample, and all its features are in the data."""
+    numbers = sorted(own.point for own in points)
+    fits = all(((own.features >= 0) & (own.features < work.n_features)).all() for own in points)
+    if not fits or numbers != list(range(len(work.X))):
+        raise RunError(f"{run_dir}: is damaged: its points do not match its tasks; fit again")
 
 
 def _fail(message: str) -> Any:
@@ -108,11 +120,17 @@ def _models(run_dir: str | Path) -> list[_Stored]:
         if not isinstance(row["hyper"], str):
             _fail(f"{run_dir}: an earlier version kept its {POINT}s without settings; fit again")
         hyper = json.loads(row["hyper"])
-        if row["repeat"]:  # measured again
+        if row["repeat"] == row["repeat"] and row["repeat"]:  # measured again
             continue
-        point, changed = hyper.pop(POINT), row["problem_code"] != AS_PRINTED
+        point, changed = hyper.pop(POINT, None), row["problem_code"] != AS_PRINTED
+        try:
+            chosen = _chosen(row, hyper)
+        except (TypeError, ValueError) as error:
+            raise RunError(f"{run_dir}: is damaged: the options of a task are {error}") from error
+        if not isinstance(point, int):
+            raise RunError(f"{run_dir}: is damaged: a task names no {POINT}; fit again")
         model = _Stored(
-            _chosen(row, hyper), row["data_sha256"], row["problem_file"] or "",
+            chosen, row["data_sha256"], row["problem_file"] or "",
             row["problem_code"] if changed else "",
         )  # fmt: skip
         known = canonical([model.chosen, model.data_sha256, model.changed])
@@ -196,10 +214,13 @@ def _digest(model: _Stored, X: Any, codes: np.ndarray) -> str:
 
 
 def _own_data(model: _Stored, run_dir: str | Path) -> tuple[Any, Any]:
-    """Return the data that a batch names, loaded again."""
+    """Return the data that a batch names, made again; files are for the caller to name."""
     if not model.specs:
         _fail(f"{run_dir}: these points were fitted to arrays; give them as data=(X, y)")
     spec = _spec(model)
+    if spec.partition(":")[0] not in (*GENERATORS, *BUNDLED):
+        _fail(f"{run_dir} was computed on {spec}: give it as data=, for a folder does not choose "
+              "which files are read")  # fmt: skip
     data = load(spec).training.scaled()
     if _digest(model, data.X, data.y) != model.data_sha256:
         raise RunError(f"{spec} is not the data of the run: it has changed; give those as data=")
@@ -216,7 +237,34 @@ def _check_all_there(model: _Stored, n_samples: int, run_dir: str | Path) -> Non
         )
 
 
-def _check_file(model: _Stored) -> None:
-    """Raise if what changed the problem is no longer as it was."""
-    if model.changed and load_problem_file(model.problem_file).code_sha256 != model.changed:
-        raise RunError(f"{model.problem_file} has changed since the run: put it back as it was")
+def _check_file(model: _Stored, formulation: Any, run_dir: str | Path) -> None:
+    """Raise unless the caller names the problem file of the run, as it was then.
+
+    A problem file is code. Its path in the store is shown and never followed.
+    """
+    if not model.changed:
+        if formulation is not None:
+            _fail(f"{run_dir} was computed without a problem file: leave formulation= out")
+        return
+    if not isinstance(formulation, str | Path):
+        _fail(f"{run_dir} was computed with {model.problem_file}: give that file as formulation=; "
+              "it is code, and a folder does not choose what is run")  # fmt: skip
+    if changed_file(formulation, METHOD.name).code_sha256 != model.changed:
+        raise RunError(f"{formulation} is not the problem file of the run: it has changed")
+
+
+def _check_options(model: _Stored, asked: Mapping[str, Any], run_dir: str | Path) -> None:
+    """Raise if a folder brings solver options that may name files, and the caller does not."""
+    options = model.chosen["solver_options"] or {}
+    if "solver_options" not in asked and any(isinstance(own, str) for own in _leaves(options)):
+        _fail(f"{run_dir} was computed with solver_options={options}: give them too, for options "
+              "in words may name files")  # fmt: skip
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yield the values of nested dicts and lists."""
+    if isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _leaves(part)
+    else:
+        yield value

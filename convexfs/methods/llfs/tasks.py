@@ -21,6 +21,7 @@ import numpy as np
 from convexfs.batch import pool
 from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
 from convexfs.batch.run import Progress, run_tasks
+from convexfs.batch.sqlite_file import MOVE
 from convexfs.batch.store import Store, unpack
 from convexfs.batch.tasks import (
     Result,
@@ -38,6 +39,7 @@ from convexfs.errors import (
     ConvexfsError,
     InputError,
     ProblemFileError,
+    RunError,
     SolverUnavailable,
     SolverUnsuitable,
     check_number,
@@ -46,7 +48,7 @@ from convexfs.methods.base.changed import build_of, changed_file, own_values
 from convexfs.methods.base.parameters import taken_by
 from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.fit import PointResult, PointWork, last_pass, point_work, verdict
-from convexfs.methods.llfs.relaxed import UNCONVERGED
+from convexfs.methods.llfs.relaxed import STATUS_ROW, UNCONVERGED
 from convexfs.methods.llfs.settings import PointSettings, Settings
 from convexfs.records import ERROR, NATIVE, TIMEOUT, Solution
 
@@ -240,10 +242,20 @@ def stored_points(store: Store, keys: Iterable[str]) -> Iterator[PointResult]:
         rows["label"].str.startswith(POINT_LABEL, na=False) & rows["key"].isin(set(keys))
     ]
     for key, blob in zip(rows["key"], rows["primal"], strict=True):
-        arrays = unpack(blob)
-        numbers = {name: arrays[name].item() for name in ("point", "radius", "beta", "score")}
-        features, table = arrays["features"], arrays["table"]
-        yield PointResult(features=features, table=table, seconds=float(seconds[key]), **numbers)
+        try:
+            yield _stored_point(unpack(blob), float(seconds[key]))
+        except (KeyError, ValueError, TypeError) as error:
+            raise RunError(
+                f"{store.path}: is damaged: a point does not match its task ({error!r}); {MOVE}"
+            ) from error
+
+
+def _stored_point(arrays: dict[str, np.ndarray], seconds: float) -> PointResult:
+    numbers = {name: arrays[name].item() for name in ("point", "radius", "beta", "score")}
+    features, table = arrays["features"], arrays["table"]
+    if table.dtype != STATUS_ROW or features.dtype.kind not in "iu" or features.ndim != 1:
+        raise ValueError("its arrays are of other kinds")
+    return PointResult(features=features, table=table, seconds=seconds, **numbers)
 
 
 # What is asked of an estimator

@@ -38,14 +38,16 @@ def risk_bound(training_error: float, n_samples: int, h: int, xi: float = 0.05) 
     .. math::
         R \le R_N + \sqrt{\frac{h(\ln(2N/h) + 1) - \ln(\xi/4)}{N}}
 
-    It says something only where N is much larger than h.
+    It says something only where N is much larger than h. From h = 2N on, where 2N samples
+    can be split in every way, the formula is taken at h = 2N: the bound is above 1.
     """
     check_number("training_error", training_error, 0, 1)
     check_number("n_samples", n_samples, 1, whole=True)
     check_number("h", h, 1, whole=True)
     check_number("xi", xi, 0, 1, open_ends=True)
+    h = min(h, 2 * n_samples)
     inside = h * (math.log(2 * n_samples / h) + 1) - math.log(xi / 4)
-    return training_error + math.sqrt(max(inside, 0.0) / n_samples)
+    return training_error + math.sqrt(inside / n_samples)
 
 
 def sample_size(h: int, rho: float, tau: float = 0.05) -> int:

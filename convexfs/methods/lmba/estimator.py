@@ -66,9 +66,9 @@ class Lmba(Settings, MarginTested):
     particular way. Of equally near samples the first rows are the targets.
 
     Hardly any weight is 0, whatever the labels, and they share one sum: they are no evidence.
-    What permuted labels are asked about by default is each feature's margin: how much farther
-    the nearest quarter of the other classes is than that of the own, in squares. Of several
-    features that say the same, Lmba may give one all the weight; this test keeps them all.
+    By default the test uses the margin of each feature: how much farther the nearest quarter of
+    the other classes is than that of the own class, in squares. Of several features that say
+    the same, Lmba may give one all the weight; the test selects them all.
 
     References
     ----------

@@ -27,6 +27,5 @@ METHOD = Method(
     home=__name__,
     estimators={"logo": "estimator:Logo", "logo-cv": "estimator_cv:LogoCV"},
     formulations=_FORMULATIONS,
-    select_with={"lam": "null"},
     takes_missing=("logo",),
 )

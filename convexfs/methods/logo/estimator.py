@@ -15,6 +15,7 @@ from convexfs.methods.logo.fit import logo
 from convexfs.methods.logo.request import Settings
 from convexfs.neighbors.new_samples import known_to
 from convexfs.neighbors.samples import as_samples
+from convexfs.neighbors.shadows import feature_deviations
 from convexfs.records import NOT_TESTED
 
 #: Samples are taken as they are; anything else is converted to the first of these.
@@ -89,6 +90,11 @@ class LogoFitted(WeightSelector):
         told = f"p = {self.objective_pvalue_:.2g} of the objective ({self.n_permutations} "
         return f"{told}permutations); single features {NOT_TESTED}"
 
+    def _evidence_units(self, X: Any) -> np.ndarray:
+        # Weights are per unit of the feature.
+        size = feature_deviations(X)
+        return np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+
     def _whole_evidence(self) -> float:
         """What is held against permuted labels for all features together."""
         value = self.solution_.objective
@@ -115,10 +121,10 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
     sigma : float, default=2
         Width of the neighbourhood, in units of weighted Manhattan distance.
     lam : float or "null", default=1
-        Price of weight: larger means fewer features. "null" lowers it as far as permuted
-        labels select at most one feature on average, which keeps the number of false ones
-        near one if no feature matters; it costs `n_permutations` cheap fits for each price
-        tried, some five prices.
+        Penalty: larger means fewer features. "null" lowers it as far as permuted labels select
+        at most one feature on average, which keeps the number of false ones near one if no
+        feature matters. It costs `n_permutations` fits for each of some five to ten penalties
+        tried, and is therefore not the default.
     n_permutations : int, default=39
         Of "null".
     beta : float, optional
@@ -145,7 +151,7 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
         second one costs about a fit more, so that it must be asked for.
     time_limit : float, optional
         Seconds after which the iteration ends, wherever it is: `converged_` is then
-        False and the certificate refuses. A pass over all features is finished first.
+        False and the certificate is not proven. A pass over all features is finished first.
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
         Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.

@@ -131,8 +131,12 @@ class LogoCV(Iterating, LocalMarginClassifier):
     lams: Sequence[float] = (0.5, 1.0, 5.0)
     cv: Any = 10
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Choose sigma and lam by cross-validation on `X`, `y`, then fit them all."""
+    def fit(self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None) -> Self:
+        """Choose sigma and lam by cross-validation on `X`, `y`, then fit them all.
+
+        A splitter `cv` gets the `groups`.
+        """
+        self._groups, self._blocks = groups, blocks
         X, codes = self._checked(X, y)
         data = self._path_data(X, codes)
         paths = self._paths(data)
@@ -171,7 +175,7 @@ class LogoCV(Iterating, LocalMarginClassifier):
         for request in requests.values():
             request.check()
         splitter: Any = check_cv(_fold_count(self.cv, codes), codes, classifier=True)
-        folds = list(splitter.split(X, codes))
+        folds = list(splitter.split(X, codes, self._groups))
         if not folds:
             raise InputError("cv makes no folds: give their number, or a splitter that makes some")
         with thread_map(self.n_jobs) as map:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.methods.base.permutation import permuted_labels
+from convexfs.methods.base.row_permutations import permuted_labels
 
 #: Each price tried is this share of the last one.
 _STEP = 0.9

@@ -17,6 +17,5 @@ METHOD = Method(
     home=__name__,
     estimators={"relief": "estimator:Relief"},
     formulations=_FORMULATIONS,
-    select_with={"n_neighbors": 0.25},
     takes_missing=("relief",),
 )

@@ -12,6 +12,7 @@ from convexfs.methods.base.weighted import TakesWeights
 from convexfs.methods.relief import numbers
 from convexfs.methods.relief.fit import Settings, relief
 from convexfs.neighbors.hits_misses import is_share
+from convexfs.neighbors.shadows import Margins, ShadowDraws
 
 
 @parameters
@@ -27,12 +28,11 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
 
     Parameters
     ----------
-    n_neighbors : int, float below 1, "surf" or "multisurf", default=1
-        Hits and misses averaged per sample; 10 is the usual RELIEF-F. A float, such as 0.25,
-        is a share of each class, which keeps noise from looking relevant, or irrelevant,
-        where classes differ in size: advised with the default `n_features_to_select`.
-        "surf" takes all samples nearer than the mean distance, "multisurf" all nearer than
-        the mean distance from this sample minus half the deviation.
+    n_neighbors : int, float below 1, "surf" or "multisurf", default=0.25
+        Hits and misses averaged per sample. A float is a fraction of each class, so that classes
+        of different sizes are treated alike. 1 is the original RELIEF, 10 the usual RELIEF-F.
+        "surf" takes all samples nearer than the mean distance, "multisurf" all nearer than the
+        mean distance from this sample minus half the deviation.
     miss : {"nearest", "prior", "uniform"}, default="nearest"
         With many classes: the nearest misses of all other classes together, or
         of each class, weighted by its prior (Kononenko) or equally.
@@ -135,6 +135,15 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
         chosen = taken_by(numbers.margin_at_labels, self)
         weights = self._weights_of(len(X), sample_weight)
         return numbers.margin_at_labels(X, **chosen, seed=seed, weights=weights)
+
+    def _shadow_margins(self, X: Any, codes: np.ndarray, draws: ShadowDraws) -> Margins | None:
+        if not self._one_sum:
+            return None
+        chosen = taken_by(numbers.shadow_margin, self)
+        weights = self._weights_of(len(X), draws.sample_weight)
+        return numbers.shadow_margin(
+            X, codes, draws.rows, **chosen, seed=draws.seed, map=draws.map, weights=weights
+        )
 
     def _operations(self, X: np.ndarray) -> float | None:
         if not self._one_sum:

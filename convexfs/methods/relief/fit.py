@@ -21,7 +21,7 @@ from convexfs.records import Certificate, Solution
 class Settings:
     """Parameters of RELIEF; :class:`convexfs.Relief` says what they mean."""
 
-    n_neighbors: float | str = 1
+    n_neighbors: float | str = 0.25
     miss: str = "nearest"
     metric: str = "manhattan"
     online: bool = False
@@ -135,6 +135,6 @@ def _check_back_selection(settings: Settings, n_features: int) -> None:
 
 
 def margin_of(X: Any, codes: np.ndarray) -> np.ndarray:
-    """RELIEF's margin vector z, with its settings as usual."""
-    chosen = taken_by(numbers.relief, Settings())
+    """Return the margin vector z of the original RELIEF, with one neighbour."""
+    chosen = taken_by(numbers.relief, Settings(n_neighbors=1))
     return numbers.relief(X, codes, **chosen)[0]["z"]

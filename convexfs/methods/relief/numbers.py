@@ -13,6 +13,7 @@ from convexfs.neighbors.differences import MixedSamples, of_classes
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     SignedNeighbors,
+    all_pairs,
     cancelled_sums,
     check_neighbors,
     is_radius,
@@ -20,7 +21,9 @@ from convexfs.neighbors.hits_misses import (
     margin_vector,
     sample_distances,
     signed_neighbors,
+    signed_neighbors_at,
 )
+from convexfs.neighbors.shadows import shadow_margins
 
 
 def relief(
@@ -134,6 +137,36 @@ def margin_at_labels(
     return margin
 
 
+def shadow_margin(
+    X: np.ndarray | MixedSamples,
+    codes: np.ndarray,
+    rows: np.ndarray,
+    *,
+    n_neighbors: float | str,
+    miss: str,
+    metric: str,
+    online: bool,
+    n_epochs: int,
+    seed: Any = None,
+    map: Callable[..., Any] = map,
+    weights: SampleWeights | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return z beside shadow columns, averaged, and z of the shadows.
+
+    See :func:`convexfs.neighbors.shadows.shadow_margins`.
+    """
+    check_neighbors(len(X), n_neighbors, metric, miss)
+
+    def neighbors_at(distances: np.ndarray) -> SignedNeighbors:
+        if weights is None:
+            neighbors = signed_neighbors_at(distances, codes, n_neighbors, miss)
+        else:
+            neighbors = _weighted(distances, codes, weights, n_neighbors, miss)
+        return _drawn(neighbors, n_epochs, np.random.default_rng(seed)) if online else neighbors
+
+    return shadow_margins(X, rows, neighbors_at, metric, codes, map)
+
+
 def _weighted(
     distances: np.ndarray,
     codes: np.ndarray,
@@ -143,9 +176,7 @@ def _weighted(
 ) -> SignedNeighbors:
     """Neighbours of weighted samples, each row times what its term counts."""
     signed = counted_neighbors(distances, codes, weights.rows, n_neighbors, miss)
-    coefficient = (weights.terms(codes)[:, None] * signed)[:, None, :]
-    index = np.broadcast_to(np.arange(len(codes)), coefficient.shape)
-    return SignedNeighbors(np.ascontiguousarray(index), coefficient)
+    return all_pairs(weights.terms(codes)[:, None] * signed)
 
 
 def _warn_of_small_classes(codes: np.ndarray, n_neighbors: float | str) -> None:

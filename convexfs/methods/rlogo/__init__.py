@@ -31,7 +31,6 @@ METHOD = Method(
     home=__name__,
     estimators={"rlogo": "estimator:LogoRegressor"},
     formulations=_FORMULATIONS,
-    select_with={"lam": "null"},
     target=NUMBERS,
     takes_missing=("rlogo",),
 )

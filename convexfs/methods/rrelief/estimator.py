@@ -5,11 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.base.parameters import learned, parameters, taken_by
 from convexfs.methods.base.regressor import NumberSelector
 from convexfs.methods.rrelief import numbers
 from convexfs.methods.rrelief.fit import Settings, rrelief
 from convexfs.neighbors.hits_misses import is_share
+from convexfs.neighbors.shadows import Margins, ShadowDraws
 
 
 @parameters
@@ -94,6 +95,13 @@ class ReliefRegressor(Settings, NumberSelector):
         if self.sigma is None:
             return numbers.ranked_margin(X, self.n_neighbors, self.spread)
         return numbers.soft_margin(X, self.sigma, self.difference)
+
+    def _shadow_margins(self, X: Any, codes: np.ndarray, draws: ShadowDraws) -> Margins | None:
+        if self.formulation is not None:
+            return None
+        chosen = taken_by(numbers.shadow_margin, self)
+        y = np.asarray(codes, np.float64)
+        return numbers.shadow_margin(X, y, draws.rows, **chosen, map=draws.map)
 
     def _operations(self, X: np.ndarray) -> float | None:
         if self.formulation is not None:

@@ -8,11 +8,20 @@ import numpy as np
 from convexfs.errors import check_number
 from convexfs.neighbors.differences import MixedSamples
 from convexfs.neighbors.feature_passes import exact_scores, score_pairs
-from convexfs.neighbors.hits_misses import cancelled_sums, margin_vector, sample_distances
+from convexfs.neighbors.hits_misses import (
+    SignedNeighbors,
+    all_pairs,
+    cancelled_sums,
+    margin_vector,
+    nearest,
+    nearest_at,
+    sample_distances,
+)
+from convexfs.neighbors.shadows import shadow_margins
 from convexfs.neighbors.soft import check_sigma
 from convexfs.neighbors.soft_targets import (
     check_difference,
-    ranked_neighbors,
+    neighbor_influence,
     rrelief_neighbors,
     signed_shares,
     target_difference,
@@ -56,7 +65,8 @@ def ranked_margin(
     map: Callable[..., Any] = map,
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function from targets to RReliefF's z, of samples searched once."""
-    index, influence = ranked_neighbors(X, n_neighbors, spread, map)
+    influence = neighbor_influence(len(X), n_neighbors, spread)
+    index = nearest(X, len(influence), map)
     # Its coefficients sum up to 1 on either side, where those of a class do for each sample.
     cancelled = cancelled_sums(X) / len(X)
 
@@ -88,6 +98,35 @@ def soft_margin(
         return z
 
     return margin
+
+
+def shadow_margin(
+    X: np.ndarray | MixedSamples,
+    y: np.ndarray,
+    rows: np.ndarray,
+    *,
+    n_neighbors: float,
+    spread: float | None,
+    sigma: float | None,
+    difference: str,
+    map: Callable[..., Any] = map,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return z beside shadow columns, averaged, and z of the shadows.
+
+    See :func:`convexfs.neighbors.shadows.shadow_margins`.
+    """
+    if sigma is None:
+        influence = neighbor_influence(len(X), n_neighbors, spread)
+
+        def neighbors_at(distances: np.ndarray) -> SignedNeighbors:
+            return rrelief_neighbors(nearest_at(distances, len(influence)), influence, y)
+    else:
+        delta = target_difference(y, difference)
+
+        def neighbors_at(distances: np.ndarray) -> SignedNeighbors:
+            return all_pairs(signed_shares(distances, delta, sigma))
+
+    return shadow_margins(X, rows, neighbors_at, map=map)
 
 
 def _check_l1(l1: float) -> None:

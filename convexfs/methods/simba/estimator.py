@@ -49,9 +49,9 @@ class Simba(Settings, MarginTested):
     the margin has no gradient, no step is made. A start may lose all weight; if every one
     does, all weights are 0, with a warning.
 
-    The heaviest feature weighs 1, whatever the labels: weights are no evidence. What permuted
-    labels are asked about by default is each feature's margin: how much farther the nearest
-    quarter of the other classes is than that of the own, in squares.
+    The heaviest feature weighs 1, whatever the labels: weights are no evidence. By default the
+    test uses the margin of each feature: how much farther the nearest quarter of the other
+    classes is than that of the own class, in squares.
 
     References
     ----------

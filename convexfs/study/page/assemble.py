@@ -108,6 +108,11 @@ def tiles(counts: Iterable[tuple[str, Any, bool]]) -> str:
     return f'<div class="figures-row">{"".join(made)}</div>'
 
 
+def alarms(lines: Iterable[str]) -> str:
+    """Return sentences that a reader must not miss, a paragraph each."""
+    return "".join(f'<p class="alarm" role="alert">{escape(line)}</p>' for line in lines)
+
+
 def facts(pairs: Iterable[tuple[str, Any]]) -> str:
     """Return a list of names and values without those that are empty."""
     made = (

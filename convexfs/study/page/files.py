@@ -28,6 +28,6 @@ def write_page(page: str, out: str | Path) -> None:
     """Write a page, over another one at most."""
     check_page(out)
     try:
-        Path(out).write_text(page, encoding="utf-8")
+        Path(out).write_text(page, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror or error})") from error

@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from convexfs.records import SKIPPED, TIMEOUT
+from convexfs.records import TIMEOUT
 from convexfs.study import columns, figures, points
 from convexfs.study.achieved import time_to_accuracy
 from convexfs.study.figures import Figure
-from convexfs.study.judging import FAILED, SOLVED, WRONG, Frame
+from convexfs.study.judging import WRONG, Frame
 from convexfs.study.means import CONFIDENCE
-from convexfs.study.outcomes import busy_words, counts
+from convexfs.study.outcomes import busy_words, counts, warnings_of
 from convexfs.study.page import assemble
 from convexfs.study.page.assemble import Section, Table, escape, facts, table_place
 from convexfs.study.profiles import leaders, ranking, reasons, summary, told, wrong_claims
@@ -46,11 +46,11 @@ def _tables(name: str, title: str, lead: str, tables: dict[str, Table]) -> Secti
 
 def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -> Section:
     """Tell what was run, when, and how it ended."""
-    words = {SOLVED: "solved", WRONG: "wrong claims", FAILED: "failed", TIMEOUT: "timeouts"}
-    words[SKIPPED] = "skipped"
+    words = {WRONG: "wrong claims", TIMEOUT: "timeouts"}
     numbers = [("tasks", f"{len(frame):,}", False)]
     for outcome, count in counts(frame).items():
-        numbers.append((words[outcome], f"{count:,}", outcome == WRONG and count > 0))
+        word = words.get(outcome, outcome)
+        numbers.append((word, f"{count:,}", outcome == WRONG and count > 0))
     first, last = times
     told = [
         ("comparison", comparison),
@@ -66,13 +66,16 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
     ]
     lead = (
         "A task is solved when its solver calls it optimal (or infeasible, or unbounded) in time "
-        "and the certificate, computed from the problem and not taken from the solver, proves it. "
+        "and the certificate, computed from the problem and not taken from the solver, proves it "
+        "(of whole points of a local method: that they are feasible and stationary). "
         "A wrong claim is an answer called optimal that is not feasible, not optimal or far worse "
-        "than a proven one, or a solvable problem called infeasible or unbounded. What is only "
-        "unproven has failed. "
+        "than a proven one, or a solvable problem called infeasible or unbounded. A task is "
+        "undecided when its certificate neither proves nor refutes it: nothing is known against "
+        "it, and it is charged its own seconds. "
         "A certificate says nothing about the features: those were not tested here."
     )
-    return Section("overview", "What was run", lead, assemble.tiles(numbers) + facts(told))
+    alarms = assemble.alarms(warnings_of(frame))
+    return Section("overview", "What was run", lead, alarms + assemble.tiles(numbers) + facts(told))
 
 
 def verdicts(frame: Frame, shift: float) -> Section:

@@ -21,13 +21,14 @@ GOOD = FixedPointCertificate(
 
 def test_all_parts_together_prove_a_fixed_point():
     assert GOOD.ok
-    assert str(GOOD) == "a fixed point (gap 1e-11, residual 5e-04, 0 of 100 features violated)"
+    assert str(GOOD) == (
+        "proven: a fixed point (gap 1e-11, residual 5e-04, 0 of 100 features violated)"
+    )
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        {"gap": 1e-8},
         {"gap": float("nan")},
         {"primal_residual": 1e-3},
         {"residual": 2e-3},
@@ -35,10 +36,16 @@ def test_all_parts_together_prove_a_fixed_point():
         {"n_violated": 1},
     ],
 )
-def test_each_part_alone_refuses(damage):
-    refused = replace(GOOD, **damage)
-    assert refused.ok is False
-    assert str(refused).startswith("refused: not shown to be a fixed point")
+def test_each_part_alone_refutes(damage):
+    refuted = replace(GOOD, **damage)
+    assert refuted.ok is False
+    assert str(refuted).startswith("refuted: not a fixed point")
+
+
+def test_a_gap_above_the_tolerance_leaves_a_fixed_point_undecided():
+    left_open = replace(GOOD, gap=1e-8)
+    assert left_open.ok is None
+    assert str(left_open).startswith("undecided: perhaps a fixed point (gap 1e-08")
 
 
 def test_tables_find_the_columns_of_every_certificate():

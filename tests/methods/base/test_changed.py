@@ -15,14 +15,27 @@ METHODS = {estimator: estimator.__name__.lower() for estimator in SYMBOLS}
 every = pytest.mark.parametrize("estimator", SYMBOLS, ids=lambda estimator: estimator.__name__)
 
 
-def fit(estimator, formulation):
+def fit(estimator, formulation, solver="auto"):
     settings = {"max_features": 2, "betas": [0.5]} if estimator is LLFS else {}
-    return estimator(formulation=formulation, **settings).fit(X, Y)
+    return estimator(formulation=formulation, solver=solver, **settings).fit(X, Y)
 
 
 def problem_of(shape, name, *constraints, objective=cp.sum):
     v = cp.Variable(shape, name=name)
     return cp.Problem(cp.Minimize(objective(v)), [v >= 0, v <= 1, *(c(v) for c in constraints)])
+
+
+def deviations(estimator):
+    """Return a build with data times ``X @ v`` inside abs and pos: a linear program."""
+
+    def build():
+        v = cp.Variable(shape_of(estimator), name=SYMBOLS[estimator])
+        weights = cp.diag(v) if estimator is LFE else v
+        signed = cp.multiply(np.where(Y == 1, 1.0, -1.0), X @ weights)
+        cost = cp.sum(cp.abs(signed - 1)) + cp.sum(cp.pos(1 - 2 * (X @ weights)))
+        return cp.Problem(cp.Minimize(cost + 0.01 * cp.sum(v)), [v >= 0, v <= 5])
+
+    return build
 
 
 def shape_of(estimator):
@@ -116,6 +129,14 @@ def test_a_file_leaves_the_estimators_parameters_to_the_estimator(tmp_path):
     by_file, by_hand = (Logo(lam=0.5, formulation=form).fit(X, Y) for form in (path, ridge))
     np.testing.assert_array_equal(by_file.weights_, by_hand.weights_)
     assert by_file.weights_.any()
+
+
+@every
+def test_solvers_that_take_bounds_fit_products_with_data(estimator):
+    found, expected = (fit(estimator, deviations(estimator), s) for s in ("HIGHS", "CLARABEL"))
+    name = "metric_" if estimator is LFE else "weights_"
+    np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-4)
+    assert np.any(getattr(found, name))
 
 
 def test_a_problem_without_a_best_answer_is_told():

@@ -129,7 +129,7 @@ def test_what_needs_samples_in_memory_says_so(wanted):
     X, y = two_classes()
     selector = Relief(n_features_to_select=wanted).fit(Slices(X), y)
     assert selector.weights_.max() > 0
-    with pytest.raises(InputError, match="say n_features_to_select=k or 'relative'"):
+    with pytest.raises(InputError, match="pass n_features_to_select=k or 'relative'"):
         selector.get_support()
     assert known(Relief(n_features_to_select="relative").fit(Slices(X), y).get_support()).any()
 

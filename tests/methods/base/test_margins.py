@@ -26,8 +26,8 @@ def test_what_tells_the_classes_apart_is_selected(model):
     support = np.asarray(model.get_support())
     assert support[:2].all()
     assert support[2:].sum() <= 2
-    assert model.permutation_test_ is not None
-    assert model.permutation_test_.n_permutations == 1000
+    assert model.shadow_test_ is not None
+    assert model.shadow_test_.n_permutations == 200
 
 
 def test_margins_are_those_of_a_quarter_of_each_class():
@@ -47,8 +47,8 @@ def test_margins_are_those_of_a_quarter_of_each_class():
 
 
 @scaled
-def test_no_permuted_labels_reach_the_margins_of_wine(model):
+def test_no_shadow_reaches_the_margins_of_wine(model):
     data = load("wine").scaled()
-    test = model.fit(data.X, data.y).permutation_test_
+    test = model.fit(data.X, data.y).shadow_test_
     assert test is not None
-    assert test.global_pvalue == pytest.approx(1 / 1001)
+    assert test.global_pvalue == pytest.approx(1 / 201)

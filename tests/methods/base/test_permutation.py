@@ -2,16 +2,14 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
 from convexfs.errors import InputError
 from convexfs.methods.base import permutation
-from convexfs.methods.base.permutation import (
-    check_rule,
-    copied_rows,
-    judged,
-    permuted_labels,
-)
+from convexfs.methods.base.permutation import check_rule, copied_rows, judged
+from convexfs.methods.base.row_permutations import permuted_labels, permuted_rows
 
 CODES = np.array([0, 1, 0, 1, 1, 0, 2, 0, 1, 1, 2, 0])
 
@@ -64,6 +62,28 @@ def test_groups_are_permuted_within_blocks():
     assert (drawn[:, ::2] == drawn[:, 1::2]).all()
 
 
+def test_permuted_rows_are_those_of_the_permuted_labels():
+    rows = permuted_rows(CODES, 20, seed=3)
+    assert (np.sort(rows, axis=1) == np.arange(12)).all()
+    np.testing.assert_array_equal(CODES[rows], permuted_labels(CODES, 20, seed=3))
+    blocks = np.repeat(["b", "a", "c"], 4)
+    within = permuted_rows(CODES, 20, 3, blocks=blocks)
+    assert (blocks[within] == blocks).all()
+
+
+def test_whole_groups_take_the_rows_of_another_group():
+    groups = np.array([0, 0, 0, 1, 2, 2, 3, 3])
+    codes = np.array([0, 0, 0, 1, 0, 0, 1, 1])
+    for rows in permuted_rows(codes, 30, 0, groups=groups):
+        source = groups[rows]
+        for group in range(4):
+            assert len(set(source[groups == group])) == 1
+        # Rows of a group of the same size or larger are not repeated.
+        for group in range(4):
+            own, drawn = rows[groups == group], (groups == source[groups == group][0]).sum()
+            assert len(set(own)) == min(len(own), drawn)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -92,9 +112,8 @@ def test_numbers_are_what_the_definitions_say():
     np.testing.assert_allclose(result.centred, t[0], atol=1e-6)
     n_features = len(statistic)
     varied = t[1:, : n_features - 1].ravel()
-    for j in range(n_features):
-        assert result.pvalues[j] == (both[:, j] >= both[0, j]).mean()
     pooled = [(1 + (varied >= t[0, j]).sum()) / (1 + varied.size) for j in range(n_features - 1)]
+    np.testing.assert_allclose(result.pvalues, [*pooled, 1.0])
     np.testing.assert_allclose(result.qvalues, false_discovery_control([*pooled, 1.0]))
     order = np.argsort(-t[0], kind="stable")
     adjusted, largest = np.empty(n_features), 0.0
@@ -102,7 +121,7 @@ def test_numbers_are_what_the_definitions_say():
         rivals = t[:, order[rank:]].max(axis=1)
         largest = max(largest, float((rivals >= t[0, j] - 1e-12).mean()))
         adjusted[j] = largest
-    np.testing.assert_allclose(result.max_t_pvalues, adjusted)
+    np.testing.assert_allclose(result.max_t_pvalues, np.maximum(adjusted, [*pooled, 1.0]))
     assert result.global_pvalue == adjusted.min()
 
 
@@ -133,7 +152,6 @@ def test_labels_as_good_as_the_true_ones_count_against_them():
     statistic, null = example()
     null[7] = statistic
     result = judged(statistic, null)
-    assert result.pvalues.min() == 2 / 61
     assert result.max_t_pvalues.min() == 2 / 61
 
 
@@ -143,14 +161,46 @@ def test_a_number_for_the_whole_gives_the_global_pvalue():
     assert result.global_pvalue == pytest.approx(0.3)
 
 
-def test_the_bound_of_false_ones_is_the_quantile_of_permuted_counts():
-    statistic, null = example(99)
+@given(st.integers(0, 10_000), st.integers(19, 120), st.sampled_from([0.5, 0.8, 0.95]))
+@settings(max_examples=40, deadline=None)
+def test_the_bound_on_false_ones_is_the_calibrated_simes_bound(seed, number, confidence):
+    statistic, null = example(number, seed=seed)
     result = judged(statistic, null)
-    least = result.centred[result.selected].min()
-    counts = np.sort([*(np.vstack(list(result.centred_null())) >= least).sum(1), 2])
-    assert result.max_false(0.5) == min(counts[50], result.selected.sum())
+    t = np.vstack(list(result.centred_null()))[:, :-1]
+    p = (1 + (t.ravel()[:, None, None] >= t).sum(axis=0)) / (1 + t.size)
+    J = t.shape[1]
+    pivots = np.sort([min(J * x / (i + 1) for i, x in enumerate(sorted(row))) for row in p])
+    place = int(round((1 - confidence) * (number + 1), 9))
+    level = pivots[place - 1] / J
+    order, before = np.argsort(result.pvalues), 0
+    for m in range(1, J + 1):
+        among = np.isin(np.arange(len(statistic)), order[:m])
+        own = result.pvalues[among]
+        bound = result.max_false(confidence, among)
+        assert bound == min(min((own > level * i).sum() + i - 1 for i in range(1, m + 1)), m)
+        assert before <= bound <= before + 1
+        before = bound
+
+
+def test_too_few_permutations_bound_nothing():
+    result = judged(*example(18))
+    assert result.max_false(0.95, np.arange(9) < 3) == 3
     with pytest.raises(InputError, match="confidence must be a number above 0 and below 1"):
         result.max_false(1.0)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1e-300, 1e-50, 1.0, 1e50]))
+@settings(max_examples=20, deadline=None)
+def test_adjusted_values_are_monotone_at_any_scale(seed, scale):
+    statistic, null = example(seed=seed)
+    result = judged(statistic * scale, null * scale)
+    np.testing.assert_array_equal(result.selected, judged(statistic, null).selected)
+    assert (result.qvalues >= result.pvalues).all()
+    assert (result.max_t_pvalues >= result.pvalues).all()
+    order = np.argsort(-result.centred[:-1])  # the last never varies
+    for name in ("pvalues", "qvalues", "max_t_pvalues"):
+        assert (np.diff(getattr(result, name)[order]) >= 0).all()
+    np.testing.assert_allclose(result.null, null * scale, rtol=1e-6)
 
 
 def test_its_text_says_how_sure_it_is():

@@ -145,7 +145,7 @@ def test_a_notebook_shows_weights_and_the_certificate_and_runs_no_test(samples):
     assert "sk-top-container" in html
     assert "tells&lt;/script&gt;" in html
     assert "tells</script>" not in html
-    assert "it says nothing about the features" in html
+    assert "this proves nothing about the features" in html
     assert "<th>selected</th>" not in html
     assert not known(model._held).answered
     model.get_support()

@@ -1,15 +1,19 @@
 """Weights of samples in fits: rows written twice, classes that count the same."""
 
+from typing import Any
+
 import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from convexfs import IRelief, Logo, Relief
 from convexfs.errors import InputError
+from convexfs.inference import shadow_test
 from convexfs.neighbors.counted import counted_neighbors
 from convexfs.neighbors.hits_misses import sample_distances
 from tests.typed import known
@@ -153,11 +157,17 @@ def test_weights_go_with_holes_and_into_the_permutation_test():
     holed = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
     for rule in ("hybrid", "class"):
         model = Relief(n_neighbors=3, missing=rule).fit(holed, Y, sample_weight=ROWS)
-        test = known(model.permutation_test_)
-        np.testing.assert_array_equal(test.statistic, np.float32(model.margin_))
+        there = ROWS > 0
+        statistic = model._statistic_at_labels(model._samples().X, 0, ROWS[there])
+        assert statistic is not None
+        np.testing.assert_allclose(statistic(Y[there]), model.margin_, rtol=1e-12)
+        weighed = shadow_test(
+            model, holed, Y, n_permutations=39, random_state=0, sample_weight=ROWS
+        )
+        alike = shadow_test(model, holed, Y, n_permutations=39, random_state=0)
+        assert (weighed.pvalues != alike.pvalues).any()
     soft = IRelief(sigma=5.0).fit(X, Y, sample_weight=ROWS)
-    test = known(soft.permutation_test_)
-    np.testing.assert_array_equal(test.statistic, np.float32(soft.margin_))
+    assert known(soft.shadow_test_).n_permutations == 39
 
 
 def test_weights_are_routed_through_a_pipeline():
@@ -222,3 +232,33 @@ def test_weights_of_classes_that_cannot_be_are_named(given, message):
 
 def test_a_class_that_a_fold_lacks_may_be_named():
     assert Relief(class_weight={0: 1.0, 1: 2.0, 2: 3.0}).fit(X, Y).certificate_.ok
+
+
+def fitted(model, *given, **more):
+    again: Any = clone(model)
+    return again.fit(*given, **more)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("scale", [1 / N, 0.3, 1e-16, 5e-324, 1e308, 2.0**60])
+def test_weights_that_are_no_counts_are_relative(model, scale):
+    plain = fitted(model, X, Y)
+    equal = fitted(model, X, Y, sample_weight=np.full(N, scale))
+    np.testing.assert_allclose(equal.weights_, plain.weights_, rtol=1e-9, atol=1e-12)
+    assert equal.certificate_.ok == plain.certificate_.ok
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("scale", [1e-200, 1e-9, 1 / 7, 1e200])
+def test_the_scale_of_relative_weights_does_not_matter(model, scale):
+    relative = RNG.uniform(0.2, 3.0, N)
+    one = fitted(model, X, Y, sample_weight=relative)
+    other = fitted(model, X, Y, sample_weight=relative * scale)
+    np.testing.assert_allclose(one.weights_, other.weights_, rtol=1e-6, atol=1e-9)
+
+
+def test_a_frame_with_two_columns_of_one_name_is_refused():
+    frame = pd.DataFrame(X, columns=["a", "b", "a", "c", "d", "e"])
+    for model in MODELS:
+        with pytest.raises(InputError, match="has 2 columns named 'a'"):
+            fitted(model, frame, Y)

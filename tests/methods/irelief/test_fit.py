@@ -64,6 +64,26 @@ def test_a_small_sigma_cycles_undamped_and_says_so(noisy):
     assert result.residual > 0.1
 
 
+@pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
+@pytest.mark.parametrize("damping", [0.0, 0.5])
+def test_weights_of_0_are_a_fixed_point_only_where_they_lead_back(damping):
+    X = np.array([[4.0, 0], [4, 4], [2, 3], [2, 1], [3, 4], [1, 3]])
+    y = np.array([0, 0, 0, 1, 1, 1])
+    zero = np.zeros(2)
+    assert margin_as_printed(X, y, zero, 1.0).max() > 0
+    result = irelief(X, y, Settings(sigma=1.0, damping=damping))
+    rising = np.maximum(margin_as_printed(X, y, result.weights, 1.0), 0)
+    leads_back = np.allclose(
+        result.weights, rising / max(np.linalg.norm(rising), 1e-300), atol=1e-3
+    )
+    assert result.converged == leads_back
+    # One label for each of two equal samples: hits are as far as misses at any weights.
+    none = irelief(np.repeat(X[:3], 2, axis=0), np.arange(6) % 2, Settings(sigma=1.0))
+    assert none.converged
+    assert not none.weights.any()
+    assert soft_margin(np.repeat(X[:3], 2, axis=0), np.arange(6) % 2, zero, 1.0).max() <= 0
+
+
 def test_damping_may_cure_the_cycle(noisy):
     assert irelief(noisy.X, noisy.y, Settings(sigma=0.5, damping=0.5)).converged
 

@@ -31,7 +31,7 @@ def test_the_native_answer_is_clarabels(name, Sigma):
     row = FORMULATIONS[name]
     problem = row.build(Sigma=Sigma)
     backend = solve(problem, "CLARABEL", tol=1e-8)
-    assert certify(problem, backend).ok
+    assert certify(problem, backend, tol=1e-5).ok
     native = known(row.native)(Sigma=Sigma)
     assert native.objective == pytest.approx(backend.objective, rel=1e-6)
     np.testing.assert_allclose(native.primal["s"], backend.primal["s"], rtol=1e-3)

@@ -3,6 +3,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from convexfs import load
 from convexfs.errors import InputError
@@ -124,6 +126,20 @@ def without(j):
         return [f >= 0, f <= 1, cp.sum(f) >= 1, cp.sum(f) <= max_features, f[j] == 0]
 
     return feasible
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(deadline=None, max_examples=60)
+@example(seed=4259)
+@example(seed=1795)
+def test_no_bound_is_above_what_was_attained(seed):
+    rng = np.random.default_rng(seed)
+    n, m = (int(rng.integers(low, high)) for low, high in ((6, 16), (2, 7)))
+    X = rng.integers(0, 5, (n, m)).astype(float)
+    betas = [0.5, 0.99, 1.0]
+    found = llfs(X, np.arange(n) % 2, Settings(max_features=m, bound=True, betas=betas))
+    for point in found.points:
+        assert (point.table["bound"] <= point.table["u1"]).all()
 
 
 def test_budget_and_betas_have_defaults_and_bounds():

@@ -20,7 +20,7 @@ from convexfs.methods.llfs.road_point import RoadPoint
 from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.utility import mean_utility_gradient
 from convexfs.solving.backends import BACKENDS
-from convexfs.solving.compiled import Answer, CompiledProblem
+from convexfs.solving.parametrized import Answer, CompiledProblem
 from convexfs.solving.solve import solve
 from tests.methods.llfs.points import BETAS, point_values, sample
 from tests.solvers import installed

@@ -13,11 +13,11 @@ def test_the_ceiling_is_not_fooled_by_rounding():
 
 
 def test_clusters_count_and_not_spheres():
-    """100 samples in three clusters at gamma = .2; 100 spheres would say 1.13, which is nothing."""
+    """100 samples in three clusters at gamma = .2; 100 spheres would say 1.43, which is nothing."""
     h = vc_dimension(n_clusters=3, gamma=0.2)
     assert h == 12
     assert risk_bound(0.0, 100, h) == pytest.approx(0.71, abs=0.005)
-    assert risk_bound(0.0, 100, vc_dimension(100, 0.2)) == pytest.approx(1.13, abs=0.005)
+    assert risk_bound(0.0, 100, vc_dimension(100, 0.2)) == pytest.approx(1.43, abs=0.005)
 
 
 def test_the_risk_bound_is_eq_15_and_falls_with_samples():
@@ -26,6 +26,13 @@ def test_the_risk_bound_is_eq_15_and_falls_with_samples():
     assert risk_bound(0.1, n, h, xi) == pytest.approx(expected)
     bounds = [risk_bound(0.1, n, h) for n in (10**3, 10**4, 10**5)]
     assert bounds == sorted(bounds, reverse=True)
+
+
+def test_the_risk_bound_never_falls_with_the_dimension():
+    bounds = [risk_bound(0.0, 10, h) for h in (1, 5, 19, 20, 21, 54, 55, 1000, 10**9)]
+    assert bounds == sorted(bounds)
+    assert bounds[3] > 1
+    assert bounds[3] == bounds[-1]
 
 
 def test_the_sample_size_is_eq_18():

@@ -5,7 +5,7 @@ import pytest
 
 from convexfs import Logo, load
 from convexfs.errors import InputError
-from convexfs.methods.base.permutation import permuted_labels
+from convexfs.methods.base.row_permutations import permuted_labels
 from convexfs.methods.logo.null_price import null_price
 from tests.typed import known
 

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from convexfs import Relief, load
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.inference import permutation_test, selection_curve
+from convexfs.methods.base.null import shadows_judged
 from tests.methods.copies import copies_are_neighbors
 from tests.typed import constraints, known
 
@@ -47,22 +48,22 @@ def twonorm():
     return load("twonorm:n=120,noise=40,seed=2").scaled()
 
 
-def test_without_a_number_those_that_stand_out_from_permuted_labels_are_kept(twonorm):
-    selector = Relief(n_neighbors=0.25).fit(twonorm.X, twonorm.y)
-    test = known(selector.permutation_test_)
+def test_by_default_features_significant_against_shadow_columns_are_selected(twonorm):
+    selector = Relief().fit(twonorm.X, twonorm.y)
+    test = known(selector.shadow_test_)
     np.testing.assert_array_equal(selector.get_support(), test.selected)
-    np.testing.assert_array_equal(test.statistic, np.float32(selector.margin_))
-    assert test.n_permutations == 1000
+    assert selector.permutation_test_ is test
+    assert (test.n_permutations, test.control, test.level) == (200, "fdr", 0.1)
     assert test.selected[:20].mean() > 0.8
     assert test.selected[20:].mean() < 0.2
-    again = Relief(n_neighbors=0.25, n_jobs=2).fit(twonorm.X, twonorm.y)
+    again = Relief(n_jobs=2).fit(twonorm.X, twonorm.y)
     np.testing.assert_array_equal(again.get_support(), test.selected)
 
 
 def test_nothing_selected_is_an_answer(twonorm):
     shuffled = np.random.default_rng(1).permutation(twonorm.y)
     selector = Relief(n_neighbors=0.25).fit(twonorm.X, shuffled)
-    with pytest.warns(ConvexfsWarning, match="nothing is selected: the best feature has a max-T"):
+    with pytest.warns(ConvexfsWarning, match="nothing is selected: the smallest q-value is"):
         assert not known(selector.get_support()).any()
     with pytest.warns(UserWarning, match="No features were selected"):
         assert np.shape(selector.transform(twonorm.X)) == (120, 0)
@@ -72,10 +73,8 @@ def test_a_fit_stays_fast_and_the_test_is_run_once(twonorm, monkeypatch):
     from convexfs.methods.base import null
 
     calls = []
-    run = null.permutations_judged
-    monkeypatch.setattr(
-        null, "permutations_judged", lambda *a, **k: calls.append(a) or run(*a, **k)
-    )
+    run = null.shadows_judged
+    monkeypatch.setattr(null, "shadows_judged", lambda *a, **k: calls.append(a) or run(*a, **k))
     X = twonorm.X.copy()
     selector = Relief(n_neighbors=3).fit(X, twonorm.y)
     X[:] = 0.0  # which the fit must not notice
@@ -93,7 +92,7 @@ def test_other_rules_are_asked_for_by_name(twonorm):
     relative = Relief(n_neighbors=5, n_features_to_select="relative").fit(X, y)
     expected = relative.weights_ > 0.01 * relative.weights_.max()
     np.testing.assert_array_equal(relative.get_support(), expected)
-    assert relative.permutation_test_ is None
+    assert relative.shadow_test_ is None
     auto = Relief(n_neighbors=0.25, n_features_to_select="auto", random_state=0).fit(X, y)
     curve = selection_curve(auto, X, y, random_state=auto._samples().seed)
     heaviest = np.argsort(-auto.weights_, kind="stable")[: curve.chosen]
@@ -107,12 +106,12 @@ def test_other_rules_are_asked_for_by_name(twonorm):
 
 def test_a_summary_says_what_was_tested_and_what_the_certificate_covers(twonorm):
     tested = Relief(n_neighbors=0.25).fit(twonorm.X, twonorm.y).summary()
-    assert "permuted labels   p = 0.001 (1000 permutations" in tested
+    assert "shadow columns    p = 0.005 for any signal (200 permutations)" in tested
     untested = Relief(n_features_to_select=3).fit(twonorm.X, twonorm.y).summary()
     assert "permuted labels   not tested" in untested
     assert "selected          3 of 60; not tested" in untested
     for summary in (tested, untested):
-        assert summary.endswith("the problem is solved; it says nothing about the features")
+        assert summary.endswith("the problem is solved; this proves nothing about the features")
 
 
 def test_a_changed_problem_is_judged_by_its_weights(twonorm):
@@ -256,3 +255,35 @@ def test_constant_columns_are_kept_with_weight_0_and_a_warning():
         selector = Relief().fit(np.column_stack([X, np.ones(12)]), Y)
     assert selector.weights_[3] == 0
     assert len(selector.weights_) == 4
+
+
+def test_a_fraction_of_the_features_is_selected(twonorm):
+    for share, number in ((0.1, 6), (0.001, 1), (0.999, 59)):
+        selector = Relief(n_features_to_select=share).fit(twonorm.X, twonorm.y)
+        assert known(selector.get_support()).sum() == number
+    with pytest.raises(InputError, match="n_features_to_select, a fraction, must be"):
+        Relief(n_features_to_select=-0.5).fit(twonorm.X, twonorm.y)
+
+
+def test_groups_and_blocks_of_a_fit_reach_its_test(twonorm):
+    X, y = np.repeat(twonorm.X[::3], 3, axis=0), np.repeat(twonorm.y[::3], 3)
+    X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
+    groups, blocks = np.repeat(np.arange(40), 3), np.repeat(np.arange(40) % 2, 3)
+    grouped = Relief().fit(X, y, groups=groups, blocks=blocks)
+    test = known(grouped.shadow_test_)
+    held = grouped._samples()
+    expected = shadows_judged(Relief(), X, y, 200, held.seed, groups=groups, blocks=blocks)
+    np.testing.assert_array_equal(test.pvalues, expected.pvalues)
+    with pytest.warns(ConvexfsWarning, match="of the rows are copies of others"):
+        free = known(Relief().fit(X, y).shadow_test_)
+    assert (free.pvalues != test.pvalues).any()
+    with pytest.raises(InputError, match="groups must have one entry for each of the 120 rows"):
+        Relief().fit(X, y, groups=groups[:5])
+    weighed = Relief().fit(X, y, sample_weight=(groups > 1) * 1.0, groups=groups)
+    assert len(weighed._samples().groups) == 114
+
+
+def test_columns_of_very_different_scale_are_warned_about(twonorm):
+    X = twonorm.X * np.where(np.arange(60) == 3, 1e4, 1.0)
+    with pytest.warns(ConvexfsWarning, match=r"differ in scale by a factor of .* \(column 4"):
+        Relief(n_features_to_select=3).fit(X, twonorm.y)

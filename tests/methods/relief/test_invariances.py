@@ -77,7 +77,7 @@ def test_a_constant_feature_weighs_nothing_and_changes_nothing(settings, seed):
 def test_when_every_sample_is_doubled_only_misses_are_left(seed):
     """The nearest hit is then the copy, at distance 0; the misses count twice."""
     X, y, _ = sample(seed, classes=2)
-    model = Relief().fit(np.vstack([X, X]), np.hstack([y, y]))
+    model = Relief(n_neighbors=1).fit(np.vstack([X, X]), np.hstack([y, y]))
     D = np.abs(X[:, None] - X).sum(axis=2)
     D[np.equal.outer(y, y)] = np.inf
     misses = np.abs(X - X[D.argmin(axis=1)]).sum(axis=0)

@@ -25,7 +25,7 @@ _HOMES = {
     "load": "convexfs.data.specs",
     "open_run": "convexfs.batch.results",
     "read_problem": "convexfs.formats",
-    "select": "convexfs.selection.asking",
+    "select": "convexfs.selection.select_function",
     "show": "convexfs.inspection",
     "solve": "convexfs.solving.solve",
     "solve_batch": "convexfs.batch.problem_batch",
@@ -54,10 +54,10 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from convexfs.methods.lmnn.estimator import LMNN as LMNN
     from convexfs.methods.logo.estimator import Logo as Logo
     from convexfs.methods.logo.estimator_cv import LogoCV as LogoCV
+    from convexfs.methods.logo_regression.estimator import LogoRegressor as LogoRegressor
     from convexfs.methods.mmc.estimator import MMC as MMC
     from convexfs.methods.relief.estimator import Relief as Relief
-    from convexfs.methods.rlogo.estimator import LogoRegressor as LogoRegressor
-    from convexfs.methods.rrelief.estimator import ReliefRegressor as ReliefRegressor
+    from convexfs.methods.relief_regression.estimator import ReliefRegressor as ReliefRegressor
     from convexfs.methods.simba.estimator import Simba as Simba
     from convexfs.records import Certificate as Certificate
     from convexfs.records import Solution as Solution

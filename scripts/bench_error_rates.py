@@ -27,7 +27,7 @@ from sklearn.feature_selection import f_classif
 
 import convexfs
 from convexfs.inference import permutation_test, shadow_test
-from convexfs.methods.base.null import affordable
+from convexfs.inference.selector_tests import affordable
 
 #: CPU seconds below which a set is cheap, and the sets for cheap and other designs.
 CHEAP, MANY, FEW = 2.0, 400, 100

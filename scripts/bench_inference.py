@@ -25,7 +25,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import convexfs
 from convexfs.baselines import selector
 from convexfs.inference import permutation_test, selection_curve
-from convexfs.inference.held_out import balanced_errors
+from convexfs.inference.cross_validation import balanced_errors
 from convexfs.neighbors.hits_misses import signed_neighbors
 
 GENES = (

@@ -20,14 +20,14 @@ from sklearn.svm import SVC
 
 from convexfs import LLFS, Logo, Relief, load
 from convexfs.methods.base.parameters import Solving
-from convexfs.methods.llfs.exact import best_subset
+from convexfs.methods.llfs.hyperspheres import sphere_and_score
+from convexfs.methods.llfs.native.exact_subset import best_subset
+from convexfs.methods.llfs.native.local_path import local_path, local_point
 from convexfs.methods.llfs.numbers import local_values
-from convexfs.methods.llfs.path import local_path, local_point
 from convexfs.methods.llfs.problem import llfs_tangent_step
-from convexfs.methods.llfs.relaxed import relaxed_path
+from convexfs.methods.llfs.relaxation import relaxed_path
 from convexfs.methods.llfs.rounding import best_rounding
 from convexfs.methods.llfs.settings import PointSettings
-from convexfs.methods.llfs.spheres import sphere_and_score
 from convexfs.methods.llfs.utility import mean_utility, mean_utility_gradient
 
 BETAS = np.linspace(0, 1, 21)

@@ -19,9 +19,9 @@ import numpy as np
 
 from convexfs import LLFS, load
 from convexfs.methods.base.parameters import Solving
+from convexfs.methods.llfs.native.local_path import local_path, local_point
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
-from convexfs.methods.llfs.path import local_path, local_point
-from convexfs.methods.llfs.relaxed import relaxed_path, road
+from convexfs.methods.llfs.relaxation import relaxed_path, road
 from convexfs.methods.llfs.settings import PointSettings
 
 BETAS = np.linspace(0, 1, 21)

@@ -44,7 +44,7 @@ def cpu_seconds(run: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
 
 def spiral(noise: int, dtype: Any = np.float32) -> tuple[np.ndarray, np.ndarray]:
     """The generator's spiral with noise made row by row: no second matrix in memory."""
-    from convexfs.data.synthetic import spiral as arms
+    from convexfs.data.generators import spiral as arms
 
     data = arms()
     X = np.empty((data.n_samples, noise + 2), dtype)
@@ -136,7 +136,7 @@ def backends() -> list[Row]:
 
 def kernel() -> list[Row]:
     """Rates of the kernels against sgemm, three operations a pair and feature."""
-    from convexfs.neighbors import feature_kernels as kernels
+    from convexfs.neighbors.kernels import feature_sums as kernels
 
     rng = np.random.default_rng(0)
     n, j, side = 460, 4096, 2048
@@ -207,7 +207,7 @@ def spiral_rows() -> list[Row]:
 
 def write_int8(path: Path, noise: int) -> None:
     """The spiral and noise times 10, rounded; one row of the file at a time."""
-    from convexfs.data.synthetic import spiral as arms
+    from convexfs.data.generators import spiral as arms
 
     data = arms()
     rng = np.random.default_rng(0)
@@ -221,7 +221,7 @@ def write_int8(path: Path, noise: int) -> None:
 def fit_file(path: str, noise: int) -> dict[str, Any]:
     """Fit a memory-mapped file (own process)."""
     from convexfs import Logo
-    from convexfs.data.synthetic import spiral as arms
+    from convexfs.data.generators import spiral as arms
 
     warm_up()
     X = np.memmap(path, np.int8, "r", shape=(460, noise + 2))

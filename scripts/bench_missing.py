@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 
 from convexfs import Logo, Relief
 from convexfs.inference import permutation_test
-from convexfs.methods.base.permutation import PermutationResult
+from convexfs.inference.label_permutations import PermutationResult
 
 SAMPLES, FEATURES, TRUE = 120, 40, 5
 #: Noise whose holes may follow the class.

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 import convexfs
-from convexfs.data.columns import SlicedColumns
+from convexfs.data.out_of_core import SlicedColumns
 from convexfs.neighbors.anchors import _distances, mean_interval
-from convexfs.neighbors.feature_passes import all_distances, feature_scores, score_pairs
+from convexfs.neighbors.feature_blocks import all_distances, feature_scores, score_pairs
 
 #: Features that differ between the classes.
 TRUE = 20

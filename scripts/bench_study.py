@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 from convexfs.study.compare import compare_files
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 from convexfs.study.outcomes import outcomes
-from convexfs.study.profiles import SCOPE, ranking
+from convexfs.study.summary import SCOPE, ranking
 
 PROBLEMS = Path(__file__).parents[1] / "problems"
 FILES = ["irelief", "logo_garrote", "llfs_ratio", "lfe_row_sparse"]

@@ -32,16 +32,16 @@ TASKS = ("table", "data", "methods", "change", "certificates", "solvers", "batch
 INFERENCE = ("permutation_test", "selection_curve", "KnockoffSelector", "StabilitySelector")
 PROBLEMS = ("solve", "certify", "assert_optimal", "Solution", "Certificate")
 MODULES = (
-    "convexfs.pictures",
-    "convexfs.inference.curve",
-    "convexfs.methods.base.permutation",
-    "convexfs.methods.base.selector",
+    "convexfs.report.pictures",
+    "convexfs.inference.selection_curves",
+    "convexfs.inference.label_permutations",
+    "convexfs.estimators.selector",
     "convexfs.methods.lfe.pictures",
     "convexfs.methods.llfs.pictures",
     "convexfs.methods.llfs.theory",
     "convexfs.methods.logo.theory",
     "convexfs.baselines",
-    "convexfs.data.synthetic",
+    "convexfs.data.generators",
     "convexfs.errors",
 )
 

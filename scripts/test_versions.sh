@@ -24,12 +24,12 @@ wide=(
   tests/methods/relief tests/methods/logo tests/methods/lfe tests/solving/test_solve.py
   tests/certification/test_certify.py tests/data tests/batch tests/cli tests/test_release.py
 )
-of_solvers=(tests/solving/test_backends.py tests/study/test_plan.py tests/cli/test_study.py)
+of_solvers=(tests/solving/test_backends.py tests/study/test_plan.py tests/cli/test_compare.py)
 of_executors=(
   tests/batch/test_executors.py tests/data/test_dask_columns.py tests/methods/llfs/test_tasks.py
 )
 of_nlp=(tests/methods/llfs/test_problem.py)
-of_tables=(tests/data tests/methods/base/test_columns.py tests/cli/test_select_files.py)
+of_tables=(tests/data tests/estimators/test_out_of_core.py tests/cli/test_select_files.py)
 
 tests_of() {
   # Versions change anything; a missing extra what uses it, and whether the rest still loads.

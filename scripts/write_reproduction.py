@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (

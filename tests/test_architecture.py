@@ -1,53 +1,50 @@
-"""The direction of the stairs: who may import whom, and what stays unloaded."""
+"""Layers, folders and names of the package: who may import whom, and what stays unloaded.
+
+Every rule is about folders; none lists file names.
+"""
 
 import ast
 import subprocess
 import sys
+from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "convexfs"
-#: Rooms from the ground up; a room may use those before it.
-STAIRS = (
-    "errors", "records", "compiling", "data", "neighbors", "solving", "certification",
-    "formats", "methods",
-    "batch", "estimators", "baselines", "inspection", "pictures", "inference", "study",
-    "selection", "reproduction", "cli", "__main__",
+#: A layer may import those before it.
+LAYERS = (
+    "errors", "records", "kernels", "data", "neighbors", "solving", "certification", "formats",
+    "methods", "batch", "estimators", "inference", "inspection", "report", "study", "selection",
+    "cli", "__main__", "plugin",
 )  # fmt: skip
-#: Files of a method, or of the base of all, that are scikit-learn's side of it.
-ESTIMATOR_FILES = {
-    "estimator", "estimator_cv", "selector", "projection", "ranked", "changed", "mixed",
-    "tasks", "stored", "null", "columns", "regressor", "weighted", "taking", "margins",
+#: Files of a method that belong to a higher layer, by the beginning of their names.
+HIGHER_FILES = {
+    "estimator": "estimators", "tasks": "estimators", "from_run": "estimators",
+    "pictures": "report",
 }  # fmt: skip
-#: Drawing may stand in a method's own folder, above its numbers.
-PICTURES = "pictures"
-#: Outside packages that belong to some rooms, or to some files of a method.
+#: Layers, or files of a method, that may import a package from outside.
 BELONGS_TO = {
     "cvxpy": {"solving", "certification", "formats", "inspection", "problem"},
     "multiprocessing": {"batch"},
-    "sklearn": {"data", "estimators", "baselines", "inference", "study", "reproduction"},
-    "matplotlib": {"pictures", "study", "reproduction"},
-    # Estimators draw a progress bar when they are asked to be verbose.
+    "sklearn": {"data", "estimators", "inference", "study"},
+    "matplotlib": {"report", "study"},
+    # Estimators draw a progress bar if they are verbose.
     "rich": {"cli", "estimators"},
 }
-#: Files of a method that know neither cvxpy nor scikit-learn, whatever they import.
-SPECIALISED = {"native", "newton", "kernels"}
-MODULES = [path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py"]
-
-
-def room_of(name: str) -> str:
-    """The room of a module by its dotted name: the folder, or what its file in a method is."""
-    parts = name.split(".")[1:]
-    if not parts:
-        return "errors"
-    if parts[0] == "methods" and len(parts) > 2:
-        if parts[2] in ESTIMATOR_FILES:
-            return "estimators"
-        if parts[2] == PICTURES:
-            return PICTURES
-    return parts[0]
+#: Files of a method that import neither cvxpy nor scikit-learn, nor a module that does.
+NATIVE = {"native", "newton", "kernels"}
+#: Imports inside functions from a lower layer to a higher one.
+UPWARD = {
+    ("methods", "batch"), ("methods", "estimators"), ("methods", "inspection"),
+    ("data", "methods"), ("batch", "inspection"),
+    ("estimators", "inference"), ("estimators", "report"), ("inference", "report"),
+}  # fmt: skip
+MOST_MODULES, FEWEST_LINES = 16, 40
+#: Files that declare something for each method, whatever their length.
+DECLARATIONS = {"problem", "numbers", "estimator", "pictures"}
 
 
 def dotted(path: Path) -> str:
@@ -55,42 +52,82 @@ def dotted(path: Path) -> str:
     return ".".join(relative.parts).removesuffix(".__init__")
 
 
-NAMES = {dotted(path) for path in MODULES} | {"convexfs"}
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return every module of the package, parsed."""
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {dotted(path): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
 
 
-def imports_of(path: Path, *, at_top: bool = False) -> set[str]:
-    """Modules that a file imports; with `at_top` only those loaded along with it."""
-    tree = ast.parse(path.read_text())
-    nodes = tree.body if at_top else ast.walk(tree)
+def path_of(name: str) -> Path:
+    path = ROOT.joinpath(*name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def method_of(name: str) -> str | None:
+    """Return the method whose folder holds the module."""
+    parts = name.split(".")
+    return parts[2] if parts[1:2] == ["methods"] and len(parts) > 3 and parts[2] != "base" else None
+
+
+def layer_of(name: str) -> str:
+    """Return the layer of a module: its folder, or the one that its file name in a method says."""
+    parts = name.split(".")
+    if len(parts) == 1:
+        return "errors"
+    if method_of(name):
+        for beginning, layer in HIGHER_FILES.items():
+            if parts[3].startswith(beginning):
+                return layer
+    return parts[1]
+
+
+def imports(nodes) -> set[str]:
+    """Return the modules that these statements import."""
     found = set()
     for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {name if name in NAMES else node.module for name in names}
+            found |= {name if name in trees() else node.module for name in names}
     return found
 
 
-def own_imports(path: Path, **options: bool) -> set[str]:
-    return {name for name in imports_of(path, **options) if name.split(".")[0] == "convexfs"}
+def own(names: set[str]) -> set[str]:
+    return {name for name in names if name.split(".")[0] == "convexfs"}
 
 
-def shown(path: Path) -> str:
-    return str(path.relative_to(PACKAGE))
+def modules() -> list[str]:
+    return [name for name in trees() if name != "convexfs"]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=shown)
-def test_nothing_imports_upwards(path):
-    step = STAIRS.index(room_of(dotted(path)))
+def rank(name: str) -> int:
+    return LAYERS.index(layer_of(name))
+
+
+def test_no_module_imports_a_higher_layer():
     upwards = {
-        name for name in own_imports(path, at_top=True) if STAIRS.index(room_of(name)) > step
+        (name, other)
+        for name in modules()
+        for other in own(imports(trees()[name].body))
+        if rank(other) > rank(name)
     }
     assert not upwards
 
 
+def test_functions_import_higher_layers_only_where_it_is_written_down():
+    upwards = {
+        (layer_of(name), layer_of(other))
+        for name in modules()
+        for other in own(imports(ast.walk(trees()[name])))
+        if rank(other) > rank(name)
+    }
+    assert upwards <= UPWARD
+
+
 def test_no_module_imports_itself_through_others():
-    graph = {dotted(path): own_imports(path, at_top=True) for path in MODULES}
+    graph = {name: own(imports(tree.body)) for name, tree in trees().items()}
     finished, entered = set(), []
 
     def visit(name):
@@ -108,71 +145,99 @@ def test_no_module_imports_itself_through_others():
     assert len(finished) >= len(graph)
 
 
-METHOD_FILES = [
-    path
-    for path in MODULES
-    if dotted(path).startswith("convexfs.methods.") and path.parent.name not in ("methods", "base")
-]
-
-
-@pytest.mark.parametrize("path", METHOD_FILES, ids=shown)
-def test_a_method_uses_at_most_the_fit_of_another(path):
-    home = dotted(path).split(".")[2]
-    others = {
-        name
-        for name in own_imports(path)
-        if name.startswith("convexfs.methods.") and name.split(".")[2] not in (home, "base")
+def test_a_method_uses_only_the_fit_and_the_estimator_of_another():
+    used = {
+        (name, other)
+        for name in modules()
+        for other in own(imports(ast.walk(trees()[name])))
+        if method_of(name) and method_of(other) not in (None, method_of(name))
     }
-    assert {name.split(".")[-1] for name in others} <= {"fit", "estimator"}
+    assert used
+    assert {other.rpartition(".")[2] for _, other in used} <= {"fit", "estimator"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=shown)
-def test_outside_packages_stay_in_their_rooms(path):
-    used = {name.split(".")[0] for name in imports_of(path)} & set(BELONGS_TO)
-    places = {room_of(dotted(path))}
-    if path in METHOD_FILES:
-        # A problem may be written down in several files, all of them named so.
-        places = (places - {"methods"}) | {path.stem.partition("_")[0]}
-    misplaced = {name for name in used if not places & BELONGS_TO[name]}
+def test_packages_from_outside_stay_in_their_layers():
+    misplaced = set()
+    for name in modules():
+        places = {layer_of(name)}
+        if method_of(name):
+            # A problem may be stated in several files, all of them named so.
+            places = (places - {"methods"}) | {name.split(".")[3].partition("_")[0]}
+        used = {each.split(".")[0] for each in imports(ast.walk(trees()[name]))} & set(BELONGS_TO)
+        misplaced |= {(name, each) for each in used if not places & BELONGS_TO[each]}
     assert not misplaced
 
 
-@pytest.mark.parametrize("path", [p for p in METHOD_FILES if p.stem in SPECIALISED], ids=shown)
-def test_specialised_solvers_load_neither_cvxpy_nor_scikit_learn(path):
-    loaded = loaded_after(f"import {dotted(path)}")
+def test_certification_does_not_know_the_solver_that_ran():
+    callers = {"convexfs.solving.solve", "convexfs.solving.parametrized"}
+    judges = [name for name in modules() if layer_of(name) == "certification"]
+    assert judges
+    assert not {each for name in judges for each in imports(ast.walk(trees()[name]))} & callers
+
+
+def test_native_solvers_load_neither_cvxpy_nor_scikit_learn():
+    native = [name for name in modules() if method_of(name) and name.split(".")[3] in NATIVE]
+    loaded = loaded_after("\n".join(f"import {name}" for name in native))
+    assert len(native) > 8
     assert not loaded & {"cvxpy", "sklearn"}
 
 
-def test_no_other_room_names_a_method():
+def test_only_methods_name_a_method():
     from convexfs.cli.select import RULES
     from convexfs.methods import METHODS
 
-    free = {"methods", "estimators", "pictures", "baselines", "reproduction"}
     naming = {
-        f"{shown(path)}: {node.value}"
-        for path in MODULES
-        if room_of(dotted(path)) not in free
-        for node in ast.walk(ast.parse(path.read_text()))
+        f"{name}: {node.value}"
+        for name in modules()
+        if not name.startswith("convexfs.methods")
+        for node in ast.walk(trees()[name])
         if isinstance(node, ast.Constant) and node.value in METHODS.keys() - set(RULES)
     }
     # The default of ``convexfs select --method`` must be some name.
-    assert naming == {"cli/select.py: relief"}
+    assert naming == {"convexfs.cli.select: relief"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=shown)
-def test_only_the_command_line_prints(path):
-    calls = {
-        node.func.id
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+def test_only_the_command_line_prints():
+    printing = {
+        name
+        for name in modules()
+        for node in ast.walk(trees()[name])
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
     }
-    assert "print" not in calls or room_of(dotted(path)) == "cli"
+    assert {layer_of(name) for name in printing} == {"cli"}
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "certification").glob("*.py")), ids=shown)
-def test_certification_knows_nothing_of_the_solver_call(path):
-    callers = {"convexfs.solving.solve", "convexfs.solving.parametrized"}
-    assert not own_imports(path) & callers
+def test_no_folder_holds_more_than_sixteen_modules():
+    held = Counter(path_of(name).parent for name in modules() if path_of(name).stem != "__init__")
+    assert {str(folder): n for folder, n in held.items() if n > MOST_MODULES} == {}
+
+
+def test_no_two_modules_of_a_layer_share_a_name():
+    named = defaultdict(list)
+    for name in modules():
+        if path_of(name).stem != "__init__":
+            named[name.split(".")[1], name.rpartition(".")[2]].append(name)
+    # Each method has its own problem, fit, estimator and so on.
+    shared = {
+        key: names
+        for key, names in named.items()
+        if len(names) > 1 and len({method_of(name) for name in names}) < len(names)
+    }
+    assert shared == {}
+
+
+def test_no_module_is_shorter_than_forty_lines_but_commands_and_declarations():
+    short = {
+        name
+        for name in modules()
+        if path_of(name).stem != "__init__"
+        and layer_of(name) != "cli"
+        and not (method_of(name) and name.rpartition(".")[2] in DECLARATIONS)
+        and len(path_of(name).read_text(encoding="utf-8").splitlines()) < FEWEST_LINES
+    }
+    assert short == set()
 
 
 def loaded_after(statement: str) -> set[str]:
@@ -207,10 +272,10 @@ def test_every_public_name_is_there():
 
 
 def asserts_under_ifs(path: Path) -> set[str]:
-    """Tests whose assertions a condition may leave out, so that they pass without having looked."""
+    """Return tests whose assertions depend on a condition, so that they may check nothing."""
     return {
         f"{path.name}: {test.name}"
-        for test in ast.walk(ast.parse(path.read_text()))
+        for test in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(test, ast.FunctionDef) and test.name.startswith(("test_", "assert_"))
         for branch in ast.walk(test)
         if isinstance(branch, ast.If)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from convexfs import errors
-from convexfs.data.checks import warn_constant_columns
+from convexfs.data.validation import warn_constant_columns
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number, did_you_mean
 
 

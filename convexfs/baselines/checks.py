@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.checks import as_labels, as_matrix, check_finite
-from convexfs.data.ranges import check_range
+from convexfs.data.column_ranges import check_range
+from convexfs.data.validation import as_labels, as_matrix, check_finite
 from convexfs.errors import InputError
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.limits import read_limit
+from convexfs.data.readers.memory_limit import read_limit
 from convexfs.errors import ConvexfsError, RunError
 
 

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from convexfs.data.dataset import Dataset
-from convexfs.data.spec_words import renamed, split_spec
+from convexfs.data.specs import renamed, split_spec
 from convexfs.errors import InputError, ProblemFileError, did_you_mean
-from convexfs.methods.base.formulation import Formulation
-from convexfs.methods.base.own import OWN
+from convexfs.methods.base.formulation import OWN, Formulation
 
 KINDS = {
     "METHOD": (str, "the name of a method, such as 'relief'"),
@@ -44,7 +43,7 @@ class ProblemFile:
         Hash of what is left without comments, docstring and the five names: an
         edited formula changes it, one more solver or grid value does not.
     formulation : Formulation
-        Whose method and numeric half it uses; :data:`~convexfs.methods.base.own.OWN` of a
+        Whose method and numeric half it uses; :data:`~convexfs.methods.base.formulation.OWN` of a
         file that states a problem of its own.
     data, grid, solvers, fit
         What the file says, or the defaults; `fit` may be what the method calls its parts.

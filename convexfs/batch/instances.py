@@ -16,7 +16,7 @@ from convexfs.data import load
 from convexfs.errors import InputError, check_choice
 from convexfs.formats import FORMATS, WRITTEN
 from convexfs.methods import FORMULATIONS
-from convexfs.methods.base.step import stated
+from convexfs.methods.base.solve_step import stated
 from convexfs.records import VERDICTS
 
 #: Small, middle and large: 15 x 4, 30 x 10 and 20 x 20, from generators with fixed seeds.

@@ -22,7 +22,7 @@ from convexfs.batch.tasks import (
     objection,
 )
 from convexfs.errors import ConvexfsError, InputError
-from convexfs.methods.base.step import stated
+from convexfs.methods.base.solve_step import stated
 from convexfs.records import DEFAULT_ACCURACY, Certificate, Solution
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from convexfs.batch.contract import SAMPLES, ProblemFile, Reader
 from convexfs.errors import InputError, ProblemFileError, check_seed, did_you_mean
 from convexfs.formats import ending
-from convexfs.methods.base.own import OWN
+from convexfs.methods.base.formulation import OWN
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 

@@ -26,7 +26,7 @@ from convexfs.batch.run import GRACE_SECONDS, Progress, check_limits, result_row
 from convexfs.batch.tasks import Result, Task, keyed, over_time, result_of, skipped, solver_fields
 from convexfs.batch.telling import asking_for
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable, did_you_mean
-from convexfs.methods.base.own import OWN
+from convexfs.methods.base.formulation import OWN
 from convexfs.methods.base.progress import narrator
 from convexfs.records import DEFAULT_ACCURACY
 

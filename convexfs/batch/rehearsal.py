@@ -13,9 +13,9 @@ from convexfs.batch.statements import Unstated
 from convexfs.batch.tasks import Task, dataset_of, first_numbers
 from convexfs.errors import InputError, ProblemFileError
 from convexfs.methods import FORMULATIONS
-from convexfs.methods.base.own import OWN
+from convexfs.methods.base.formulation import OWN
 from convexfs.methods.base.parameters import Solving
-from convexfs.methods.base.step import solve_step, stated
+from convexfs.methods.base.solve_step import solve_step, stated
 
 
 def rehearse(formulations: Iterable[str], solver: str = "auto") -> None:

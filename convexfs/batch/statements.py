@@ -10,7 +10,7 @@ from typing import Any
 
 from convexfs.batch.problem_file import load_problem_file
 from convexfs.batch.tasks import Task, first_numbers
-from convexfs.methods.base.step import stated
+from convexfs.methods.base.solve_step import stated
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_fil
 from convexfs.batch.schema import CERTIFICATES
 from convexfs.batch.telling import asking_for, solver_fields
 from convexfs.data import Dataset, load
-from convexfs.data.reading import NUMBERS
+from convexfs.data.readers.options import NUMBERS
 from convexfs.data.targets import require_kind
 from convexfs.errors import (
     InputError,
@@ -35,7 +35,7 @@ from convexfs.errors import (
 )
 from convexfs.methods import FORMULATIONS, stored_formulation, target_of
 from convexfs.methods.base.parameters import Solving
-from convexfs.methods.base.step import solve_step
+from convexfs.methods.base.solve_step import solve_step
 from convexfs.records import (
     DEFAULT_ACCURACY,
     SKIPPED,

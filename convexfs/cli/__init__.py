@@ -34,11 +34,11 @@ COMMANDS = {
     "select": "convexfs.cli.select:select",
     "show": "convexfs.cli.show:show",
     "export-problems": "convexfs.cli.export_problems:export_problems",
-    "solve": "convexfs.cli.batch:solve",
+    "solve": "convexfs.cli.solve:solve",
     "merge": "convexfs.cli.merge:merge",
-    "export": "convexfs.cli.batch:export",
+    "export": "convexfs.cli.solve:export",
     "certify": "convexfs.cli.certify:certify",
-    "compare": "convexfs.cli.study:compare",
+    "compare": "convexfs.cli.compare:compare",
     "report": "convexfs.cli.report:report",
     "archive": "convexfs.cli.archive:archive",
     "reproduce": "convexfs.cli.reproduce:reproduce",
@@ -121,7 +121,7 @@ def _reading_within(limit: str | None) -> AbstractContextManager[None]:
     """Hold every reader to the line's ``--read-limit``, those of problem files included."""
     if limit is None:
         return nullcontext()
-    from convexfs.data.limits import default_limit
+    from convexfs.data.readers.memory_limit import default_limit
 
     return default_limit(limit)
 
@@ -144,7 +144,7 @@ def list_all(_: argparse.Namespace) -> int:
     from rich.text import Text
 
     from convexfs.baselines import PROJECTIONS, SELECTORS
-    from convexfs.cli.console import Console
+    from convexfs.cli.terminal import Console
     from convexfs.data.specs import BUNDLED, GENERATORS
     from convexfs.methods import FORMULATIONS, estimator_homes
 
@@ -166,7 +166,7 @@ def list_all(_: argparse.Namespace) -> int:
     console.print(problems)
     data = _table("Data", "data", "kind", "what")
     for name in GENERATORS:
-        data.add_row(name, "generator", _summary(f"convexfs.data.synthetic:{name}"))
+        data.add_row(name, "generator", _summary(f"convexfs.data.generators:{name}"))
     for name in BUNDLED:
         data.add_row(name, "bundled", "from scikit-learn")
     console.print(data)
@@ -178,7 +178,7 @@ def solvers(_: argparse.Namespace) -> int:
     from rich.table import Table
     from rich.text import Text
 
-    from convexfs.cli.console import Console
+    from convexfs.cli.terminal import Console
     from convexfs.solving.backends import BACKENDS
 
     headings = ("solver", "version", "takes", "licence", "time limit", "keeps", "known faults")

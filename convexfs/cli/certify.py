@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from convexfs.cli.terminal import write
-from convexfs.data.limits import read_limit
+from convexfs.data.readers.memory_limit import read_limit
 from convexfs.errors import (
     ConvexfsError,
     InputError,
@@ -87,7 +87,7 @@ def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str,
         return
     from convexfs.batch.problem_file import load_problem_file
     from convexfs.batch.tasks import expand, first_numbers
-    from convexfs.methods.base.step import stated
+    from convexfs.methods.base.solve_step import stated
 
     file = load_problem_file(path)
     for task in expand([file], data_dir=None if data_dir is None else str(data_dir)):
@@ -155,7 +155,7 @@ def _from_json(path: Path) -> dict[str, Any]:
 def _from_npz(path: Path) -> dict[str, Any]:
     import numpy as np
 
-    from convexfs.data.sizes import check_npz
+    from convexfs.data.readers.memory_estimate import check_npz
 
     check_npz(path, read_limit())
     with np.load(path, allow_pickle=False) as archive:

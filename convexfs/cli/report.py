@@ -12,9 +12,8 @@ SHIFT_HELP = "seconds added before geometric means are taken [by the data]"
 
 def report(arguments: argparse.Namespace) -> int:
     """Write a run as one HTML page that opens offline, and its figures and tables as files."""
-    from convexfs.study.figure_files import write_figures
+    from convexfs.study.export import write_figures, write_tables
     from convexfs.study.page import gather
-    from convexfs.study.table_files import write_tables
 
     page = gather(arguments.folder, arguments.shift)
     lines = [f"page: {page.write(arguments.out)}"]

@@ -13,24 +13,23 @@ from typing import Any
 
 from rich.text import Text
 
-from convexfs.cli.console import Console
+from convexfs.cli.select_outputs import ANNOTATED, check_targets, replaced
 from convexfs.cli.select_report import json_report, table_report
-from convexfs.cli.select_targets import ANNOTATED, check_targets, replaced
-from convexfs.data.annotated import write_h5ad
+from convexfs.cli.terminal import Console
 from convexfs.data.dataset import SCALES, Dataset
-from convexfs.data.holes import IMPUTATIONS
-from convexfs.data.reading import CLASSES, KINDS, NUMBERS
-from convexfs.data.spec_words import listed
-from convexfs.data.specs import load
+from convexfs.data.imputation import IMPUTATIONS
+from convexfs.data.readers.anndata_plink import write_h5ad
+from convexfs.data.readers.options import CLASSES, KINDS, NUMBERS
+from convexfs.data.specs import listed, load
 from convexfs.data.targets import require_kind
 from convexfs.data.writers import write_file, write_frame
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
-from convexfs.neighbors.differences import MISSING_RULES
-from convexfs.pictures import save
-from convexfs.selection.fitting import KNOCKOFFS, fitted, prepared, takes_sparse
-from convexfs.selection.judging import LEVELS, Judge
+from convexfs.neighbors.missing_values import MISSING_RULES
+from convexfs.report.pictures import save
+from convexfs.selection.fit_by_name import KNOCKOFFS, fitted, prepared, takes_sparse
 from convexfs.selection.result import Selection
+from convexfs.selection.rules import LEVELS, Judge
 
 #: Ways to keep features, an option each.
 RULES = ("fdr", "fwer", "curve", "stability", "knockoffs")
@@ -174,7 +173,7 @@ def _with_sides(judge: Judge, arguments: argparse.Namespace, data: Dataset) -> J
 @contextmanager
 def _shown_on_stderr(method: str, data: Dataset) -> Iterator[Callable[[str], None]]:
     """Show what is being waited for, on a terminal; yield what takes news of it."""
-    from convexfs.compiling import announced
+    from convexfs.kernels import announced
 
     console = Console(stderr=True)
     what = f"{method} on {data.training.n_samples} samples x {data.n_features} features"

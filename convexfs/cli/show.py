@@ -13,14 +13,14 @@ from convexfs.batch.problem_file import FOLDER, ProblemFile, load_problem_file
 from convexfs.batch.tasks import named_in
 from convexfs.cli.terminal import write
 from convexfs.data.dataset import Dataset
-from convexfs.data.reading import CLASSES, NUMBERS
+from convexfs.data.readers.options import CLASSES, NUMBERS
 from convexfs.data.specs import load
 from convexfs.data.targets import require_kind
 from convexfs.errors import InputError
 from convexfs.formats import ending
 from convexfs.methods import FORMULATIONS, named_formulation, target_of
 from convexfs.methods.base.formulation import Formulation
-from convexfs.methods.base.step import stated
+from convexfs.methods.base.solve_step import stated
 
 #: What a formulation is stated on if nothing else is said; it takes no library to make.
 DATA = "subclasses:noise=2"

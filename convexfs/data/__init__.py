@@ -8,11 +8,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from convexfs.data.build import make_dataset as make_dataset
     from convexfs.data.dataset import Dataset as Dataset
-    from convexfs.data.making import make_dataset as make_dataset
     from convexfs.data.specs import load as load
 
-_HOMES = {"Dataset": "dataset", "load": "specs", "make_dataset": "making"}
+_HOMES = {"Dataset": "dataset", "load": "specs", "make_dataset": "build"}
 
 
 def __getattr__(name: str) -> Any:

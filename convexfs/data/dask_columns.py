@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.columns import ALIGNED, PIECE_BYTES, ColumnSource, Window, rounded_up
+from convexfs.data.out_of_core import ALIGNED, PIECE_BYTES, ColumnSource, Window, rounded_up
 from convexfs.errors import InputError, RunError
 
 #: Results that are added up in one place.

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from convexfs.data.checks import check_shape, column_called
-from convexfs.data.reading import Reading
+from convexfs.data.readers.options import Reading
+from convexfs.data.validation import check_shape, column_called
 from convexfs.errors import InputError
 
 #: Bytes that the name of a feature takes, and a stored number with its place.

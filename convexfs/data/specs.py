@@ -3,24 +3,25 @@
 What reads or makes them is imported when it is needed: the names alone cost nothing.
 """
 
+import csv
 import inspect
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from convexfs.data import limits
-from convexfs.data.limits import ReadLimit
-from convexfs.data.reading import CLASSES, NUMBERS, Reading, check_kind
-from convexfs.data.spec_words import split_spec
+from convexfs.data.readers import memory_limit
+from convexfs.data.readers.memory_limit import ReadLimit
+from convexfs.data.readers.options import CLASSES, NUMBERS, Reading, check_kind
 from convexfs.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from convexfs.data.dataset import Dataset
 
 DATA_FOLDER_VARIABLE = "CONVEXFS_DATA"
-#: Functions of convexfs.data.synthetic.
+#: Functions of convexfs.data.generators.
 GENERATORS = (
     "spiral",
     "twonorm",
@@ -138,7 +139,7 @@ def load(
         sparse=sparse,
         mixed=mixed,
         categorical=[categorical] if isinstance(categorical, str) else list(categorical),
-        limit=limits.read_limit(read_limit),
+        limit=memory_limit.read_limit(read_limit),
     )
     if not isinstance(spec, str | os.PathLike):
         return _from_object(spec, reading)
@@ -163,16 +164,16 @@ def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
 
 def generator(name: str) -> Callable[..., "Dataset"]:
     """The generator of this name."""
-    from convexfs.data import synthetic
+    from convexfs.data import generators
 
-    return getattr(synthetic, name)
+    return getattr(generators, name)
 
 
 def _from_object(table: Any, reading: Reading) -> "Dataset":
     """Make a data set of a table in memory."""
-    from convexfs.data.annotated import arrays_of
-    from convexfs.data.files import from_arrays
-    from convexfs.data.tables import from_table
+    from convexfs.data.readers.anndata_plink import arrays_of
+    from convexfs.data.readers.files import from_arrays
+    from convexfs.data.readers.table import from_table
 
     if hasattr(table, "obs") and hasattr(table, "var_names"):
         return from_arrays(arrays_of(table, reading, "the data"), reading, "the data")
@@ -187,8 +188,8 @@ def _from_object(table: Any, reading: Reading) -> "Dataset":
 
 
 def _load(text: str, reading: Reading, data_dir: Any) -> "Dataset":
-    from convexfs.data.files import read_file
-    from convexfs.data.making import kept_features
+    from convexfs.data.build import kept_features
+    from convexfs.data.readers.files import read_file
     from convexfs.data.targets import require_kind
 
     path = os.path.expanduser(text)
@@ -219,7 +220,7 @@ def _load(text: str, reading: Reading, data_dir: Any) -> "Dataset":
 
 
 def _generated(text: str, name: str, options: str, limit: ReadLimit) -> "Dataset":
-    from convexfs.data.synthetic import check_size
+    from convexfs.data.generators import check_size
 
     make = generator(name)
     known = inspect.signature(make).parameters
@@ -249,7 +250,7 @@ def _number(text: str, key: str, value: str, whole: bool) -> float | int:
 def _bundled(name: str) -> "Dataset":
     import sklearn.datasets
 
-    from convexfs.data.making import make_dataset
+    from convexfs.data.build import make_dataset
 
     bunch: Any = getattr(sklearn.datasets, BUNDLED[name])()
     classes = getattr(bunch, "target_names", None)
@@ -260,7 +261,7 @@ def _bundled(name: str) -> "Dataset":
 
 
 def _in_data_folder(name: str, data_dir: Any) -> Path:
-    from convexfs.data.files import file_suffix
+    from convexfs.data.readers.files import file_suffix
 
     folder = data_dir or os.environ.get(DATA_FOLDER_VARIABLE)
     if not folder:
@@ -290,3 +291,58 @@ def _unknown(text: str, path: str) -> str:
     if Path(name).suffix or os.sep in text or "/" in text:
         return f"there is no file {text}; check the spelling and the folder"
     return f"no data set is called '{name}'; {did_you_mean(name, [*GENERATORS, *BUNDLED])}"
+
+
+_LISTS = ("drop", "categorical")
+_FLAGS = ("transpose",)
+_TEXTS = ("target", "id", "labels", "sep", "decimal", "encoding", "sheet", "layer", "impute")
+_MARK = " --"
+
+
+def split_spec(spec: str) -> tuple[str, dict[str, Any]]:
+    """Split a spec into the name of the data and what is said of reading them.
+
+    >>> split_spec("lab.csv --drop age,site --transpose")
+    ('lab.csv', {'drop': ['age', 'site'], 'transpose': True})
+
+    Raises
+    ------
+    InputError
+        If a word is not known, or has no value.
+    """
+    name, mark, rest = spec.partition(_MARK)
+    if not mark:
+        return spec, {}
+    try:
+        words = shlex.split("--" + rest)
+    except ValueError as error:
+        raise InputError(f"{spec} cannot be read ({error})") from None
+    said: dict[str, Any] = {}
+    while words:
+        word = words.pop(0)
+        option = word.removeprefix("--")
+        known = (*_LISTS, *_FLAGS, *_TEXTS)
+        if not word.startswith("--") or option not in known:
+            raise InputError(f"{spec} says '{word}'; {did_you_mean(option, known)}")
+        if option in _FLAGS:
+            said[option] = True
+            continue
+        if not words:
+            raise InputError(f"{spec} says '{word}' without a value: write {word} NAME")
+        value = words.pop(0)
+        said[option] = listed(value) if option in _LISTS else value
+    return name.strip(), said
+
+
+def renamed(spec: str, name: str) -> str:
+    """The same words after another name.
+
+    >>> renamed("lab.csv --drop age", "here/lab.csv")
+    'here/lab.csv --drop age'
+    """
+    return name + "".join(spec.partition(_MARK)[1:])
+
+
+def listed(text: str) -> list[str]:
+    """Split names at commas; one with a comma in it is quoted, as in a csv file's header."""
+    return next(csv.reader([text], skipinitialspace=True), [])

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.reading import CLASSES, NUMBERS
+from convexfs.data.readers.options import CLASSES, NUMBERS
 from convexfs.errors import InputError
 
 #: Whole numbers of more different values than this are hardly classes, nor are those of more

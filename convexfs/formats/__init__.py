@@ -89,7 +89,7 @@ def read_problem(path: str | Path) -> "cp.Problem":
     InputError
         For files that cannot be read or break the rules of their format, with the line.
     """
-    from convexfs.formats.stating import stated
+    from convexfs.formats.to_cvxpy import stated
 
     path = Path(path)
     return stated(_format(path).read(path))
@@ -111,8 +111,8 @@ def write_problem(problem: "cp.Problem", path: str | Path) -> None:
         For problems that are not convex or that the format has no place for, and files that
         cannot be written.
     """
-    from convexfs.formats.stating import program_of
     from convexfs.formats.text import write_bytes
+    from convexfs.formats.to_cvxpy import program_of
 
     path = Path(path)
     form = _format(path)

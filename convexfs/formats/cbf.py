@@ -7,7 +7,7 @@
 
 Cones: F, L+, L-, L=, Q, QR, EXP, EXP*, POW and POW* of three entries, SVECPSD. What CBF lists
 by name in another order (its exponential cone is z, y, x) is put into the order of
-:mod:`convexfs.formats.program` by a small matrix a cone.
+:mod:`convexfs.formats.instance` by a small matrix a cone.
 """
 
 import math
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from convexfs.formats.program import (
+from convexfs.formats.instance import (
     EXPONENTIAL,
     NONNEGATIVE,
     POWER,

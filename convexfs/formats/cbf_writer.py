@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from convexfs.formats.program import (
+from convexfs.formats.instance import (
     EXPONENTIAL,
     NONNEGATIVE,
     POWER,

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from convexfs.errors import InputError
 from convexfs.formats import mps_writer
-from convexfs.formats.program import INFINITE, Program, between, by_index, grouped
+from convexfs.formats.instance import INFINITE, Program, between, by_index, grouped
 from convexfs.formats.text import FormatError, read_bytes
 
 #: Files up to this many lines are searched for the line that HiGHS cannot read.

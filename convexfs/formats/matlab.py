@@ -21,17 +21,10 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 
-from convexfs.data.limits import read_limit
-from convexfs.data.matlab import read_variables
+from convexfs.data.readers.matlab import read_variables
+from convexfs.data.readers.memory_limit import read_limit
 from convexfs.errors import InputError
-from convexfs.formats.program import (
-    SECOND_ORDER,
-    ZERO,
-    Cone,
-    Program,
-    Variable,
-    between,
-)
+from convexfs.formats.instance import SECOND_ORDER, ZERO, Cone, Program, Variable, between
 from convexfs.formats.text import FormatError
 
 #: Asymmetry of P, relative to its largest entry, that is taken for rounding.

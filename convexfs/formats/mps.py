@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from convexfs.formats.program import INFINITE, Cone, Program, between, grouped
+from convexfs.formats.instance import INFINITE, Cone, Program, between, grouped
 from convexfs.formats.text import Lines
 
 _SENSES = {"MAX": True, "MAXIMIZE": True, "MAXIMISE": True,

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from convexfs.errors import InputError
-from convexfs.formats.program import NONNEGATIVE, ZERO, Program
+from convexfs.formats.instance import NONNEGATIVE, ZERO, Program
 
 _OBJECTIVE = "obj"
 

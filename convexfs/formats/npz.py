@@ -3,7 +3,7 @@
 Matrices are held by the parts of their CSC form (``A_data``, ``A_indices``, ``A_indptr``,
 ``A_shape``; ``P`` too), vectors as ``q``, ``b``, ``lower``, ``upper``, ``integer``; ``offset`` and
 ``maximise`` are scalars; ``cones`` (kind, size, exponent) and ``columns`` (first column and size
-by name) are JSON. The rows are as in :mod:`convexfs.formats.program`.
+by name) are JSON. The rows are as in :mod:`convexfs.formats.instance`.
 """
 
 import io
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from convexfs.data.limits import read_limit
-from convexfs.data.sizes import check_npz
+from convexfs.data.readers.memory_estimate import check_npz
+from convexfs.data.readers.memory_limit import read_limit
 from convexfs.errors import ConvexfsError
-from convexfs.formats.program import KINDS, POWER, Cone, Program, Variable
+from convexfs.formats.instance import KINDS, POWER, Cone, Program, Variable
 from convexfs.formats.text import FormatError, read_bytes
 
 _PARTS = ("data", "indices", "indptr", "shape")

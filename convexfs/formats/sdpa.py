@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from convexfs.errors import InputError
-from convexfs.formats.program import NONNEGATIVE, SEMIDEFINITE, ZERO, Cone, Program
+from convexfs.formats.instance import NONNEGATIVE, SEMIDEFINITE, ZERO, Cone, Program
 from convexfs.formats.text import Lines
 
 _PUNCTUATION = str.maketrans("{}(),", "     ")

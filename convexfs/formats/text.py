@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from convexfs.data.limits import read_limit
+from convexfs.data.readers.memory_limit import read_limit
 from convexfs.errors import InputError, check_regular_file, shortened
 
 #: Measured peaks of the readers, in bytes: what a byte and a line of text take.

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 _HOMES = {
     "KnockoffSelector": "convexfs.inference.knockoffs",
     "StabilitySelector": "convexfs.inference.stability",
-    "permutation_test": "convexfs.inference.permutation",
-    "selection_curve": "convexfs.inference.curve",
-    "shadow_test": "convexfs.inference.shadow",
+    "permutation_test": "convexfs.inference.permutation_tests",
+    "selection_curve": "convexfs.inference.selection_curves",
+    "shadow_test": "convexfs.inference.shadow_tests",
 }
 
 if TYPE_CHECKING:  # what editors and type checkers see
-    from convexfs.inference.curve import selection_curve as selection_curve
     from convexfs.inference.knockoffs import KnockoffSelector as KnockoffSelector
-    from convexfs.inference.permutation import permutation_test as permutation_test
-    from convexfs.inference.shadow import shadow_test as shadow_test
+    from convexfs.inference.permutation_tests import permutation_test as permutation_test
+    from convexfs.inference.selection_curves import selection_curve as selection_curve
+    from convexfs.inference.shadow_tests import shadow_test as shadow_test
     from convexfs.inference.stability import StabilitySelector as StabilitySelector
 
 

@@ -11,10 +11,10 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import ConvexfsWarning, InputError, check_flag, check_number, warn
-from convexfs.inference.fitted import weights_of
-from convexfs.methods.base.null import seeded
+from convexfs.estimators.selector import MethodEstimator
+from convexfs.inference.estimator_access import weights_of
+from convexfs.inference.selector_tests import seeded
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.base.selector import MethodEstimator
 from convexfs.methods.knockoffs.fit import KnockoffsResult, Settings, knockoffs
 
 #: Samples per feature below which an estimated covariance was seen to mislead.
@@ -168,7 +168,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
 
     def plot(self) -> Any:
         """Draw W, largest first, those selected in colour; a matplotlib figure."""
-        from convexfs.pictures import weight_bars
+        from convexfs.report.pictures import weight_bars
 
         check_is_fitted(self)
         figure = weight_bars(self.W_, self._names(), self._get_support_mask())

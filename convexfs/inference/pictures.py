@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from convexfs.pictures import new_figure
+from convexfs.report.pictures import new_figure
 
 if TYPE_CHECKING:
-    from convexfs.inference.curve import SelectionCurve
-    from convexfs.methods.base.permutation import PermutationResult
+    from convexfs.inference.label_permutations import PermutationResult
+    from convexfs.inference.selection_curves import SelectionCurve
 
 
 def permutation_picture(result: "PermutationResult") -> Any:

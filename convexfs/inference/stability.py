@@ -13,10 +13,10 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number, warn
-from convexfs.inference.fitted import support_of
-from convexfs.methods.base.null import seeded, unfitted
+from convexfs.estimators.selector import MethodEstimator, thread_map
+from convexfs.inference.estimator_access import support_of
+from convexfs.inference.selector_tests import seeded, unfitted
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.base.selector import MethodEstimator, thread_map
 from convexfs.methods.stability.fit import (
     StabilityResult,
     largest_tail,
@@ -230,7 +230,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         -------
         matplotlib.figure.Figure
         """
-        from convexfs.pictures import sample_map, weight_bars
+        from convexfs.report.pictures import sample_map, weight_bars
 
         check_is_fitted(self)
         if hasattr(self, "local_probabilities_"):

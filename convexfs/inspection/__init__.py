@@ -5,7 +5,7 @@ A cvxpy expression is read into one tree (:mod:`reading`, :mod:`tree`), which
 :mod:`numpy_code` as code that evaluates to cvxpy's own numbers.
 """
 
-from convexfs.inspection.difference import differences
+from convexfs.inspection.comparison import differences
 from convexfs.inspection.report import Inspection, show, to_latex
 from convexfs.inspection.symbolic import symbolic
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from convexfs.errors import InputError
-from convexfs.inspection.reading import Formula
+from convexfs.inspection.parse import Formula
 from convexfs.inspection.symbols import CONSTANT, POSITIONS
 from convexfs.inspection.tree import Node, deep, number
 

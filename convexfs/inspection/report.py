@@ -1,6 +1,7 @@
 """Everything there is to see of a problem, in one object that prints."""
 
 import html
+import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,15 +15,14 @@ from cvxpy.reductions.dgp2dcp.dgp2dcp import Dgp2Dcp
 
 from convexfs.certification.cone_program import ConeProgram
 from convexfs.errors import InputError
-from convexfs.inspection.canonical import canonical, sizes
-from convexfs.inspection.notation import Notation
+from convexfs.inspection.document import Page
+from convexfs.inspection.layout import Notation
 from convexfs.inspection.numpy_code import NumpyCode, numpy_code
-from convexfs.inspection.page import Page
-from convexfs.inspection.reading import Formula, read, read_problem
-from convexfs.inspection.styles import Text
+from convexfs.inspection.parse import Formula, read, read_problem
 from convexfs.inspection.symbols import SymbolTable
 from convexfs.inspection.tree import deep
-from convexfs.solving.backends import BACKENDS, Needs, needs_of
+from convexfs.inspection.writers import Text
+from convexfs.solving.backends import BACKENDS, Needs, choose, needs_of
 from convexfs.solving.dcp_rules import broken_log_log_rules, broken_rules, curvature
 
 _TEXT = Notation(Text())
@@ -305,3 +305,28 @@ def _meaning(constraint: Any, bound: str) -> str:
 
 def _counted(count: int, thing: str) -> str:
     return f"{count} {thing}" + ("s" if count != 1 else "")
+
+
+def canonical(problem: cp.Problem) -> ConeProgram:
+    """The cone program the preferred solver is given."""
+    if not problem.variables():
+        raise InputError("a problem without variables has no canonical form")
+    name = choose(problem, "auto").name
+    with warnings.catch_warnings():
+        # That a problem is not parametrised (DPP) slows later solves, and none follows.
+        warnings.simplefilter("ignore", UserWarning)
+        return ConeProgram.of(problem, name)
+
+
+def sizes(program: ConeProgram) -> str:
+    """How large a cone program is, and of which cones, in words."""
+    rows: Counter[str] = Counter()
+    for cone in program.cones:
+        rows[cone.kind] += cone.rows.stop - cone.rows.start
+    listed = ", ".join(f"{count} {kind}" for kind, count in rows.items()) or "none"
+    nonzeros = int(program.A.nnz) + (0 if program.P is None else int(program.P.nnz))
+    quadratic = "" if program.P is None else ", quadratic objective"
+    return (
+        f"{program.q.size} columns, {program.b.size} rows ({listed}), {nonzeros} nonzeros"
+        f"{quadratic}, as {program.solver} takes it"
+    )

@@ -11,12 +11,11 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from convexfs.errors import InputError, did_you_mean
-from convexfs.methods.base.formulation import Formulation, Method
-from convexfs.methods.base.own import OWN
+from convexfs.methods.base.formulation import OWN, Formulation, Method
 
 _OWN = (
     "relief", "irelief", "simba", "lmba", "logo", "llfs", "lfe", "lmnn", "mmc",
-    "knockoffs", "stability", "rrelief", "rlogo",
+    "knockoffs", "stability", "relief_regression", "logo_regression",
 )  # fmt: skip
 _GROUP = "convexfs.methods"
 

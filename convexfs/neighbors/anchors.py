@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.compiling import compiled
-from convexfs.data.columns import ColumnSource, SlicedColumns, parts
+from convexfs.data.out_of_core import ColumnSource, SlicedColumns, parts
 from convexfs.errors import InputError, check_number
-from convexfs.neighbors import bits, distance_kernels, kernels
-from convexfs.neighbors.feature_passes import Block, centred
+from convexfs.kernels import compiled
+from convexfs.neighbors import bitpacked
+from convexfs.neighbors.feature_blocks import Block, centred
 from convexfs.neighbors.hits_misses import SignedNeighbors, _Groups, check_neighbors, is_share
+from convexfs.neighbors.kernels import distance_sums, nearest
 
 #: Columns looked at together, and features of a tile.
 _READ, _TILE = 1024, 128
@@ -109,9 +110,9 @@ def _neighbors(
     everyone, first = np.concatenate([codes, codes[anchors]]), len(codes)
     if is_share(n_neighbors):
         order = np.argsort(dist, axis=1, kind="stable")
-        index = kernels.first_in_groups(order, first, everyone, groups.number, groups.limits)
+        index = nearest.first_in_groups(order, first, everyone, groups.number, groups.limits)
     else:
-        index = kernels.nearest_in_groups(dist, first, everyone, groups.number, n_neighbors)
+        index = nearest.nearest_in_groups(dist, first, everyone, groups.number, n_neighbors)
     return groups.signed(index, codes[anchors])
 
 
@@ -119,12 +120,12 @@ def _distances(block: Block, anchors: np.ndarray) -> np.ndarray:
     columns = block.open()
     total = np.zeros((len(anchors), columns.shape[0]))
     for part in parts(columns, _READ):
-        words = bits.packed(part)
+        words = bitpacked.packed(part)
         if words is not None:
-            bits.add_between(words[anchors], words, total)
+            bitpacked.add_between(words[anchors], words, total)
         else:
             values = centred(part, np.float64)
-            distance_kernels.add_between(values[anchors], values, False, total)
+            distance_sums.add_between(values[anchors], values, False, total)
     return total
 
 

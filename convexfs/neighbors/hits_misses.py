@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.columns import ColumnSource
+from convexfs.data.out_of_core import ColumnSource
 from convexfs.errors import InputError, check_choice, check_number, did_you_mean, shortened
-from convexfs.neighbors import by_columns, dense, kernels
-from convexfs.neighbors.dense import require_finite, row_blocks
-from convexfs.neighbors.differences import MixedSamples, NeighborLists
+from convexfs.neighbors import distances as dense
+from convexfs.neighbors import out_of_core
+from convexfs.neighbors.distances import require_finite, row_blocks
+from convexfs.neighbors.kernels import nearest as kernels
+from convexfs.neighbors.missing_values import MixedSamples, NeighborLists
 from convexfs.neighbors.samples import as_samples, spreads
-from convexfs.neighbors.sparse_samples import SparseSamples
+from convexfs.neighbors.sparse import SparseSamples
 
 METRICS = ("manhattan", "sqeuclidean")
 MISS_RULES = ("nearest", "prior", "uniform")
@@ -126,7 +128,7 @@ def _nearest_in_groups(
     metric: str,
     map: Callable[..., Any],
 ) -> np.ndarray:
-    """As :func:`convexfs.neighbors.kernels.nearest_in_groups`, of samples of any kind."""
+    """As :func:`convexfs.neighbors.kernels.nearest.nearest_in_groups`, of samples of any kind."""
     X = as_samples(X)
     if isinstance(X, np.ndarray):
         return dense.nearest_in_groups(X, codes, n_groups, number, metric == "sqeuclidean", map)
@@ -249,7 +251,7 @@ def distance_rows(
     """Return the function from a block of rows to their distances from all samples."""
     squared, X = metric == "sqeuclidean", as_samples(X)
     if isinstance(X, ColumnSource):
-        rows = by_columns.distance_rows(X, metric, map)
+        rows = out_of_core.distance_rows(X, metric, map)
     elif isinstance(X, MixedSamples):
         if squared:
             raise InputError(
@@ -276,7 +278,7 @@ def margin_vector(
     With ``metric="sqeuclidean"`` differences are squared.
     """
     if isinstance(X, ColumnSource):
-        return by_columns.margin_vector(X, neighbors.index, neighbors.coefficient, map)
+        return out_of_core.margin_vector(X, neighbors.index, neighbors.coefficient, map)
     if isinstance(X, MixedSamples):
         n = len(X)
         lists = NeighborLists.of(

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import hstack, issparse
 
-from convexfs.data.columns import ColumnSource
+from convexfs.data.out_of_core import ColumnSource
 from convexfs.errors import warn
-from convexfs.neighbors.differences import Expected, MixedSamples
-from convexfs.neighbors.sparse_samples import SparseSamples
+from convexfs.neighbors.missing_values import Expected, MixedSamples
+from convexfs.neighbors.sparse import SparseSamples
 
 #: Ratio of the widest to the narrowest column that is worth a warning.
 _SCALES_APART = 100.0

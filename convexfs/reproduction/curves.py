@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 
 def least_of_means(runs: Frame, measures: Iterable[str]) -> Frame:

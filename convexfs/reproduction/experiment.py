@@ -14,7 +14,7 @@ import pandas as pd
 
 from convexfs.batch.measuring import Numbers
 from convexfs.data.dataset import Dataset
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 HERE = Path(__file__).parent
 

@@ -12,7 +12,7 @@ from convexfs.methods.lfe.estimator import LFE, ODD_NEIGHBORS, knn_mistakes
 from convexfs.methods.mmc.estimator import MMC
 from convexfs.reproduction.experiment import Case, Column, Experiment, Figure, Table, Variant
 from convexfs.reproduction.splits import unit_scaled
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 METHODS = ("lfe", "mmc", "pca")
 MOST_FEATURES = 50

@@ -13,7 +13,7 @@ from convexfs.methods.llfs.fit import Settings, point_work
 from convexfs.reproduction.experiment import Case, Column, Experiment, Figure, Table, Variant
 from convexfs.reproduction.llfs_splits import SOURCES, parts, z_scores
 from convexfs.reproduction.llfs_table2 import mistakes
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 #: The paper's typical budget.
 TYPICAL = 10

@@ -14,7 +14,7 @@ from convexfs.methods.lmba.estimator import Lmba
 from convexfs.methods.simba.estimator import Simba
 from convexfs.reproduction.experiment import Case, Column, Experiment, Figure, Table, Variant
 from convexfs.reproduction.llfs_splits import z_scores
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 FOLDS = 5
 #: Numbers of features tried where there are many.

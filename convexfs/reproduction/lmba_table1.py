@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from convexfs.batch.measuring import Numbers
-from convexfs.data.synthetic import sign_bits, six_gaussians
+from convexfs.data.generators import sign_bits, six_gaussians
 from convexfs.methods.lmba.estimator import Lmba
 from convexfs.methods.relief.estimator import Relief
 from convexfs.methods.simba.estimator import Simba

@@ -13,7 +13,7 @@ from convexfs.errors import ConvexfsWarning
 from convexfs.methods.logo.estimator import Logo
 from convexfs.reproduction.experiment import Case, Column, Experiment, Figure, Table, Variant
 from convexfs.reproduction.splits import noisy_split
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 #: Iterations that Figure 5b shows.
 SHOWN_ITERATIONS = 30

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from convexfs.methods.logo.estimator import Logo
-from convexfs.methods.logo.locality import entry_prices
-from convexfs.methods.logo.mixed_locality import locality_of
+from convexfs.methods.logo.margins import entry_prices, locality_of
 from convexfs.reproduction.splits import Split
 
 

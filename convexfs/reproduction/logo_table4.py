@@ -17,7 +17,7 @@ from convexfs.methods.logo.estimator import Logo
 from convexfs.reproduction.experiment import Case, Column, Experiment, Figure, Table, Variant
 from convexfs.reproduction.logo_readings import prices_of
 from convexfs.reproduction.splits import unit_scaled
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 #: Of Logo and I-RELIEF; genes fed to the classifier; its neighbours.
 SIGMA, LAM, GENES, NEIGHBORS = 5.0, 1.0, 50, 3

@@ -17,7 +17,7 @@ from convexfs.reproduction.writing import (
     said_of,
     shown_columns,
 )
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 from convexfs.study.page.assemble import escape
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from convexfs.data.specs import file_behind
 from convexfs.errors import InputError
 from convexfs.reproduction import experiment_named
 from convexfs.reproduction.experiment import Case, Experiment, Variant
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 #: What is said of a quick run.
 QUICK = "Quick: generated data, smaller and fewer runs, so that verdicts mean little."

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ttest_rel
 
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 LEVEL = 0.05
 WIN, TIE, LOSS = "win", "tie", "loss"

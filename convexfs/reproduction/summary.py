@@ -4,7 +4,7 @@ from pathlib import Path
 
 from convexfs.batch.store import Store
 from convexfs.reproduction.writing import Results, table_lines
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 #: Packages whose versions may change a number.
 PACKAGES = ("convexfs", "numpy", "scipy", "scikit-learn", "numba")

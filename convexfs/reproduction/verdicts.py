@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from convexfs.reproduction.experiment import Column, Experiment, Table, Variant, printed
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 WITHIN, BETTER, OFF = "within", "better", "off"
 NO_DATA, NOT_RUN, LEFT_OUT, NOT_PRINTED = "no data", "not run", "left out", ""

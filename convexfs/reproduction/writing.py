@@ -23,7 +23,7 @@ from convexfs.reproduction.experiment import Figure, Table
 from convexfs.reproduction.running import Plan
 from convexfs.reproduction.statistics import comparisons, win_tie_loss
 from convexfs.reproduction.verdicts import averages, best, judged, left_out, tally
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 RUNS = "runs.csv"
 #: Columns of a table as they are shown, and what they are called there.

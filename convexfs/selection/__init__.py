@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 _HOMES = {
     "Selection": "convexfs.selection.result",
-    "select": "convexfs.selection.asking",
+    "select": "convexfs.selection.select_function",
 }
 
 if TYPE_CHECKING:  # what editors and type checkers see
-    from convexfs.selection.asking import select as select
     from convexfs.selection.result import Selection as Selection
+    from convexfs.selection.select_function import select as select
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convexfs.pictures import block_order
+from convexfs.report.pictures import block_order
 from convexfs.selection.result import Selection
 from convexfs.study.figures import Figure, spread
 

@@ -12,8 +12,8 @@ import convexfs
 from convexfs.batch.run import describe_environment
 from convexfs.data.dataset import Dataset
 from convexfs.selection import figures
+from convexfs.selection.methods_text import in_words
 from convexfs.selection.result import Selection
-from convexfs.selection.wording import in_words
 from convexfs.study.columns import Column, On
 from convexfs.study.page.assemble import (
     Section,

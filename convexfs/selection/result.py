@@ -8,20 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from convexfs.data.dataset import Dataset
-from convexfs.methods.base.ranked import ranking_frame
+from convexfs.estimators.ranking import ranking_frame
 from convexfs.records import Certificate, Solution
-from convexfs.selection.differences import class_differences, target_correlations
-from convexfs.selection.judging import (
-    Judgement,
-    curve_lines,
-    enough_for_folds,
-    smallest_list,
-)
+from convexfs.selection.effect_sizes import class_differences, target_correlations
+from convexfs.selection.rules import Judgement, curve_lines, enough_for_folds, smallest_list
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from convexfs.inference.curve import SelectionCurve
+    from convexfs.inference.selection_curves import SelectionCurve
 
 #: Folds, and seconds that fitting them may take unless they are asked for.
 FOLDS, MOST_SECONDS = 5, 20.0
@@ -192,7 +187,7 @@ class Selection:
         return page
 
     def _repr_html_(self) -> str:
-        from convexfs.methods.base.ranked import fit_html
+        from convexfs.estimators.ranking import fit_html
 
         frame = ranking_frame(self.data.feature_names, self.weights, self.support)
         return fit_html(frame, self.certificate)

@@ -30,7 +30,7 @@ from typing import Any
 import convexfs
 from convexfs.batch.sqlite_file import connect, readable
 from convexfs.batch.store import RESULTS, Store
-from convexfs.data.reading import NUMBERS
+from convexfs.data.readers.options import NUMBERS
 from convexfs.data.specs import BUNDLED, GENERATORS, file_behind, load
 from convexfs.errors import ConvexfsError, InputError, check_regular_file
 

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from convexfs.records import DEFAULT_ACCURACY
-from convexfs.study.judging import SLACK
+from convexfs.study.outcome_rules import SLACK
 
 #: How numbers of each kind are printed.
 _PRINTED = {"share": ".1%", "seconds": ".3g", "number": ".3g", "residual": ".0e"}

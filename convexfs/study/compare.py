@@ -30,7 +30,7 @@ from convexfs.batch.run import GRACE_SECONDS, Progress, run_tasks
 from convexfs.batch.shards import Shard
 from convexfs.batch.tasks import Result, Task, do, skipped, solving_of
 from convexfs.errors import SolverUnsuitable, check_number
-from convexfs.methods.base.step import check_solver
+from convexfs.methods.base.solve_step import check_solver
 from convexfs.records import NATIVE, OPTIMAL
 from convexfs.solving.solve import solve_tiny_program, warm_starts
 from convexfs.study.memory_meter import peak_memory

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convexfs.study.achieved import CURVE, TARGETS, reached_within, time_to_accuracy
-from convexfs.study.judging import ANSWERED, WRONG, Frame
-from convexfs.study.profiles import accuracy_time, agreement, performance_profile
+from convexfs.study.outcome_rules import ANSWERED, WRONG, Frame
+from convexfs.study.summary import accuracy_time, agreement, performance_profile
+from convexfs.study.time_to_accuracy import CURVE, TARGETS, reached_within, time_to_accuracy
 
 #: More points than these are thinned: those that would cover each other are left out.
 MOST_POINTS = 1500

@@ -10,7 +10,7 @@ import pandas as pd
 
 from convexfs.methods import stored_formulation
 from convexfs.records import RAW
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 
 DEFAULT = "default"
 _CLASSES = {"SDP": "SDP", "POW": "POW", "EXP": "EXP", "SOC": "SOCP", "QP": "QP"}

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from convexfs.errors import check_number
-from convexfs.study.judging import ANSWERED, Frame
+from convexfs.study.outcome_rules import ANSWERED, Frame
 
 #: Seconds added before the logarithm where nothing was solved that could tell.
 USUAL_SHIFT = 0.01

@@ -17,7 +17,7 @@ from convexfs.errors import InputError
 from convexfs.methods import stored_formulation, stored_names
 from convexfs.records import RELEVANT_SHARE
 from convexfs.study import labels
-from convexfs.study.judging import OUTCOMES, RESIDUALS, Frame, charged, judged
+from convexfs.study.outcome_rules import OUTCOMES, RESIDUALS, Frame, charged, judged
 
 #: Tasks equal in these are the same task; done again after a change of code, the last counts.
 _SAME = ["instance", "solver", "settings", "repeat"]

@@ -15,8 +15,8 @@ from convexfs.baselines.redundancy import mrmr, qpfs
 from convexfs.baselines.statistics import fisher_markov, kolmogorov_smirnov
 from convexfs.data import make_dataset
 from convexfs.errors import InputError
-from convexfs.selection.fitting import prepared
-from convexfs.selection.judging import Judge
+from convexfs.selection.fit_by_name import prepared
+from convexfs.selection.rules import Judge
 from tests.baselines.bad_inputs import bad_inputs
 from tests.typed import known
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import convexfs
-from convexfs.compiling import MESSAGE
+from convexfs.kernels import MESSAGE
 
 
 def test_version(run):
@@ -224,9 +224,9 @@ def test_warnings_are_one_line_each(run, tmp_path):
 
 
 def test_a_refuted_certificate_is_exit_code_1(run, monkeypatch):
-    from convexfs.methods.base import step
+    from convexfs.methods.base import solve_step
 
-    monkeypatch.setattr(step.certify_by_formula, "__defaults__", (-1.0,))
+    monkeypatch.setattr(solve_step.certify_by_formula, "__defaults__", (-1.0,))
     code, out, err = run("select", "iris")
     assert code == 1
     assert "of 4 features" in out

@@ -9,7 +9,7 @@ import pytest
 
 from convexfs.cli import main
 from tests.data.kinds import package_of_tables, skip_without_packages
-from tests.data.test_annotated import h5ad, open_h5
+from tests.data.readers.test_anndata_plink import h5ad, open_h5
 
 N = 40
 KINDS = np.array(["case", "control"])[np.arange(N) % 2]

@@ -44,7 +44,7 @@ sys.exit(main())
     [
         ("convexfs.cli", ["list"]),
         ("numpy", ["select", "iris"]),
-        ("convexfs.selection.fitting", ["select", "iris"]),
+        ("convexfs.selection.fit_by_name", ["select", "iris"]),
         ("rich.console", ["list"]),
         ("convexfs.cli.terminal", ["no-such-command"]),
     ],

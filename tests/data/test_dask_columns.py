@@ -8,8 +8,8 @@ import pytest
 
 from convexfs import IRelief, Logo, Relief
 from convexfs.data import dask_columns
-from convexfs.data.columns import SlicedColumns, column_source
 from convexfs.data.dask_columns import DaskColumns
+from convexfs.data.out_of_core import SlicedColumns, column_source
 from convexfs.errors import InputError, RunError
 from tests.batch.processes import alive
 from tests.data.columns import genotypes, two_classes

@@ -9,13 +9,13 @@ from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file
 
 from convexfs.data import load, make_dataset
-from convexfs.data.checks import as_matrix
-from convexfs.data.ranges import check_range, constant_columns
+from convexfs.data.column_ranges import check_range, constant_columns
 from convexfs.data.sparse import column_ends, takers
+from convexfs.data.validation import as_matrix
 from convexfs.data.writers import write_file
 from convexfs.errors import InputError
-from tests.data.test_annotated import KINDS, h5ad
-from tests.data.test_annotated import X as ANNOTATED
+from tests.data.readers.test_anndata_plink import KINDS, h5ad
+from tests.data.readers.test_anndata_plink import X as ANNOTATED
 
 RNG = np.random.default_rng(0)
 DENSE = np.where(RNG.random((12, 30)) < 0.2, RNG.poisson(3.0, (12, 30)) - 1.0, 0.0)

@@ -1,8 +1,7 @@
 import pytest
 
 from convexfs.data import load
-from convexfs.data.spec_words import split_spec
-from convexfs.data.specs import file_behind
+from convexfs.data.specs import file_behind, split_spec
 from convexfs.errors import InputError
 
 CSV = "a;b,c;age;kind\n" + "1;2;3;x\n2;1;4;y\n" * 4

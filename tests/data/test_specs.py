@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from convexfs.data import load
+from convexfs.data.generators import spiral
 from convexfs.data.specs import BUNDLED
-from convexfs.data.synthetic import spiral
 from convexfs.errors import InputError
 
 

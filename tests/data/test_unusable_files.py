@@ -11,7 +11,8 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from convexfs.data import files, load
+from convexfs.data import load
+from convexfs.data.readers import files
 from convexfs.errors import InputError
 from tests.data.kinds import skip_without_packages
 from tests.data.tables import TABLE, X, Y

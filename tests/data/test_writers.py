@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from convexfs import load
-from convexfs.data.making import make_dataset
+from convexfs.data.build import make_dataset
 from convexfs.data.writers import WRITERS, check_target, write_file
 from convexfs.errors import InputError
 from tests.data.kinds import skip_without_packages

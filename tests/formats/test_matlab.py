@@ -11,7 +11,7 @@ from scipy.io import savemat
 from convexfs import read_problem, solve
 from convexfs.cli import main
 from convexfs.errors import InputError
-from convexfs.formats.program import is_semidefinite
+from convexfs.formats.instance import is_semidefinite
 
 HS21 = {
     "n": 2, "m": 3, "r": np.int16(-100), "q": np.zeros((2, 1), np.uint8),

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from convexfs.formats import FORMATS
-from convexfs.formats.program import (
+from convexfs.formats.instance import (
     EXPONENTIAL,
     NONNEGATIVE,
     POWER,

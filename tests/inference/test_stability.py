@@ -17,7 +17,7 @@ from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.inference import StabilitySelector
 from convexfs.inference.stability import complementary_pair, stability_index
 from convexfs.methods.stability.fit import meinshausen_buhlmann, unimodal_closed_form
-from convexfs.pictures import MOST_BARS
+from convexfs.report.pictures import MOST_BARS
 
 RELIEF = Relief(n_neighbors=10, n_features_to_select=20)
 

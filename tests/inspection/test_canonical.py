@@ -2,7 +2,7 @@
 
 import cvxpy as cp
 
-from convexfs.inspection.canonical import canonical
+from convexfs.inspection.report import canonical
 
 
 def test_variables_of_one_name_have_columns_each():

@@ -10,8 +10,8 @@ from cvxpy.atoms.suppfunc import SuppFuncAtom
 
 from convexfs import show
 from convexfs.errors import InputError
-from convexfs.inspection.page import MEANINGS
-from convexfs.inspection.readers import FUNCTIONS, READERS
+from convexfs.inspection.atoms import FUNCTIONS, READERS
+from convexfs.inspection.document import MEANINGS
 from tests.inspection.zoo import ZOO
 from tests.solvers import installed
 from tests.solving import problems

@@ -16,7 +16,7 @@ from convexfs import (
     Simba,
 )
 from convexfs.errors import ConvexfsWarning, InputError
-from convexfs.neighbors.sparse_samples import SparseSamples
+from convexfs.neighbors.sparse import SparseSamples
 
 RNG = np.random.default_rng(0)
 Y = np.arange(50) % 2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from convexfs.data.columns import SlicedColumns
+from convexfs.data.out_of_core import SlicedColumns
 from convexfs.errors import InputError
 from convexfs.neighbors.anchors import anchored_margin, mean_interval
 from convexfs.neighbors.hits_misses import margin_vector, signed_neighbors

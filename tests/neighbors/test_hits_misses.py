@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from convexfs.errors import InputError
-from convexfs.neighbors import dense
+from convexfs.neighbors import distances
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     margin_vector,
@@ -145,8 +145,8 @@ def test_blocks_and_threads_change_nothing(seed, cells, panel):
     X, codes = sample(seed=seed)
     whole = signed_neighbors(X, codes, 3)
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(3) as pool:
-        patch.setattr(dense, "_BLOCK_CELLS", cells)
-        patch.setattr(dense, "_PANEL", panel)
+        patch.setattr(distances, "_BLOCK_CELLS", cells)
+        patch.setattr(distances, "_PANEL", panel)
         assert len(row_blocks(len(X))) > 1
         blocked = signed_neighbors(X, codes, 3, map=pool.map)
         z = margin_vector(X, blocked, map=pool.map)

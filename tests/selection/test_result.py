@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 import convexfs
 from convexfs.data import make_dataset
 from convexfs.errors import InputError
-from convexfs.selection.differences import class_differences
+from convexfs.selection.effect_sizes import class_differences
 from convexfs.selection.figures import apart, curve_figure, heat_figure, short, weight_figure
 from convexfs.selection.result import MOST_SECONDS, Selection
 from tests.selection.tables import genes

@@ -12,7 +12,7 @@ from convexfs.batch.run import solve_files
 from convexfs.cli import main
 from convexfs.errors import InputError
 from convexfs.study import archive as module
-from convexfs.study import repeat
+from convexfs.study import rerun
 from convexfs.study.archive import MANIFEST, unpack_archive, write_archive
 from convexfs.study.compare import compare_files
 from convexfs.study.outcomes import outcomes
@@ -76,7 +76,7 @@ def test_done_again_elsewhere_it_comes_out_the_same(study, tmp_path, monkeypatch
     assert "runs own.py" in said.err
     before, after = outcomes(folder / "run"), outcomes(tmp_path / "again")
     assert len(before) == len(after) == 2 * 2 * 2
-    table = repeat.repeated(before, after)
+    table = rerun.repeated(before, after)
     assert (table[["tasks", "again"]].to_numpy() == 4).all()
     assert table[["other_outcome", "other_objective"]].to_numpy().sum() == 0
     assert write_archive(tmp_path / "again", tmp_path / "b.zip", [
@@ -95,7 +95,7 @@ def test_a_comparison_on_a_target_of_numbers_is_done_again(tmp_path):
     assert main(["compare", "--from", str(archive), "--out", str(tmp_path / "again")]) == 0
     before, after = outcomes(tmp_path / "run"), outcomes(tmp_path / "again")
     assert set(before["outcome"]) == {"solved"}
-    table = repeat.repeated(before, after)
+    table = rerun.repeated(before, after)
     assert (table[["tasks", "again"]].to_numpy() == 2).all()
     assert table[["other_outcome", "other_objective"]].to_numpy().sum() == 0
 
@@ -106,7 +106,7 @@ def test_what_came_out_otherwise_is_told(study):
     after.loc[after["solver"] == "SCS", "objective"] *= 1.1
     after.loc[after["solver"] == "CLARABEL", "outcome"] = "failed"
     after.loc[after["solver"] == "SCS", "solve_seconds"] *= 3
-    table = repeat.repeated(before, after[1:]).set_index("solver")
+    table = rerun.repeated(before, after[1:]).set_index("solver")
     assert table.loc["CLARABEL", "other_outcome"] == 3
     assert table.loc["CLARABEL", "again"] == 3
     assert table.loc["CLARABEL", "example"].endswith(": solved → failed")
@@ -117,21 +117,21 @@ def test_what_came_out_otherwise_is_told(study):
 def test_other_versions_are_told():
     then = [{"python": "3.11", "packages": {"scs": "3.2", "cvxpy": "1.9"}, "cores": 2}]
     now = [{"python": "3.12", "packages": {"scs": "3.3", "cvxpy": "1.9"}, "cores": 2}]
-    assert list(repeat.environment_differences(then, now)) == [
+    assert list(rerun.environment_differences(then, now)) == [
         "python: 3.11 then, 3.12 now", "packages: scs 3.2 → 3.3",
     ]  # fmt: skip
-    assert list(repeat.environment_differences(then, then)) == []
+    assert list(rerun.environment_differences(then, then)) == []
 
 
 def test_solvers_that_are_not_here_are_left_out():
     plan = PLAN | {"solvers": ["CLARABEL", "MOSEK"], "own_options": {"MOSEK": [{"x": 1}]}}
-    assert repeat.missing_solvers(plan) == ["MOSEK"]
-    assert repeat._plan(plan).solvers == ["CLARABEL"]
-    assert repeat._plan(plan).own_options == {}
+    assert rerun.missing_solvers(plan) == ["MOSEK"]
+    assert rerun._plan(plan).solvers == ["CLARABEL"]
+    assert rerun._plan(plan).own_options == {}
     with pytest.raises(InputError, match="none of its solvers is installed here: MOSEK"):
-        repeat._plan(plan | {"solvers": ["MOSEK"]})
+        rerun._plan(plan | {"solvers": ["MOSEK"]})
     with pytest.raises(InputError, match="cannot be understood"):
-        repeat._plan({"solvers": ["SCS"], "unheard": 1})
+        rerun._plan({"solvers": ["SCS"], "unheard": 1})
 
 
 @pytest.mark.parametrize("what", ["own.py", "own.npz"])

@@ -5,12 +5,12 @@ import io
 import pytest
 from rich.console import Console
 
-from convexfs.cli.study import _table
-from convexfs.study import columns, profiles
-from convexfs.study.achieved import time_to_accuracy
+from convexfs.cli.compare import _table
+from convexfs.study import columns, summary
 from convexfs.study.columns import Column, On, names
 from convexfs.study.page import sections
-from tests.study.test_profiles import rows
+from convexfs.study.time_to_accuracy import time_to_accuracy
+from tests.study.test_summary import rows
 
 #: Two solvers, two problems, three repeats, and a wrong claim.
 STUDY = rows(
@@ -36,13 +36,13 @@ def on_page(study):
 @pytest.mark.parametrize(
     ("declared", "compute"),
     [
-        (columns.SUMMARY, profiles.summary),
-        (columns.RANKING, profiles.ranking),
-        (columns.LEADERS, profiles.leaders),
-        (columns.CLAIMS, profiles.wrong_claims),
-        (columns.CLAIMANTS, lambda study: profiles.claimants(profiles.wrong_claims(study))),
-        (columns.REASONS, profiles.reasons),
-        (columns.TOLD, profiles.told),
+        (columns.SUMMARY, summary.summary),
+        (columns.RANKING, summary.ranking),
+        (columns.LEADERS, summary.leaders),
+        (columns.CLAIMS, summary.wrong_claims),
+        (columns.CLAIMANTS, lambda study: summary.claimants(summary.wrong_claims(study))),
+        (columns.REASONS, summary.reasons),
+        (columns.TOLD, summary.told),
         (columns.ACHIEVED, time_to_accuracy),
     ],
 )
@@ -56,14 +56,14 @@ def test_what_is_declared_is_computed(declared, compute):
 
 def test_a_new_column_is_a_declaration_and_a_computation(monkeypatch):
     new = Column("slowest_seconds", "seconds", "the longest of all", "slowest")
-    speed = profiles._speed
+    speed = summary._speed
     monkeypatch.setattr(columns, "SUMMARY", (*columns.SUMMARY, new))
     monkeypatch.setattr(
-        profiles,
+        summary,
         "_speed",
         lambda own, shift: speed(own, shift) | {"slowest_seconds": own["charged_seconds"].max()},
     )
-    shown = printed(_table("Verdict", profiles.summary(STUDY), columns.SUMMARY))
+    shown = printed(_table("Verdict", summary.summary(STUDY), columns.SUMMARY))
     assert "slowest: the longest of all" in " ".join(shown.split())
     assert next(line for line in shown.splitlines() if "│ B " in line).rstrip(" │").endswith("0.42")
     (column,) = (own for own in on_page(STUDY) if own["name"] == "slowest_seconds")
@@ -73,7 +73,7 @@ def test_a_new_column_is_a_declaration_and_a_computation(monkeypatch):
 
 
 def test_terminal_and_page_say_the_same_of_a_column():
-    shown = printed(_table("Verdict", profiles.summary(STUDY), columns.SUMMARY))
+    shown = printed(_table("Verdict", summary.summary(STUDY), columns.SUMMARY))
     page = {column["name"]: column for column in on_page(STUDY)}
     both = [own for own in columns.SUMMARY if own.on == On.BOTH]
     assert len(both) > 10
@@ -86,8 +86,8 @@ def test_terminal_and_page_say_the_same_of_a_column():
 
 
 def test_an_interval_stands_beside_its_number():
-    table = profiles.summary(STUDY).set_index("solver").loc["A"]
-    shown = printed(_table("Verdict", profiles.summary(STUDY), columns.SUMMARY))
+    table = summary.summary(STUDY).set_index("solver").loc["A"]
+    shown = printed(_table("Verdict", summary.summary(STUDY), columns.SUMMARY))
     ends = f"({table['seconds_low']:.3g}…{table['seconds_high']:.3g})"
     assert f"{table['seconds']:.3g} {ends}" in shown
 

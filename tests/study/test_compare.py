@@ -20,7 +20,7 @@ from convexfs.batch.tasks import do, expand
 from convexfs.solving.backends import BACKENDS
 from convexfs.study.compare import _warm_up, compare_files, measure
 from convexfs.study.outcomes import outcomes
-from convexfs.study.profiles import leaders, summary
+from convexfs.study.summary import leaders, summary
 from tests.batch.problem_texts import finished as _finished
 from tests.solvers import needs
 from tests.waiting import until

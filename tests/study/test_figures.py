@@ -13,7 +13,7 @@ from convexfs.batch.run import solve_files
 from convexfs.batch.store import Store
 from convexfs.errors import InputError
 from convexfs.study import figures
-from convexfs.study.figure_files import write_figures
+from convexfs.study.export import write_figures
 from convexfs.study.outcomes import outcomes, selected
 from convexfs.study.page import gather
 

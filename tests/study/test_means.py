@@ -10,8 +10,8 @@ from scipy import stats
 
 from convexfs.errors import InputError
 from convexfs.study.means import shift_of
-from convexfs.study.profiles import leaders, summary
-from tests.study.test_profiles import SHIFT, rows
+from convexfs.study.summary import leaders, summary
+from tests.study.test_summary import SHIFT, rows
 
 
 def test_the_interval_is_students_over_repeats():

@@ -22,7 +22,7 @@ from convexfs.study.outcomes import export, outcomes
 from convexfs.study.page import gather
 from convexfs.study.page.assemble import encoded
 from convexfs.study.page.clean import without_places
-from convexfs.study.profiles import leaders, performance_profile, summary
+from convexfs.study.summary import leaders, performance_profile, summary
 from tests.batch.older_store import make_older
 from tests.study.pages import HOSTILE, PLAIN, assert_same, decoded, frame_of, numbers_in
 from tests.typed import known

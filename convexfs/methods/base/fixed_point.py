@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.ranges import LARGEST
+from convexfs.data.column_ranges import LARGEST
 from convexfs.errors import InputError, check_number
 from convexfs.records import VERDICTS, Certificate
 

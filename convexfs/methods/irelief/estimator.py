@@ -4,10 +4,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexfs.methods.base.columns import TakesColumns
+from convexfs.estimators.out_of_core import TakesColumns
+from convexfs.estimators.sample_weight import TakesWeights
+from convexfs.estimators.selector import WeightSelector
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.base.selector import WeightSelector
-from convexfs.methods.base.weighted import TakesWeights
 from convexfs.methods.irelief.fit import Settings, irelief
 
 
@@ -20,7 +20,7 @@ class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
     :math:`\|w\|_2 \le 1, w \ge 0`. Each step is a convex problem, the whole is
     not: ``converged_`` says whether a fixed point was reached. The data are not
     scaled: put them on one scale first. Matrices on disk or on a cluster are read by
-    columns, twice an iteration, as :class:`convexfs.methods.base.columns.TakesColumns` says.
+    columns, twice an iteration, as :class:`convexfs.estimators.out_of_core.TakesColumns` says.
 
     Parameters
     ----------
@@ -44,16 +44,16 @@ class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
         another start ended elsewhere. Each costs about a fit.
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
-        Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
+        See :class:`convexfs.estimators.missing_values.TakesMissing`.
     class_weight : "balanced" or dict of label to number, optional
-        As :class:`convexfs.methods.base.weighted.TakesWeights` says, and what `fit` does with
+        See :class:`convexfs.estimators.sample_weight.TakesWeights`, also for what `fit` does with
         its `sample_weight`.
     formulation : callable or path, optional
         A changed step: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a problem
         file.
     solver, solver_tol, solver_options, time_limit
     n_features_to_select, n_jobs, random_state, verbose
-        As for every selector: :class:`convexfs.methods.base.selector.WeightSelector`.
+        As for every selector: :class:`convexfs.estimators.selector.WeightSelector`.
 
     Attributes
     ----------

@@ -18,11 +18,11 @@ from convexfs.methods.base.fixed_point import (
     starting_points,
 )
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
-from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
 from convexfs.methods.relief.fit import margin_of
-from convexfs.neighbors.counted import SampleWeights
-from convexfs.neighbors.differences import of_classes
+from convexfs.neighbors.missing_values import of_classes
+from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.neighbors.samples import some_features
 from convexfs.records import Certificate, Solution
 

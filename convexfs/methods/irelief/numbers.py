@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from convexfs.data.columns import ColumnSource
+from convexfs.data.out_of_core import ColumnSource
 from convexfs.errors import check_number
-from convexfs.neighbors import by_columns
-from convexfs.neighbors.counted import SampleWeights
-from convexfs.neighbors.differences import MixedSamples, NeighborLists, of_classes
-from convexfs.neighbors.feature_passes import score_pairs
+from convexfs.neighbors import out_of_core
+from convexfs.neighbors.feature_blocks import score_pairs
 from convexfs.neighbors.hits_misses import all_pairs, margin_vector, sample_distances
+from convexfs.neighbors.missing_values import MixedSamples, NeighborLists, of_classes
+from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.neighbors.samples import as_samples
 from convexfs.neighbors.soft import has_hit, signed_probabilities
-from convexfs.neighbors.sparse_samples import SparseSamples
+from convexfs.neighbors.sparse import SparseSamples
 
 
 def irelief(
@@ -47,9 +47,9 @@ def soft_margin(
         return X.margin_sum(NeighborLists.of(_trusted(d, codes, sigma, counted)), map)
     X = as_samples(X)
     if isinstance(X, ColumnSource):
-        d = by_columns.weighted_distances(X, weights, map)
+        d = out_of_core.weighted_distances(X, weights, map)
         signed = _trusted(d, codes, sigma, counted)
-        return by_columns.pair_sums(X, score_pairs(signed, np.ones(len(X))), map)
+        return out_of_core.pair_sums(X, score_pairs(signed, np.ones(len(X))), map)
     sparse = isinstance(X, SparseSamples)
     d = sample_distances(X.times(weights) if sparse else X * weights, map=map)
     signed = _trusted(d, codes, sigma, counted)

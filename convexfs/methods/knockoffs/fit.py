@@ -8,9 +8,9 @@ from scipy.linalg import cholesky, eigh
 
 from convexfs.errors import check_choice
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
-from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.knockoffs import METHOD
-from convexfs.methods.knockoffs.definite import factor_of, inverse_of
+from convexfs.methods.knockoffs.native import factor_of, inverse_of
 from convexfs.methods.knockoffs.numbers import LEDOIT_WOLF, correlations
 from convexfs.records import Certificate, Solution
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, cholesky
+from scipy.linalg.lapack import dpotri  # type: ignore[attr-defined]
 
-from convexfs.methods.knockoffs.definite import factor_of, inverse_of
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 Numbers = Mapping[str, Any]
@@ -176,3 +176,17 @@ def _reconstructability(
     squared = inverse @ inverse
     value = float((1.0 / s).sum() + np.trace(inverse))
     return value, squared.diagonal() - s**-2, 2.0 * inverse * squared + np.diag(2.0 * s**-3)
+
+
+def factor_of(matrix: np.ndarray) -> np.ndarray | None:
+    """Return the lower triangular L with ``L L' = matrix``; None if it is not positive definite."""
+    try:
+        return cholesky(matrix, lower=True)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def inverse_of(factor: np.ndarray) -> np.ndarray:
+    """Return the inverse of ``L L'``."""
+    lower, _ = dpotri(factor, lower=1)
+    return lower + np.tril(lower, -1).T

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, check_choice
-from convexfs.methods.knockoffs.definite import factor_of
+from convexfs.methods.knockoffs.native import factor_of
 
 LEDOIT_WOLF = "ledoit-wolf"
 #: Smallest eigenvalue of a correlation matrix that is not taken for 0.

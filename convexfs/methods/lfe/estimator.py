@@ -9,8 +9,8 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import InputError
+from convexfs.estimators.projection import BY_CROSS_VALIDATION, Projection
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.base.projection import BY_CROSS_VALIDATION, Projection
 from convexfs.methods.lfe.fit import Settings, lfe
 
 #: Numbers of neighbours cross-validation tries, and its folds.
@@ -48,7 +48,7 @@ class LFE(Settings, Projection):
         A changed problem: ``build(Sigma, lam) -> cvxpy.Problem`` with a variable ``W``, or a
         problem file.
     solver, solver_tol, solver_options, time_limit, n_jobs, random_state, verbose
-        As for every estimator: :class:`convexfs.methods.base.selector.MethodEstimator`.
+        As for every estimator: :class:`convexfs.estimators.selector.MethodEstimator`.
 
     Attributes
     ----------

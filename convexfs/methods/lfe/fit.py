@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from convexfs.data.ranges import varying_columns
+from convexfs.data.column_ranges import varying_columns
 from convexfs.errors import InputError, check_choice, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
-from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.lfe import METHOD, numbers
 from convexfs.neighbors.hits_misses import signed_neighbors
 from convexfs.records import NATIVE, Certificate, Solution

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError
-from convexfs.pictures import new_figure, short_name
+from convexfs.report.pictures import new_figure, short_name
 
 #: Above this many features their names would cover each other.
 MOST_NAMES = 40

@@ -11,18 +11,17 @@ from joblib import effective_n_jobs
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from convexfs.data.checks import check_finite
-from convexfs.data.ranges import check_largest
+from convexfs.data.column_ranges import check_largest
+from convexfs.data.validation import check_finite
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_flag, check_number
+from convexfs.estimators.selector import WeightSelector
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.base.selector import WeightSelector
-from convexfs.methods.llfs.fit import llfs
+from convexfs.methods.llfs.fit import llfs, refuse_alone, warn_contradictions
+from convexfs.methods.llfs.from_run import stored_model
+from convexfs.methods.llfs.hyperspheres import Hyperspheres
 from convexfs.methods.llfs.numbers import checked_max_features
-from convexfs.methods.llfs.samples import refuse_alone, warn_contradictions
 from convexfs.methods.llfs.settings import LFS, PointSettings, Settings
-from convexfs.methods.llfs.spheres import Hyperspheres
-from convexfs.methods.llfs.stages import Trace, lfs_problem, stage_problem, trace
-from convexfs.methods.llfs.stored import stored_model
+from convexfs.methods.llfs.stage_problems import Trace, lfs_problem, stage_problem, trace
 from convexfs.methods.llfs.tasks import changes_of, kept_map, points_map, progress, pruned
 
 
@@ -102,7 +101,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         compiles kernels, which takes up to a minute.
     solver, solver_tol, solver_options, time_limit
     n_features_to_select, n_jobs, random_state, verbose
-        As for every selector: :class:`convexfs.methods.base.selector.WeightSelector`.
+        As for every selector: :class:`convexfs.estimators.selector.WeightSelector`.
 
     Attributes
     ----------

@@ -1,21 +1,22 @@
 """LLFS: every representative point chooses its own features, one task a point."""
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from convexfs.data.ranges import constant_columns, varying_columns
-from convexfs.errors import ConvexfsError, check_choice, warn
+from convexfs.data.column_ranges import constant_columns, varying_columns
+from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, check_choice, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, taken_by
+from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT
+from convexfs.methods.llfs.hyperspheres import sphere_and_score
 from convexfs.methods.llfs.lfs import weighted
 from convexfs.methods.llfs.numbers import checked_max_features, lfs_values, local_values
-from convexfs.methods.llfs.relaxed import UNCONVERGED, PointSets, candidates
-from convexfs.methods.llfs.road import FAILED, TIMEOUT
+from convexfs.methods.llfs.relaxation import UNCONVERGED, PointSets, candidates
 from convexfs.methods.llfs.settings import FORMS, LFS, PointSettings, Settings, beta_values
-from convexfs.methods.llfs.spheres import sphere_and_score
 from convexfs.methods.llfs.utility import utility
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Certificate, Solution
 
@@ -30,7 +31,7 @@ class PointResult:
     """What one representative point chose.
 
     ``features`` are columns of the data; ``table`` has a row a beta, see
-    :data:`convexfs.methods.llfs.relaxed.STATUS_ROW`.
+    :data:`convexfs.methods.llfs.relaxation.STATUS_ROW`.
     """
 
     point: int
@@ -325,3 +326,31 @@ def _unsolved(statuses: np.ndarray) -> str:
     reasons = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
     text = f"{sum(counts.values())} of {statuses.size} pairs of sample and beta are dropped"
     return f"{text} ({reasons})"
+
+
+def refuse_alone(codes: np.ndarray, classes: np.ndarray) -> None:
+    """Raise for a class of one sample: it has nothing to be near to."""
+    alone = np.flatnonzero(np.bincount(codes) == 1)
+    if len(alone):
+        row = int(np.flatnonzero(codes == alone[0])[0]) + 1
+        raise InputError(
+            f"class {str(classes[alone[0]])!r} has one sample only, at data row {row}: "
+            "LLFS needs two of each; leave it out or join classes"
+        )
+
+
+def warn_contradictions(X: np.ndarray, codes: np.ndarray) -> None:
+    """Say which samples are equal but of different classes."""
+    first: dict[bytes, int] = {}
+    # Adding 0 makes a negative zero a zero.
+    seen = [(first.setdefault((row + 0.0).tobytes(), j), j) for j, row in enumerate(X)]
+    pairs = [(i, j) for i, j in seen if codes[i] != codes[j]]
+    if pairs:
+        more = f" (and {len(pairs) - 1} more such pairs)" if len(pairs) > 1 else ""
+        i, j = pairs[0]
+        warnings.warn(
+            f"data rows {i + 1} and {j + 1} are equal but of different classes{more}: no sphere "
+            "holds one without the other, so its radius may be 0; relabel them or leave them out",
+            ConvexfsWarning,
+            stacklevel=4,
+        )

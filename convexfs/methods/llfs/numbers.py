@@ -8,8 +8,8 @@ import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.llfs.lfs import localities
-from convexfs.methods.llfs.linear import largest_sum, priced_minimum
-from convexfs.methods.llfs.path import LocalPath, local_path, local_point
+from convexfs.methods.llfs.native.linear_program import largest_sum, priced_minimum
+from convexfs.methods.llfs.native.local_path import LocalPath, local_path, local_point
 from convexfs.methods.llfs.utility import (
     LINEAR_SHARE,
     mean_utility,

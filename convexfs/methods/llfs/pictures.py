@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.pictures import new_figure, sample_map
+from convexfs.report.pictures import new_figure, sample_map
 
 
 def support_map(
@@ -23,7 +23,7 @@ def support_map(
         ``LLFS.local_support_``.
     codes : int array (n_samples,)
     groups, names, class_names : optional
-        As of :func:`convexfs.pictures.sample_map`.
+        As of :func:`convexfs.report.pictures.sample_map`.
     """
     figure = sample_map(support, codes, groups, names, class_names)
     figure.axes[0].set_title("features each sample selects", loc="left")

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.compiling import INNER, compiled
 from convexfs.errors import check_choice
+from convexfs.kernels import INNER, compiled
 
 HOW = ("enumerate", "random")
 SNAP = 1e-4

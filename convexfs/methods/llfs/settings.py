@@ -17,7 +17,7 @@ from convexfs.errors import (
 )
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters
-from convexfs.methods.base.step import check_solver, runs_natively
+from convexfs.methods.base.solve_step import check_solver, runs_natively
 from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.numbers import SIGMA_INITS
 from convexfs.methods.llfs.rounding import HOW

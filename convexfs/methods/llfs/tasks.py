@@ -44,11 +44,11 @@ from convexfs.errors import (
     SolverUnsuitable,
     check_number,
 )
-from convexfs.methods.base.changed import build_of, changed_file, own_values
+from convexfs.estimators.custom_formulation import build_of, changed_file, own_values
 from convexfs.methods.base.parameters import taken_by
 from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.fit import PointResult, PointWork, last_pass, point_work, verdict
-from convexfs.methods.llfs.relaxed import STATUS_ROW, UNCONVERGED
+from convexfs.methods.llfs.relaxation import STATUS_ROW, UNCONVERGED
 from convexfs.methods.llfs.settings import PointSettings, Settings
 from convexfs.records import ERROR, NATIVE, TIMEOUT, Solution
 
@@ -84,7 +84,7 @@ def progress(shown: bool) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-    from convexfs.compiling import announced
+    from convexfs.kernels import announced
 
     console = Console(stderr=True)
     seen = console.is_terminal or console.is_jupyter

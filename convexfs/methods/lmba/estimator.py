@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_X_y
 
-from convexfs.methods.base.margins import MarginTested
+from convexfs.estimators.margin_test import MarginTested
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.lmba.fit import Settings, lmba, lmba_loss
 
@@ -47,7 +47,7 @@ class Lmba(Settings, MarginTested):
         variable ``u``, or a problem file.
     solver, solver_tol, solver_options, time_limit
     n_features_to_select, n_jobs, random_state, verbose
-        As for every selector: :class:`convexfs.methods.base.selector.WeightSelector`.
+        As for every selector: :class:`convexfs.estimators.selector.WeightSelector`.
 
     Attributes
     ----------

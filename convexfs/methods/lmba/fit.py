@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.ranges import constant_columns, varying_columns
+from convexfs.data.column_ranges import constant_columns, varying_columns
 from convexfs.errors import InputError, check_choice, check_number, warn
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters, taken_by
-from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.lmba import METHOD, numbers
 from convexfs.methods.lmba.gradient import descend
 from convexfs.methods.lmba.native import least_useful_c, program_of

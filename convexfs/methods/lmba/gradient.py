@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from convexfs.compiling import compiled
+from convexfs.kernels import compiled
 
 
 def descend(

@@ -4,7 +4,7 @@ A triplet (i, j, p) has the hinge :math:`h = \theta_i + d(i, j) - d(i, p)` and,
 rounded over a width mu, the share :math:`\pi = \min(\max(h / \mu, 0), 1)`.
 """
 
-from convexfs.compiling import compiled
+from convexfs.kernels import compiled
 
 
 @compiled()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.methods.lmba.kinks import polish
+from convexfs.methods.lmba.active_hinges import polish
 from convexfs.methods.lmba.newton import Program
 from convexfs.methods.lmba.working_set import minimise_wide
 from convexfs.neighbors.triplets import pair_sums

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from convexfs.methods.lmba import kernels as kernels
-from convexfs.methods.lmba.kinks import polish
+from convexfs.methods.lmba.active_hinges import polish
 from convexfs.neighbors.triplets import pair_distances, pair_sums, target_sum
 
 log = logging.getLogger(__name__)

@@ -1,13 +1,13 @@
 """Lmba's linear program on wide data: most weights are 0, so few features are looked at.
 
 Newton's method solves the program of a working set; the last small program then prices
-all features (:mod:`convexfs.methods.lmba.kinks`), and proves a bound for all of them. The
+all features (:mod:`convexfs.methods.lmba.active_hinges`), and proves a bound for all of them. The
 features that paid enter, until value and bound meet.
 """
 
 import numpy as np
 
-from convexfs.methods.lmba.kinks import polish
+from convexfs.methods.lmba.active_hinges import polish
 from convexfs.methods.lmba.newton import Answer, Program, minimise
 from convexfs.neighbors.triplets import pair_distances
 

@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from convexfs.estimators.projection import Projection
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.base.projection import Projection
 from convexfs.methods.lmnn.fit import Settings, lmnn
 
 #: Eigenvalues of a metric below this share of the largest are a solver's inaccuracy.

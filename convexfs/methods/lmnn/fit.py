@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from convexfs.errors import InputError
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
-from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.lfe.fit import in_their_span
 from convexfs.methods.lmnn import METHOD, numbers
 from convexfs.records import Certificate, Solution

@@ -6,16 +6,17 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from convexfs.methods.base.columns import TakesColumns
+from convexfs.estimators.out_of_core import TakesColumns
+from convexfs.estimators.sample_weight import TakesWeights
+from convexfs.estimators.selector import WeightSelector
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.base.selector import WeightSelector
-from convexfs.methods.base.weighted import TakesWeights
-from convexfs.methods.logo.classification import class_distances
 from convexfs.methods.logo.fit import logo
-from convexfs.methods.logo.request import Settings
-from convexfs.neighbors.new_samples import known_to
+from convexfs.methods.logo.settings import Settings
+from convexfs.neighbors.missing_values import MixedSamples
+from convexfs.neighbors.queries import distances_to, known_to
 from convexfs.neighbors.samples import as_samples
-from convexfs.neighbors.shadows import feature_deviations
+from convexfs.neighbors.shadow_columns import feature_deviations
+from convexfs.neighbors.soft import expected_distances
 from convexfs.records import NOT_TESTED
 
 #: Samples are taken as they are; anything else is converted to the first of these.
@@ -114,7 +115,7 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
     A million features are no trouble. The data are neither scaled nor copied:
     put them on one scale first; float16 and float32, integers and memory-mapped files stay
     what they are, and matrices on disk or on a cluster where they are, as
-    :class:`convexfs.methods.base.columns.TakesColumns` says.
+    :class:`convexfs.estimators.out_of_core.TakesColumns` says.
 
     Parameters
     ----------
@@ -154,9 +155,9 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
         False and the certificate is not proven. A pass over all features is finished first.
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
-        Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
+        See :class:`convexfs.estimators.missing_values.TakesMissing`.
     class_weight : "balanced" or dict of label to number, optional
-        As :class:`convexfs.methods.base.weighted.TakesWeights` says, and what `fit` does with
+        See :class:`convexfs.estimators.sample_weight.TakesWeights`, also for what `fit` does with
         its `sample_weight`. A changed problem is then to take ``counts``, a number a sample.
     formulation : callable or path, optional
         A changed problem: ``build(Z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
@@ -164,7 +165,7 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
         term of each sample counts.
     solver, solver_tol, solver_options, time_limit
     n_features_to_select, n_jobs, random_state, verbose
-        As for every selector: :class:`convexfs.methods.base.selector.WeightSelector`.
+        As for every selector: :class:`convexfs.estimators.selector.WeightSelector`.
 
     Attributes
     ----------
@@ -239,3 +240,48 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         self.sigma_ = float(self.sigma)
         super()._remember(X, codes)
+
+
+#: Distances held at a time; 16 MB.
+_BLOCK_CELLS = 2_000_000
+
+
+def class_distances(
+    new: np.ndarray,
+    known: np.ndarray | MixedSamples,
+    codes: np.ndarray,
+    weights: np.ndarray,
+    sigma: float,
+    rows: np.ndarray | None = None,
+) -> np.ndarray:
+    r"""Expected distance of each new sample to its soft nearest neighbour in each class.
+
+    .. math::
+        E_c(x) = \sum_{i \in c} P_i(x)\, d_w(x, x_i),\quad
+        P_i(x) \propto \exp(-d_w(x, x_i) / \sigma),\quad
+        d_w(x, x_i) = \sum_j w_j |x_j - x_{ij}|
+
+    The margin of x between two classes is the difference of their E (Sun,
+    Todorovic and Goodison 2010, eq. 3); the class of least E is the nearest.
+
+    Parameters
+    ----------
+    new : array (M, J)
+    known : array (N, J), or MixedSamples
+        Training samples.
+    codes : int array (N,)
+        Their classes, 0 to K - 1.
+    weights : array (J,)
+    sigma : float
+    rows : array (N,), optional
+        How many equal rows each training sample stands for.
+
+    Returns
+    -------
+    array (M, K)
+    """
+    distances = distances_to(known, weights)
+    step = max(1, _BLOCK_CELLS // len(known))
+    cuts = (slice(start, start + step) for start in range(0, len(new), step))
+    blocks = (expected_distances(distances(new[cut]), codes, sigma, rows) for cut in cuts)
+    return np.concatenate(list(blocks))

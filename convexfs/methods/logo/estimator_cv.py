@@ -13,14 +13,13 @@ from sklearn.model_selection import check_cv
 
 from convexfs.batch import pool
 from convexfs.errors import ConvexfsError, InputError
+from convexfs.estimators.selector import thread_map
 from convexfs.methods.base.parameters import parameters, taken_by
 from convexfs.methods.base.progress import narrator
-from convexfs.methods.base.selector import thread_map
-from convexfs.methods.logo.classification import class_distances
-from convexfs.methods.logo.estimator import LocalMarginClassifier, Logo
+from convexfs.methods.logo.estimator import LocalMarginClassifier, Logo, class_distances
 from convexfs.methods.logo.fit import fit_logo, logo
-from convexfs.methods.logo.request import Iterating, LogoRequest, Settings
-from convexfs.neighbors.feature_passes import all_distances
+from convexfs.methods.logo.settings import Iterating, LogoRequest, Settings
+from convexfs.neighbors.feature_blocks import all_distances
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class LogoCV(Iterating, LocalMarginClassifier):
         Worker processes; the result does not depend on their number.
     solver, solver_tol, solver_options, formulation
     n_features_to_select, random_state, verbose
-        As for every selector: :class:`convexfs.methods.base.selector.WeightSelector`.
+        As for every selector: :class:`convexfs.estimators.selector.WeightSelector`.
 
     Attributes
     ----------

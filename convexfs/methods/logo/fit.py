@@ -17,17 +17,16 @@ from convexfs.methods.base.fixed_point import (
     starting_points,
 )
 from convexfs.methods.base.parameters import AS_USUAL, Solving
-from convexfs.methods.logo.certified import FixedPoint, certified_fixed_point
-from convexfs.methods.logo.fixed_point import History
-from convexfs.methods.logo.locality import Locality, lam_max, relief_margin
-from convexfs.methods.logo.mixed_locality import MixedLocality as MixedLocality
-from convexfs.methods.logo.mixed_locality import locality_of
-from convexfs.methods.logo.null_price import NullPrice, null_price
-from convexfs.methods.logo.paper import paper_fixed_point
-from convexfs.methods.logo.request import LogoRequest, Settings
-from convexfs.methods.logo.solvers import changed_fixed_point, restricted_solver, takes_counts
-from convexfs.neighbors.counted import SampleWeights
-from convexfs.neighbors.differences import MixedSamples
+from convexfs.methods.logo.backend_steps import changed_fixed_point, restricted_solver, takes_counts
+from convexfs.methods.logo.fixed_points.algorithm1 import paper_fixed_point
+from convexfs.methods.logo.fixed_points.candidate_features import FixedPoint, certified_fixed_point
+from convexfs.methods.logo.fixed_points.damped_iteration import History
+from convexfs.methods.logo.margins import Locality, lam_max, locality_of, relief_margin
+from convexfs.methods.logo.margins import MixedLocality as MixedLocality
+from convexfs.methods.logo.null_penalty import NullPrice, null_price
+from convexfs.methods.logo.settings import LogoRequest, Settings
+from convexfs.neighbors.missing_values import MixedSamples
+from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 #: Relative duality gap the native solver is asked for; its certificate allows NATIVE_TOL.
@@ -39,12 +38,12 @@ class LogoResult:
     """Weights and how they were reached.
 
     ``history`` has one row an iteration; see
-    :class:`convexfs.methods.logo.fixed_point.History`. ``converged`` is True at
+    :class:`convexfs.methods.logo.fixed_points.damped_iteration.History`. ``converged`` is True at
     proven fixed points only. ``period`` is that of the cycle the iteration ended
     in, 0 if it did not. ``starts`` has one row a start tried; see
     :func:`convexfs.methods.base.fixed_point.told`. ``lam`` is the price, None with a bound;
     where permuted labels set it, ``null_counts`` and ``objective_pvalue`` are those of
-    :class:`convexfs.methods.logo.null_price.NullPrice`.
+    :class:`convexfs.methods.logo.null_penalty.NullPrice`.
     """
 
     weights: np.ndarray

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from convexfs.compiling import compiled
+from convexfs.kernels import compiled
 from convexfs.methods.logo.objective import Constrained, Objective, Penalised, relative
 
 #: Steps of the outer and sweeps of the inner loop; both end much earlier.

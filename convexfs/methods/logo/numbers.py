@@ -3,7 +3,7 @@
 import numpy as np
 
 from convexfs.errors import InputError, check_number
-from convexfs.neighbors.feature_passes import margin_columns, weighted_distances
+from convexfs.neighbors.feature_blocks import margin_columns, weighted_distances
 from convexfs.neighbors.soft import check_sigma, has_hit, signed_probabilities
 
 

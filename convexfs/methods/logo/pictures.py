@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.pictures import bars_height, draw_bars, draw_convergence
+from convexfs.report.pictures import bars_height, draw_bars, draw_convergence
 
 
 def fit_picture(

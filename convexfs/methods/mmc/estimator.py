@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from convexfs.estimators.projection import Projection
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.base.projection import Projection
 from convexfs.methods.mmc.fit import Settings, mmc
 
 

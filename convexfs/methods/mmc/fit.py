@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
-from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.mmc import METHOD, numbers
 from convexfs.records import Certificate, Solution
 

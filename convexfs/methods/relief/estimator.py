@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexfs.methods.base.columns import TakesColumns
+from convexfs.estimators.out_of_core import TakesColumns
+from convexfs.estimators.sample_weight import TakesWeights
+from convexfs.estimators.selector import WeightSelector
 from convexfs.methods.base.parameters import learned, parameters, taken_by
-from convexfs.methods.base.selector import WeightSelector
-from convexfs.methods.base.weighted import TakesWeights
 from convexfs.methods.relief import numbers
 from convexfs.methods.relief.fit import Settings, relief
 from convexfs.neighbors.hits_misses import is_share
-from convexfs.neighbors.shadows import Margins, ShadowDraws
+from convexfs.neighbors.shadow_columns import Margins, ShadowDraws
 
 
 @parameters
@@ -23,7 +23,7 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
     where :math:`z = \sum_n |x_n - NM(x_n)| - |x_n - NH(x_n)|` sums, feature by
     feature, how much farther the nearest miss of a sample is than its nearest
     hit. The data are not scaled: put them on one scale first. Matrices on disk or on a
-    cluster are read by columns, as :class:`convexfs.methods.base.columns.TakesColumns` says,
+    cluster are read by columns, as :class:`convexfs.estimators.out_of_core.TakesColumns` says,
     and so are arrays of int8, bool and float16, which are not converted to larger numbers.
 
     Parameters
@@ -57,16 +57,16 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
         Of `keep`.
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
-        Missing values and categories, as :class:`convexfs.methods.base.mixed.TakesMissing` says.
+        See :class:`convexfs.estimators.missing_values.TakesMissing`.
     class_weight : "balanced" or dict of label to number, optional
-        As :class:`convexfs.methods.base.weighted.TakesWeights` says, and what `fit` does with
+        See :class:`convexfs.estimators.sample_weight.TakesWeights`, also for what `fit` does with
         its `sample_weight`.
     formulation : callable or path, optional
         A changed problem: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file.
     solver, solver_tol, solver_options, time_limit
     n_features_to_select, n_jobs, random_state, verbose
-        As for every selector: :class:`convexfs.methods.base.selector.WeightSelector`.
+        As for every selector: :class:`convexfs.estimators.selector.WeightSelector`.
 
     Attributes
     ----------

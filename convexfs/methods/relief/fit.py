@@ -10,9 +10,9 @@ import numpy as np
 
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters, taken_by
-from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.relief import METHOD, numbers
-from convexfs.neighbors.counted import SampleWeights
+from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.neighbors.samples import some_features
 from convexfs.records import Certificate, Solution
 

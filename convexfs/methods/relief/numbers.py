@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.columns import ColumnSource
+from convexfs.data.out_of_core import ColumnSource
 from convexfs.errors import InputError, check_flag, check_number, warn
 from convexfs.neighbors.anchors import anchored_margin
-from convexfs.neighbors.counted import SampleWeights, counted_neighbors
-from convexfs.neighbors.differences import MixedSamples, of_classes
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     SignedNeighbors,
@@ -23,7 +21,9 @@ from convexfs.neighbors.hits_misses import (
     signed_neighbors,
     signed_neighbors_at,
 )
-from convexfs.neighbors.shadows import shadow_margins
+from convexfs.neighbors.missing_values import MixedSamples, of_classes
+from convexfs.neighbors.sample_weight import SampleWeights, counted_neighbors
+from convexfs.neighbors.shadow_columns import shadow_margins
 
 
 def relief(
@@ -153,7 +153,7 @@ def shadow_margin(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return z beside shadow columns, averaged, and z of the shadows.
 
-    See :func:`convexfs.neighbors.shadows.shadow_margins`.
+    See :func:`convexfs.neighbors.shadow_columns.shadow_margins`.
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from convexfs.methods.base.margins import MarginTested
+from convexfs.estimators.margin_test import MarginTested
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.simba.fit import Settings, simba
 
@@ -29,7 +29,7 @@ class Simba(Settings, MarginTested):
     utility : {"linear", "sigmoid"}, default="linear"
     solver, solver_tol, solver_options, time_limit
     n_features_to_select, n_jobs, random_state, verbose
-        As for every selector: :class:`convexfs.methods.base.selector.WeightSelector`.
+        As for every selector: :class:`convexfs.estimators.selector.WeightSelector`.
 
     Attributes
     ----------

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.compiling import compiled
-from convexfs.data.ranges import constant_columns
+from convexfs.data.column_ranges import constant_columns
 from convexfs.errors import InputError, check_choice, check_number, warn
+from convexfs.kernels import compiled
 from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters
 from convexfs.records import NATIVE, Certificate, Solution
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from convexfs.errors import check_number
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
-from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.stability import METHOD
 from convexfs.methods.stability.numbers import last_mode, stability_unimodal, tail_problem
 from convexfs.records import Certificate, Solution

@@ -10,10 +10,10 @@ from convexfs.batch.measuring import are_measurements
 from convexfs.batch.store import Store
 from convexfs.errors import InputError
 from convexfs.records import NATIVE
-from convexfs.study import figures, points
+from convexfs.study import figures, llfs_points
 from convexfs.study.figures import Figure
-from convexfs.study.judging import Frame
 from convexfs.study.means import chosen_shift
+from convexfs.study.outcome_rules import Frame
 from convexfs.study.outcomes import judge, selected
 from convexfs.study.page import problems, sections
 from convexfs.study.page.assemble import Section, Table, page_html
@@ -75,7 +75,7 @@ def gather(folder: str | Path, shift: float | None = None) -> Report:
                 f"{folder / PAGE} and writes it again; convexfs export has its numbers"
             )
         if len(tasks) and tasks["formulation"].isna().all():
-            kept = points.kept_points(tasks, store.solutions())
+            kept = llfs_points.kept_points(tasks, store.solutions())
             told = [section for section in sections.of_points(kept) if section]
             return Report(folder, f"{name}: samples of a fit", told, [])
         solutions = store.solutions(blobs=False)
@@ -92,7 +92,7 @@ def _sections(
     stated = problems.section(frame, store.problems())
     frame = without_places(frame)
     chosen = selected(frame, store.answers())
-    yield sections.overview(name, frame, store.times(), points.compared(solutions))
+    yield sections.overview(name, frame, store.times(), llfs_points.compared(solutions))
     yield sections.verdicts(frame, shift)
     yield sections.best(frame, shift)
     yield drawn(figures.profile(frame))
@@ -103,7 +103,7 @@ def _sections(
     yield drawn(figures.convergence(frame, solutions))
     yield drawn(figures.feature_agreement(chosen))
     yield drawn(figures.selected_features(chosen))
-    yield from sections.of_points(points.kept_points(store.tasks(), store.solutions()))
+    yield from sections.of_points(llfs_points.kept_points(store.tasks(), store.solutions()))
     yield sections.failures(frame)
     yield sections.all_rows(frame)
     yield sections.environment(store.environments())

@@ -4,8 +4,8 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from convexfs.study.judging import Frame
 from convexfs.study.labels import from_common_folder
+from convexfs.study.outcome_rules import Frame
 
 NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
 #: Those of MathML Core that only show something.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from convexfs.study.judging import Frame
+from convexfs.study.outcome_rules import Frame
 from convexfs.study.page.assemble import Section, escape, facts
 from convexfs.study.page.clean import is_mathml, unplaced
 

@@ -8,15 +8,15 @@ from typing import Any
 import pandas as pd
 
 from convexfs.records import TIMEOUT
-from convexfs.study import columns, figures, points
-from convexfs.study.achieved import time_to_accuracy
+from convexfs.study import columns, figures, llfs_points
 from convexfs.study.figures import Figure
-from convexfs.study.judging import WRONG, Frame
 from convexfs.study.means import CONFIDENCE
+from convexfs.study.outcome_rules import WRONG, Frame
 from convexfs.study.outcomes import busy_words, counts, warnings_of
 from convexfs.study.page import assemble
 from convexfs.study.page.assemble import Section, Table, escape, facts, table_place
-from convexfs.study.profiles import leaders, ranking, reasons, summary, told, wrong_claims
+from convexfs.study.summary import leaders, ranking, reasons, summary, told, wrong_claims
+from convexfs.study.time_to_accuracy import time_to_accuracy
 
 #: What the table of whole points says.
 COMPARED = (
@@ -185,11 +185,11 @@ def of_points(kept: Frame) -> Iterator[Section | None]:
     if kept.empty:
         return
     if kept["solver"].nunique() > 1:
-        title = f"Comparison: {points.POINTS}"
-        tables = {"point-comparison": Table(title, points.comparison(kept), columns.POINTS)}
+        title = f"Comparison: {llfs_points.POINTS}"
+        tables = {"point-comparison": Table(title, llfs_points.comparison(kept), columns.POINTS)}
         yield _tables("point-comparison", title, COMPARED, tables)
-    own = points.last_fit(kept)
-    betas = points.along_beta(own)
+    own = llfs_points.last_fit(kept)
+    betas = llfs_points.along_beta(own)
     yield drawn(figures.local_features(own))
     yield drawn(figures.pareto(betas))
     yield drawn(figures.along_beta(betas))

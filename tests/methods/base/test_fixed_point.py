@@ -9,10 +9,10 @@ from convexfs.methods.base.fixed_point import End, n_distinct, relief_weights, s
 from convexfs.methods.irelief.fit import Settings as IreliefSettings
 from convexfs.methods.irelief.fit import irelief
 from convexfs.methods.logo.fit import logo
-from convexfs.methods.logo.locality import Locality, relief_margin
+from convexfs.methods.logo.margins import Locality, relief_margin
 from convexfs.methods.logo.native import logo_penalised
 from convexfs.methods.logo.numbers import margin_matrix
-from convexfs.methods.logo.request import Settings as LogoSettings
+from convexfs.methods.logo.settings import Settings as LogoSettings
 from tests.typed import known
 
 relief_problem = FORMULATIONS["relief"].numbers

@@ -1,7 +1,7 @@
 import numpy as np
 
-from convexfs.methods.knockoffs.definite import factor_of, inverse_of
 from convexfs.methods.knockoffs.fit import root_of
+from convexfs.methods.knockoffs.native import factor_of, inverse_of
 from tests.typed import known
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from convexfs import FORMULATIONS, certify, solve
-from convexfs.methods.base.step import certify_by_formula
+from convexfs.methods.base.solve_step import certify_by_formula
 from tests.typed import known
 
 SMOOTH = ("knockoffs-me", "knockoffs-mvr")

@@ -11,7 +11,7 @@ from convexfs.errors import InputError
 from convexfs.methods.base.parameters import Solving
 from convexfs.methods.llfs.fit import Settings, llfs
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
-from convexfs.methods.llfs.relaxed import relaxed_path
+from convexfs.methods.llfs.relaxation import relaxed_path
 from convexfs.methods.llfs.settings import PointSettings, beta_values
 from tests.methods.llfs.points import sample
 

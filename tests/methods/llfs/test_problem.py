@@ -4,7 +4,7 @@ import pytest
 
 from convexfs import certify, solve
 from convexfs.errors import InputError
-from convexfs.methods.llfs.path import local_path, local_point
+from convexfs.methods.llfs.native.local_path import local_path, local_point
 from convexfs.methods.llfs.problem import (
     allowed_sets,
     llfs_compactness,

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from convexfs import FORMULATIONS, load
-from convexfs.methods.base.step import solve_step
-from convexfs.methods.lmba.kinks import polish
+from convexfs.methods.base.solve_step import solve_step
+from convexfs.methods.lmba.active_hinges import polish
 from convexfs.methods.lmba.native import (
     least_useful_c,
     lmba_box_gap,
@@ -186,7 +186,7 @@ def test_pricing_brings_in_every_feature_that_pays(form, monkeypatch):
     start = np.eye(60)[-1] * (program.total or 1.0)
     bounds, sizes = [], []
     for at_first in (0, 60):
-        monkeypatch.setattr("convexfs.methods.lmba.kinks._FEATURES", at_first)
+        monkeypatch.setattr("convexfs.methods.lmba.active_hinges._FEATURES", at_first)
         polished = polish(program, start)
         assert polished is not None
         bounds.append(polished.bound)

@@ -1,8 +1,8 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from convexfs.methods.logo import classification
-from convexfs.methods.logo.classification import class_distances
+from convexfs.methods.logo import estimator
+from convexfs.methods.logo.estimator import class_distances
 
 
 def test_a_narrow_kernel_is_the_nearest_neighbour():
@@ -18,7 +18,7 @@ def test_blocks_of_new_samples_change_nothing(monkeypatch):
     rng = np.random.default_rng(1)
     known, new, codes = rng.random((20, 3)), rng.random((50, 3)), np.repeat([0, 1], 10)
     whole = class_distances(new, known, codes, np.ones(3), 0.5)
-    monkeypatch.setattr(classification, "_BLOCK_CELLS", 60)
+    monkeypatch.setattr(estimator, "_BLOCK_CELLS", 60)
     np.testing.assert_array_equal(class_distances(new, known, codes, np.ones(3), 0.5), whole)
 
 

@@ -12,14 +12,14 @@ from scipy.spatial.distance import cdist
 from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
 from convexfs.methods.base.parameters import Solving
-from convexfs.methods.logo import certified as logo_certified
 from convexfs.methods.logo.fit import fit_logo, logo
-from convexfs.methods.logo.locality import Locality, lam_max
+from convexfs.methods.logo.fixed_points import candidate_features as logo_certified
+from convexfs.methods.logo.fixed_points.algorithm1 import descend
+from convexfs.methods.logo.margins import Locality, lam_max
 from convexfs.methods.logo.native import logo_constrained, logo_penalised
 from convexfs.methods.logo.numbers import margin_matrix
 from convexfs.methods.logo.objective import Penalised
-from convexfs.methods.logo.paper import descend
-from convexfs.methods.logo.request import LogoRequest, Settings
+from convexfs.methods.logo.settings import LogoRequest, Settings
 from tests.solvers import installed
 from tests.typed import known
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from convexfs.methods.base.parameters import Solving
 from convexfs.methods.logo.fit import fit_logo
-from convexfs.methods.logo.request import LogoRequest, Settings
+from convexfs.methods.logo.settings import LogoRequest, Settings
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=15, deadline=None)

@@ -6,12 +6,12 @@ import pytest
 
 from convexfs import IRelief, Logo
 from convexfs.inference import permutation_test
-from convexfs.methods.logo.equilibrium import State
 from convexfs.methods.logo.fit import logo
-from convexfs.methods.logo.mixed_locality import locality_of
+from convexfs.methods.logo.fixed_points.complementarity import State
+from convexfs.methods.logo.margins import locality_of
 from convexfs.methods.logo.objective import Penalised
 from convexfs.methods.relief.fit import margin_of
-from convexfs.neighbors.differences import mixed_samples, of_classes
+from convexfs.neighbors.missing_values import mixed_samples, of_classes
 
 RULES = ["hybrid", "class", "observed"]
 N, J = 70, 15

@@ -4,7 +4,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from convexfs import FORMULATIONS, solve
-from convexfs.methods.base.step import solve_step
+from convexfs.methods.base.solve_step import solve_step
+from convexfs.methods.logo.backend_steps import hyper_of
 from convexfs.methods.logo.native import (
     lam_max,
     logo_constrained,
@@ -15,7 +16,6 @@ from convexfs.methods.logo.native import (
     logo_penalised_violation,
 )
 from convexfs.methods.logo.objective import Constrained, Penalised, pull
-from convexfs.methods.logo.solvers import hyper_of
 from convexfs.methods.logo.working_set import DenseColumns, solve_by_working_set
 from tests.solvers import installed
 from tests.typed import known

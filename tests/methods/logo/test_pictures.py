@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from convexfs import Logo, load
-from convexfs.pictures import convergence_curve, neighbor_map, weight_stems
+from convexfs.report.pictures import convergence_curve, neighbor_map, weight_stems
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from convexfs import Relief, load
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.inference import permutation_test, selection_curve
-from convexfs.methods.base.null import shadows_judged
+from convexfs.inference.selector_tests import shadows_judged
 from tests.methods.copies import copies_are_neighbors
 from tests.typed import constraints, known
 
@@ -70,11 +70,13 @@ def test_nothing_selected_is_an_answer(twonorm):
 
 
 def test_a_fit_stays_fast_and_the_test_is_run_once(twonorm, monkeypatch):
-    from convexfs.methods.base import null
+    from convexfs.inference import selector_tests
 
     calls = []
-    run = null.shadows_judged
-    monkeypatch.setattr(null, "shadows_judged", lambda *a, **k: calls.append(a) or run(*a, **k))
+    run = selector_tests.shadows_judged
+    monkeypatch.setattr(
+        selector_tests, "shadows_judged", lambda *a, **k: calls.append(a) or run(*a, **k)
+    )
     X = twonorm.X.copy()
     selector = Relief(n_neighbors=3).fit(X, twonorm.y)
     X[:] = 0.0  # which the fit must not notice

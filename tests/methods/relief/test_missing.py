@@ -7,7 +7,7 @@ import pytest
 from convexfs import Relief
 from convexfs.errors import InputError
 from convexfs.inference import permutation_test
-from convexfs.neighbors.differences import mixed_samples, of_classes
+from convexfs.neighbors.missing_values import mixed_samples, of_classes
 from tests.neighbors import scikit_rebate as rebate
 from tests.neighbors.scikit_rebate import CATEGORICAL, CATEGORIES, HOLED, NUMBERS, WHOLE, Y
 from tests.typed import known

@@ -6,7 +6,7 @@ import pytest
 from convexfs import FORMULATIONS, certify, load, solve
 from convexfs.errors import InputError
 from convexfs.methods.base.parameters import Solving
-from convexfs.methods.base.step import certify_by_formula
+from convexfs.methods.base.solve_step import certify_by_formula
 from convexfs.methods.stability.fit import (
     Settings,
     largest_tail,

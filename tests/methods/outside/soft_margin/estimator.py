@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
+from convexfs.estimators.selector import WeightSelector
 from convexfs.methods.base.parameters import parameters
-from convexfs.methods.base.selector import WeightSelector
 from soft_margin.fit import Settings, soft_margin
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
-from convexfs.methods.base.step import check_solver, require_answer, solve_step
+from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.records import Certificate, Solution
 from soft_margin import METHOD, numbers
 

@@ -1,0 +1,312 @@
+"""The command ``convexfs compare``: solvers against each other on the same problems.
+
+What it uses is imported when it runs: the other commands start faster without it.
+"""
+
+import argparse
+import itertools
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from convexfs.cli.report import SHIFT_HELP
+from convexfs.cli.solve import (
+    FILES_HELP,
+    MEMORY_HELP,
+    SHARD_HELP,
+    folder_of,
+    limit_given,
+    note_partial_evidence,
+    nothing_to_do,
+    progress_shown,
+    shard_given,
+    stopped,
+)
+from convexfs.cli.stop_signals import stop_signals
+from convexfs.cli.terminal import Console
+from convexfs.errors import InputError, check_number
+
+if TYPE_CHECKING:
+    from convexfs.batch.run import Progress
+    from convexfs.study.archive import Contents
+    from convexfs.study.columns import Column
+    from convexfs.study.outcome_rules import Frame
+
+#: Reasons of failures named at the end.
+SHOWN_FAILURES = 10
+#: What the names of an interval's ends add to that of its number.
+ENDS = ("_low", "_high")
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    """Compare solvers on problem files, every answer verified; go on where a study stopped."""
+    console = Console(stderr=True)
+    arguments.shard = shard_given(arguments.shard)
+    arguments.out = arguments.out or folder_of("study", arguments.shard)
+    if arguments.shift is not None:
+        check_number("shift, in seconds,", arguments.shift, 0)
+    if arguments.jobs > 1:
+        console.print(f"{arguments.jobs} solves at a time disturb each other's times.")
+    try:
+        if arguments.source is not None:
+            return _repeat(console, arguments)
+        with stop_signals(), progress_shown(console) as watch:
+            keys = _compare(arguments, watch).keys
+    except KeyboardInterrupt as interrupt:
+        return stopped(console, arguments.out, interrupt)
+    if not keys:
+        return nothing_to_do(console, arguments.out)
+    shown = Console(width=180)
+    _report(shown, arguments.out, keys, arguments.shift)
+    note_partial_evidence(shown, arguments.shard)
+    return 0
+
+
+def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None]) -> "Progress":
+    from convexfs.study.compare import compare_files
+
+    if not arguments.files:
+        raise InputError("give problem files to compare on, or an archive by --from")
+    return compare_files(
+        arguments.files,
+        arguments.out,
+        memory_limit=limit_given(arguments.memory_limit),
+        jobs=arguments.jobs,
+        data_dir=None if arguments.data is None else str(arguments.data),
+        read_limit=arguments.read_limit,
+        shard=arguments.shard,
+        watch=watch,
+        solvers=arguments.solvers or "all",
+        tols=_accuracies(arguments.tol or "1e-6,1e-8"),
+        default=not arguments.no_default,
+        asked=(arguments.tolerances or "translated").split(","),
+        own_options=_own_options(arguments.own or []),
+        warm=arguments.warm,
+        **{
+            name: value
+            for name in ("repeats", "time_limit", "seed")
+            if (value := getattr(arguments, name)) is not None
+        },
+    )
+
+
+#: Options that an archive brings along, and what they are when they are not given.
+_OF_A_PLAN = {
+    "files": [], "solvers": None, "tol": None, "no_default": False, "tolerances": None,
+    "own": None, "warm": False, "repeats": None, "time_limit": None, "seed": None, "data": None,
+    "shard": None,
+}  # fmt: skip
+
+
+def _repeat(console: Console, arguments: argparse.Namespace) -> int:
+    """Do a comparison again from its archive, and say what came out otherwise."""
+    from convexfs.study import rerun
+
+    given = [name for name, usual in _OF_A_PLAN.items() if getattr(arguments, name) != usual]
+    if given:
+        raise InputError(f"--from does a comparison again as it was: leave out {', '.join(given)}")
+    most = limit_given(arguments.read_limit)
+    contents = rerun.unpacked(arguments.source, arguments.out, **({"limit": most} if most else {}))
+    for study in contents.studies:
+        files = ", ".join(Path(own["path"]).name for own in study["files"])
+        console.print(Text(f"{shlex.join(study['command'])}\nruns {files}"), soft_wrap=True)
+    with progress_shown(console) as watch:
+        limits = {"jobs": arguments.jobs, "memory_limit": limit_given(arguments.memory_limit)}
+        done = rerun.repeat(contents, arguments.out, watch=watch, **limits)
+    keys = frozenset(key for progress in done for key in progress.keys)
+    shown = Console(width=180)
+    _report(shown, arguments.out, keys, arguments.shift)
+    _say_differences(shown, contents, arguments.out, keys)
+    return 0
+
+
+def _say_differences(
+    console: Console, contents: "Contents", out: Path, keys: frozenset[str]
+) -> None:
+    from convexfs.batch.store import Store
+    from convexfs.study import columns, rerun
+    from convexfs.study.outcomes import outcomes
+
+    before, after = outcomes(contents.folder), outcomes(out, keys)
+    with Store.read(out) as store:
+        here = store.environments()
+    title = "Done again: what differs from the archive"
+    table = rerun.repeated(before, after[after["key"].isin(list(keys))])
+    console.print(_table(title, table, columns.REPEATED))
+    missing = [name for own in contents.studies for name in rerun.missing_solvers(own["plan"])]
+    lines = [f"not installed here: {name}" for name in dict.fromkeys(missing)]
+    lines += rerun.environment_differences(contents.environments, here)
+    console.print(Text("\n".join(lines) or "the same machine and versions"), soft_wrap=True)
+
+
+def add_compare_options(parser: argparse.ArgumentParser) -> None:
+    """Options of ``convexfs compare``."""
+    add = parser.add_argument
+    add("files", nargs="*", metavar="FILE", help=FILES_HELP)
+    add("--solvers", metavar="A,B", help="names, or all that are installed [all]")
+    add("--tol", metavar="T,T", help="accuracies to compare at, or ladder: 1e-2 to 1e-10 "
+        "[1e-6,1e-8]")  # fmt: skip
+    add("--tolerances", metavar="HOW", help="how they are put to solvers: translated, so that "
+        "answers are alike; raw, one number for all; or translated,raw [translated]")  # fmt: skip
+    add("--no-default", action="store_true", help="leave out the solvers' own default accuracies")
+    add("--set", dest="own", action="append", metavar="SOLVER.OPTION=V,V",
+        help="an option of a solver in its own words; each value is one to compare")  # fmt: skip
+    add("--warm", action="store_true", help="solve once more from the neighbouring grid value")
+    add("--repeats", type=int, metavar="N", help="measurements of each [5]")
+    add("--time-limit", type=float, metavar="S", help="seconds for a solve [60]")
+    add("--memory-limit", metavar="SIZE", help=MEMORY_HELP)
+    add("--jobs", type=int, default=1, metavar="N", help="solves at a time [1]")
+    add("--shard", metavar="I/N", help=SHARD_HELP)
+    add("--out", type=Path, metavar="DIR", help="[runs/study]")
+    add("--seed", type=int, metavar="N", help="for the order and anything random [0]")
+    add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
+    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
+    add("--shift", type=float, metavar="S", help=SHIFT_HELP)
+    add("--from", dest="source", type=Path, metavar="ARCHIVE",
+        help="do the comparison of convexfs archive again, and say what differs")  # fmt: skip
+
+
+def _accuracies(text: str) -> list[float]:
+    from convexfs.study.plan import LADDER
+
+    if text == "ladder":
+        return list(LADDER)
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError as error:
+        raise InputError(f"--tol takes numbers such as 1e-6,1e-8, not {text!r}") from error
+
+
+def _own_options(words: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return every combination of the options given to each solver."""
+    given: dict[str, list[list[tuple[str, Any]]]] = {}
+    for word in words:
+        found = re.fullmatch(r"(\w+)\.([\w./ -]+)=(.+)", word)
+        if found is None:
+            raise InputError(f"--set takes SOLVER.OPTION=VALUE,VALUE, not {word!r}")
+        values = [(found[2], _value(value)) for value in found[3].split(",")]
+        given.setdefault(found[1].upper(), []).append(values)
+    return {
+        solver: [_nested(chosen) for chosen in itertools.product(*options)]
+        for solver, options in given.items()
+    }
+
+
+def _value(text: str) -> Any:
+    """Return a number, true, false or null as such, and anything else as a word."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _nested(chosen: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return options as a dict; a dot leads into an option that is one itself."""
+    options: dict[str, Any] = {}
+    for name, value in chosen:
+        *outer, last = name.split(".")
+        place = options
+        for part in outer:
+            place = place.setdefault(part, {})
+        place[last] = value
+    return options
+
+
+def _report(console: Console, folder: Path, keys: frozenset[str], shift: float | None) -> None:
+    """Print the tables of this command's tasks; the folder may hold others."""
+    from convexfs.batch.store import RESULTS, Store
+    from convexfs.study import columns, llfs_points, summary
+    from convexfs.study.outcomes import busy_words, outcomes, warnings_of
+
+    found: Frame = outcomes(folder, keys)
+    judged = found[found["key"].isin(keys)]
+    with Store.read(folder) as store:
+        tasks, solutions = store.tasks(), store.solutions()
+    own: Frame = solutions[solutions["key"].isin(list(keys))]
+    console.print(f"comparison: {llfs_points.compared(own)}")
+    by_point = llfs_points.kept_points(tasks, own)
+    if len(by_point):
+        rows = llfs_points.comparison(by_point)
+        title = "Whole points, U1 against the best of the other solvers"
+        console.print(_table(title, rows, columns.POINTS))
+    _tell(console, judged, shift)
+    for line in warnings_of(judged):
+        console.print(Text(line, style="bold red"), soft_wrap=True)
+    told: Frame = summary.reasons(judged)
+    _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
+    if busy_words(judged):
+        console.print(f"The machine was {busy_words(judged)}.")
+    if len(judged) < len(found):
+        console.print(f"The folder, page and export have {len(found) - len(judged)} other tasks.")
+    console.print(
+        f"results: {folder / RESULTS}\n"
+        f"page:    convexfs report {folder}\n"
+        f"table:   convexfs export {folder} --to study.csv\n"
+        f"archive: convexfs archive {folder}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _tell(console: Console, judged: "Frame", shift: float | None) -> None:
+    """Print what solvers were told and how they did."""
+    from convexfs.study import columns, summary, time_to_accuracy
+    from convexfs.study.means import chosen_shift
+
+    shift = chosen_shift(judged, shift)
+    title = f"Verdict; means are shifted by {shift:g} s"
+    console.print(_table(title, summary.summary(judged, shift), columns.SUMMARY))
+    console.print(_table("What each solver was told", summary.told(judged), columns.TOLD))
+    leaders, claims = summary.leaders(judged, shift), summary.wrong_claims(judged)
+    if len(leaders):
+        title = "Fastest and most accurate solver of each class"
+        console.print(_table(title, leaders, columns.LEADERS))
+    reached: Frame = time_to_accuracy.time_to_accuracy(judged, shift)
+    if reached["solver"].nunique() > 1:
+        title = "Time to a verified accuracy, by any of the settings"
+        console.print(_table(title, reached, columns.ACHIEVED))
+    if len(claims):
+        console.print(_table("Wrong claims", summary.claimants(claims), columns.CLAIMANTS))
+
+
+def _table(title: str, rows: "Frame", columns: Iterable["Column"]) -> Table:
+    """Return the columns that are shown here, an interval beside the number it belongs to."""
+    from convexfs.study.columns import On
+
+    shown = [own for own in columns if On.TERMINAL in own.on and not own.name.endswith(ENDS)]
+    table = Table(title=title, title_justify="left", caption=_caption(shown))
+    for column in shown:
+        table.add_column(column.heading, overflow="fold")
+    for row in rows.to_dict("records"):
+        table.add_row(*(_cell(column, row) for column in shown))
+    return table
+
+
+def _caption(columns: Iterable["Column"]) -> str:
+    return " · ".join(f"{own.heading}: {own.meaning}" for own in columns if own.meaning)
+
+
+def _cell(column: "Column", row: dict[str, Any]) -> Text:
+    value, (low, high) = row[column.name], (row.get(column.name + end) for end in ENDS)
+    interval = "" if low is None or low != low else f" ({low:.3g}…{high:.3g})"
+    style = "bold red" if column.kind == "bad" and value else ""
+    return Text(column.printed(value) + interval, style=style)
+
+
+def _list_failures(console: Console, told: "Frame") -> None:
+    for row in told.head(SHOWN_FAILURES).to_dict("records"):
+        line = "{outcome}, {tasks} tasks with {solvers}: {message} ({example})".format(**row)
+        console.print(Text(line), soft_wrap=True)
+    if len(told) > SHOWN_FAILURES:
+        console.print(f"… and {len(told) - SHOWN_FAILURES} more reasons on the page")
+
+
+COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
+    "compare": (compare, add_compare_options),
+}

@@ -1,0 +1,358 @@
+"""The commands on batches: ``convexfs solve`` and ``convexfs export``.
+
+What they use is imported when they run: the other commands start faster without it.
+"""
+
+import argparse
+import os
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+from rich.text import Text
+
+from convexfs.cli.stop_signals import STOPPED, Stop, stop_signals
+from convexfs.cli.terminal import Console, write
+from convexfs.errors import InputError
+
+if TYPE_CHECKING:
+    from convexfs.batch.run import Progress
+    from convexfs.batch.shards import Shard
+    from convexfs.study.outcome_rules import Frame
+
+#: Failed tasks named at the end; the store has them all.
+SHOWN_FAILURES = 20
+FILES_HELP = "problem files, files of a format (.mps, .cbf, ...), or bare names in ./problems"
+MEMORY_HELP = "memory a task may take, such as 2GB; held on Linux [no limit]"
+SHARD_HELP = (
+    "solve the I-th of N parts only, into its own folder; auto or auto/N takes I from the "
+    "scheduler (Slurm, PBS, SGE, LSF); merge joins the parts"
+)
+#: Where no terminal shows a bar, as in the log of a cluster's job.
+SECONDS_BETWEEN_LINES = 60.0
+
+
+def solve(arguments: argparse.Namespace) -> int:
+    """Solve problem files over data, grids and solvers; go on where a run stopped."""
+    from convexfs.batch.executors import open_executor
+    from convexfs.batch.run import solve_files
+
+    if arguments.slurm is not None:
+        return print_slurm_script(arguments)
+    if arguments.time is not None or arguments.mem is not None:
+        raise InputError("--time and --mem need --slurm; --time-limit bounds a task")
+    shard = shard_given(arguments.shard)
+    out = arguments.out or folder_of(Path(arguments.files[0]).stem, shard)
+    console = Console(stderr=True)
+    try:
+        with (
+            stop_signals(),
+            open_executor(arguments.executor) as executor,
+            progress_shown(console) as watch,
+        ):
+            progress = solve_files(
+                arguments.files,
+                out,
+                jobs=usable_cores() if arguments.jobs is None else arguments.jobs,
+                executor=executor,
+                tol=arguments.tol,
+                time_limit=arguments.time_limit,
+                memory_limit=limit_given(arguments.memory_limit),
+                seed=arguments.seed,
+                data_dir=None if arguments.data is None else str(arguments.data),
+                read_limit=arguments.read_limit,
+                solvers=_named(arguments.solvers),
+                retry_failed=arguments.retry_failed,
+                shard=shard,
+                watch=watch,
+            )
+    except KeyboardInterrupt as interrupt:
+        return stopped(console, out, interrupt)
+    if not progress.total:
+        return nothing_to_do(console, out)
+    judged = _judged(progress)
+    shown = Console(width=None if sys.stdout.isatty() else 140)
+    _report(shown, progress, judged)
+    note_partial_evidence(shown, shard)
+    return 1 if len(_bad(judged)) else 0
+
+
+def print_slurm_script(arguments: argparse.Namespace) -> int:
+    """Print the script of an array job for ``solve --slurm``; return the exit code."""
+    from convexfs.batch.problem_file import load_problem_file
+    from convexfs.batch.schedulers import slurm_script
+
+    for name in ("executor", "shard"):
+        if getattr(arguments, name) is not None:
+            raise InputError(f"--slurm runs shards by itself: leave --{name} out")
+    for file in arguments.files:
+        load_problem_file(file)
+    options = []
+    for name in ("solvers", "tol", "time_limit", "memory_limit", "seed", "data", "read_limit"):
+        if getattr(arguments, name) is not None:
+            options += [f"--{name.replace('_', '-')}", str(getattr(arguments, name))]
+    options += ["--retry-failed"] * arguments.retry_failed
+    write(
+        slurm_script(
+            [sys.executable, "-m", "convexfs"],
+            arguments.files,
+            options,
+            arguments.out or folder_of(Path(arguments.files[0]).stem, None),
+            1 if arguments.jobs is None else arguments.jobs,
+            arguments.slurm,
+            arguments.time,
+            arguments.mem,
+        ).rstrip("\n")
+    )
+    return 0
+
+
+def _named(text: str | None) -> list[str] | None:
+    """Solvers of a line's ``--solvers``, as their table spells them."""
+    from convexfs.records import NATIVE
+    from convexfs.solving.backends import backend
+
+    if text is None:
+        return None
+    words = dict.fromkeys(word.strip() for word in text.split(","))
+    plain = {NATIVE, "auto"}
+    return [word.lower() if word.lower() in plain else backend(word).name for word in words]
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use, which a scheduler may have limited."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def limit_given(text: str | None) -> int | None:
+    """Bytes of a ``--memory-limit``."""
+    from convexfs.batch.memory import size_of
+
+    return None if text is None else size_of(text)
+
+
+def shard_given(text: str | None) -> "Shard | None":
+    """Return the part of a ``--shard``, of ``auto`` the one that this job of a cluster is."""
+    from convexfs.batch.schedulers import AUTO, shard_of_job
+    from convexfs.batch.shards import Shard
+
+    if text is None:
+        return None
+    is_auto = text == AUTO or text.startswith(f"{AUTO}/")
+    return shard_of_job(text, os.environ) if is_auto else Shard.named(text)
+
+
+def folder_of(name: str, shard: "Shard | None") -> Path:
+    """Return where results go if nothing is said; each shard has a folder of its own."""
+    part = "" if shard is None else f"-shard-{shard.number}-of-{shard.count}"
+    return Path("runs") / f"{name}{part}"
+
+
+def _judged(progress: "Progress") -> "Frame":
+    """The tasks of a run as every table and page judges them."""
+    from convexfs.study.outcomes import outcomes
+
+    found: Frame = outcomes(progress.folder, progress.keys)
+    return found[found["key"].isin(progress.keys)]
+
+
+def _bad(judged: "Frame") -> "Frame":
+    from convexfs.study.outcome_rules import FAILED, TIMEOUT, WRONG
+
+    return judged[judged["outcome"].isin([WRONG, FAILED, TIMEOUT])]
+
+
+def export(arguments: argparse.Namespace) -> int:
+    """Write the results of a run as one table (.parquet, .csv or .jsonl)."""
+    from convexfs.study.outcomes import export as export_run
+
+    export_run(arguments.folder, arguments.to, arguments.escape_formulas)
+    write(f"table: {arguments.to}")
+    return 0
+
+
+def add_solve_options(parser: argparse.ArgumentParser) -> None:
+    """Options of ``convexfs solve``."""
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help=FILES_HELP)
+    add(
+        "--jobs", type=int, metavar="N",
+        help="worker processes; 1 runs in this one, which a crashing solver ends "
+        "[the cores this process may use; with --slurm 1]",
+    )  # fmt: skip
+    add("--out", type=Path, metavar="DIR", help="folder of the results [runs/NAME of the first]")
+    add("--shard", metavar="I/N", help=SHARD_HELP)
+    add("--executor", metavar="E", help="local, dask://host:port, mpi or module:factory [local]")
+    add("--solvers", metavar="A,B", help="instead of the files' SOLVERS")
+    add("--tol", type=float, default=1e-6, metavar="T", help="accuracy of every solver [1e-6]")
+    add("--time-limit", type=float, metavar="S", help="seconds a task may take [no limit]")
+    add("--memory-limit", metavar="SIZE", help=MEMORY_HELP)
+    add("--seed", type=int, default=0, metavar="N", help="for anything random [0]")
+    add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
+    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
+    add("--retry-failed", action="store_true", help="do failed tasks again")
+    add("--slurm", type=int, metavar="N",
+        help="only print a script that submits N shards as a Slurm array job")  # fmt: skip
+    add("--time", metavar="T", help="with --slurm: time of a job, such as 01:00:00")
+    add("--mem", metavar="SIZE", help="with --slurm: memory of a job, such as 4G")
+
+
+def add_export_options(parser: argparse.ArgumentParser) -> None:
+    """Options of ``convexfs export``."""
+    parser.add_argument("folder", type=Path, metavar="DIR", help="the --out of a run")
+    parser.add_argument("--to", type=Path, required=True, metavar="FILE")
+    parser.add_argument(
+        "--escape-formulas", action="store_true",
+        help="put ' before texts that a spreadsheet would run as formulas, such as =cmd|...",
+    )  # fmt: skip
+
+
+@contextmanager
+def progress_shown(console: Console) -> Any:
+    """Yield a function that shows progress: a bar on a terminal, else a line now and then."""
+    from convexfs.kernels import announced
+
+    with announced(console.print), (_bar if console.is_terminal else _lines)(console) as watch:
+        yield watch
+
+
+@contextmanager
+def _bar(console: Console) -> Any:
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]}"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=console, transient=True) as bar:
+        shown = bar.add_task("", total=None, failed="", rate="")
+
+        def watch(progress: "Progress") -> None:
+            bar.update(
+                shown,
+                total=progress.total,
+                completed=progress.finished,
+                failed=progress.failures_line(),
+                rate=f"{progress.rate:.1f}/s" if progress.rate else "",
+            )
+
+        yield watch
+
+
+@contextmanager
+def _lines(console: Console) -> Any:
+    next_line = SECONDS_BETWEEN_LINES
+
+    def watch(progress: "Progress") -> None:
+        nonlocal next_line
+        if progress.wall_seconds >= next_line:
+            next_line = progress.wall_seconds + SECONDS_BETWEEN_LINES
+            console.print(progress.line(), highlight=False, soft_wrap=True)
+
+    yield watch
+
+
+def stopped(console: Console, out: Path, interrupt: KeyboardInterrupt) -> int:
+    """Print how to resume a run that was interrupted; return the exit code."""
+    line = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    console.print(
+        f"Stopped; what was finished is in {out}. To go on:\n  {line}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return STOPPED if isinstance(interrupt, Stop) else 130
+
+
+def nothing_to_do(console: Console, out: Path) -> int:
+    """Say that a shard has no tasks, as some have when there are few; return the exit code."""
+    console.print(f"{out}: a shard without tasks, there are so few", soft_wrap=True)
+    return 0
+
+
+def _report(console: Console, progress: "Progress", judged: "Frame") -> None:
+    from convexfs.batch.store import LOG, RESULTS
+    from convexfs.records import UNDECIDED
+    from convexfs.study.outcome_rules import SKIPPED, SOLVED
+    from convexfs.study.outcomes import counts, warnings_of
+
+    counted, bad = counts(judged), _bad(judged)
+    kinds = [_kind(row) for row in bad.to_dict("records")]
+    table = Table(title=str(progress.folder), title_justify="left", show_header=False)
+    rows: list[tuple[str, Any]] = [
+        ("tasks", progress.total),
+        ("  finished in earlier runs", progress.resumed),
+        ("  finished now", progress.done),
+        ("solved", counted[SOLVED]),
+        *_without_optimum(judged),
+        *([("undecided", counted[UNDECIDED])] if counted[UNDECIDED] else []),
+        ("skipped", counted[SKIPPED]),
+        *sorted(Counter(kinds).items()),
+        ("wall seconds", f"{progress.wall_seconds:.2f}"),
+        ("CPU seconds", f"{progress.cpu_seconds:.2f}"),
+        ("results", progress.folder / RESULTS),
+        ("log", progress.folder / LOG),
+    ]
+    for name, value in rows:
+        table.add_row(name, Text(str(value)))
+    console.print(table)
+    for line in warnings_of(judged):
+        console.print(Text(line, style="bold red"), soft_wrap=True)
+    for reason, count in progress.skips.items():
+        console.print(Text(f"skipped {count}: {reason}"), soft_wrap=True)
+    for row, kind in zip(bad.head(SHOWN_FAILURES).to_dict("records"), kinds, strict=False):
+        line = "{problem} on {data} {hyper} with {solver}".format(**row)
+        console.print(Text(f"{kind}: {line}: {row['failure'] or row['status']}"), soft_wrap=True)
+    if len(bad) > SHOWN_FAILURES:
+        console.print(f"… and {len(bad) - SHOWN_FAILURES} more")
+    if len(bad):
+        console.print("To try the failed ones again, add --retry-failed to the same line.")
+
+
+def _without_optimum(judged: "Frame") -> list[tuple[str, int]]:
+    """Return how many of the solved tasks have no optimum, by their proven status."""
+    from convexfs.records import INFEASIBLE, UNBOUNDED
+    from convexfs.study.outcome_rules import SOLVED
+
+    statuses = judged.loc[judged["outcome"] == SOLVED, "status"].value_counts()
+    return [
+        (f"  of these proven {status}", int(statuses[status]))
+        for status in (INFEASIBLE, UNBOUNDED)
+        if status in statuses.index
+    ]
+
+
+def note_partial_evidence(console: Console, shard: "Shard | None") -> None:
+    """Print that the verdicts of a shard rest on the solutions of this shard only."""
+    if shard is not None:
+        console.print(
+            f"Shard {shard}: solutions were compared within this shard only. After convexfs "
+            "merge, the verdicts rest on all of them.",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _kind(row: dict[Any, Any]) -> str:
+    """The outcome of a task that is not solved, and what its solver said."""
+    from convexfs.records import TIMEOUT
+    from convexfs.study.outcome_rules import FAILED
+
+    if row["outcome"] == FAILED:
+        return f"failed: {row['status']}"
+    return "failed: timeout" if row["outcome"] == TIMEOUT else str(row["outcome"])
+
+
+COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
+    "solve": (solve, add_solve_options),
+    "export": (export, add_export_options),
+}

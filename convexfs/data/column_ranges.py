@@ -1,0 +1,146 @@
+"""From where to where the columns go: too far, hardly at all, or nowhere."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from convexfs.data.out_of_core import ColumnSource, parts
+from convexfs.data.sparse import column_ends
+from convexfs.data.validation import column_called, row_blocks
+from convexfs.errors import InputError
+
+#: Methods sum fourth powers of differences over samples and features: for numbers beyond
+#: these bounds such sums overflow, or vanish.
+LARGEST, SMALLEST_SPREAD = 1e60, 1e-60
+_CURE = "rescale the features, such as to mean 0 and deviation 1"
+
+
+def check_range(
+    X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
+) -> np.ndarray:
+    """Raise if powers of differences would overflow or vanish; return the constant columns.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Finite.
+    where, feature_names
+        As for :func:`convexfs.data.validation.check_finite`.
+
+    Returns
+    -------
+    bool array (n_features,)
+        Which columns have a single value.
+
+    Raises
+    ------
+    InputError
+        If a value is beyond ``LARGEST``, or if values differ, but in every column by less
+        than ``SMALLEST_SPREAD``.
+    """
+    return check_ends(*_ends(X), where, feature_names)
+
+
+def check_ends(
+    low: np.ndarray,
+    high: np.ndarray,
+    where: str = "X",
+    feature_names: Sequence[str] | None = None,
+) -> np.ndarray:
+    """Do what :func:`check_range` does, of columns whose least and largest values are known."""
+    _refuse_overflow(low, high, where, feature_names)
+    spread = (high.astype(np.float64) - low.astype(np.float64)).max()
+    if 0 < spread < SMALLEST_SPREAD:
+        raise InputError(
+            f"{where} has values that differ by {spread:.1e} at most, and below "
+            f"{SMALLEST_SPREAD:.0e} powers of differences vanish: {_CURE}"
+        )
+    return low == high
+
+
+def check_largest(
+    X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
+) -> None:
+    """Raise if a value is beyond ``LARGEST``: for samples to be compared with others."""
+    _refuse_overflow(*_ends(X), where, feature_names)
+
+
+def constant_columns(X: np.ndarray) -> np.ndarray:
+    """Tell which columns have a single value, missing ones aside, as a bool array."""
+    low, high = _ends(X)
+    constant = low == high
+    for j in np.flatnonzero(low != low):
+        known = X[~np.isnan(X[:, j]), j]
+        constant[j] = not len(known) or known.min() == known.max()
+    return constant
+
+
+def varying_columns(X: np.ndarray) -> np.ndarray:
+    """Return the positions of the columns that vary; that of the first one, if none does."""
+    varying = np.flatnonzero(~constant_columns(X))
+    return varying if len(varying) else np.arange(1)
+
+
+def _refuse_overflow(
+    low: np.ndarray, high: np.ndarray, where: str, feature_names: Sequence[str] | None
+) -> None:
+    largest = np.maximum(high.astype(np.float64), -low.astype(np.float64))
+    worst = int(largest.argmax())
+    if largest[worst] > LARGEST:
+        raise InputError(
+            f"{where} holds values of up to {largest[worst]:.1e} in "
+            f"{column_called(worst, feature_names)}, and beyond {LARGEST:.0e} sums of powers of "
+            f"differences overflow: {_CURE}"
+        )
+
+
+def _ends(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest value of each column."""
+    if issparse(X):
+        return column_ends(X)
+    low, high = X[0].copy(), X[0].copy()
+    for rows in row_blocks(X):
+        np.minimum(low, X[rows].min(axis=0), out=low)
+        np.maximum(high, X[rows].max(axis=0), out=high)
+    return low, high
+
+
+#: Columns looked at together.
+_WIDTH = 1024
+#: What programs around PLINK write for a genotype that is missing.
+_PLINK_MISSING = -9
+
+
+def check_columns(source: ColumnSource, where: str, map: Callable[..., Any] = map) -> np.ndarray:
+    """Raise if a value is missing, infinite or too large; return the constant columns."""
+    found = source.gather(_block_ends, map)
+    low, high = (np.concatenate(ends) for ends in zip(*found, strict=True))
+    _refuse_missing(source, low, high, where)
+    return check_ends(low, high, where)
+
+
+def _block_ends(block: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest value of each column; NaN of one that has NaN."""
+    pairs = [(part.min(axis=0), part.max(axis=0)) for part in parts(block.open(), _WIDTH)]
+    return np.concatenate([low for low, _ in pairs]), np.concatenate([high for _, high in pairs])
+
+
+def _refuse_missing(source: ColumnSource, low: np.ndarray, high: np.ndarray, where: str) -> None:
+    if source.dtype.kind == "f":
+        bad, what = ~(np.isfinite(low) & np.isfinite(high)), "NaN or infinity"
+    elif source.missing is not None:
+        bad, what = low == source.missing, "a missing genotype (NaN)"
+    elif source.dtype == np.int8:
+        bad, what = (low == _PLINK_MISSING) & (high <= 2), "-9, a missing genotype (NaN)"
+    else:
+        return
+    for column in np.flatnonzero(bad)[:1].tolist():
+        values = source.take(np.array([column]))[:, 0]
+        cells = ~np.isfinite(values) if source.dtype.kind == "f" else values == low[column]
+        row = int(np.flatnonzero(cells)[0])
+        raise InputError(
+            f"{where} contains {what} at data row {row + 1}, column {column + 1} "
+            f"({int(bad.sum())} such columns in all); impute such cells first"
+        )

@@ -1,0 +1,152 @@
+"""Matrices with annotated rows and columns: AnnData's files of single cells, PLINK's genotypes."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from convexfs.data.readers.memory_limit import ReadLimit
+from convexfs.data.readers.options import Reading
+from convexfs.data.sparse import check_stored, stored_or_dense
+from convexfs.errors import InputError, did_you_mean
+
+_NUMBER = 8
+#: Arrays that :func:`convexfs.data.readers.files.from_arrays` knows by name.
+RESERVED = frozenset({"X", "feature_names", "class_names", "split", "ids"})
+#: What .fam files write for a phenotype that is not known.
+_NO_PHENOTYPE = ("-9", "0", "NA", "")
+
+
+def read_h5ad(path: Path, reading: Reading) -> dict[str, Any]:
+    """Read a file of AnnData as arrays: X or a layer, names, ids, and the columns of obs.
+
+    By the format that AnnData documents, since the package itself is not made for every
+    version of pandas.
+    """
+    import h5py
+
+    file: Any
+    with h5py.File(path) as file:
+        layers = list(file["layers"]) if "layers" in file else []
+        _check_layer(reading.layer, layers, path.name, "X" in file)
+        stored = file["X"] if reading.layer is None else file["layers"][reading.layer]
+        columns = {key: _column(file["obs"][key]) for key in _columns(file["obs"])}
+        return {
+            **{key: values for key, values in columns.items() if key not in RESERVED},
+            "X": _matrix(stored, reading, path.name),
+            "feature_names": _index(file["var"]),
+            "ids": _index(file["obs"]),
+        }
+
+
+def arrays_of(data: Any, reading: Reading, name: str) -> dict[str, Any]:
+    """Return an AnnData object as arrays by name."""
+    _check_layer(reading.layer, list(data.layers), name, data.X is not None)
+    X = data.X if reading.layer is None else data.layers[reading.layer]
+    if hasattr(X, "toarray"):
+        X = stored_or_dense(X, reading, name)
+    columns = {key: np.asarray(data.obs[key], object) for key in data.obs if key not in RESERVED}
+    names = {"feature_names": data.var_names, "ids": data.obs_names}
+    fixed = {key: np.asarray(values, dtype=object) for key, values in names.items()}
+    return {**columns, **fixed, "X": X if sparse.issparse(X) else np.asarray(X)}
+
+
+def write_h5ad(source: Path, path: Path, columns: Mapping[str, np.ndarray]) -> None:
+    """Copy a file of AnnData with further columns of numbers or truths in var."""
+    import h5py
+
+    if source.resolve() != path.resolve():
+        shutil.copyfile(source, path)
+    file: Any
+    with h5py.File(path, "r+") as file:
+        var = file["var"]
+        order = [name for name in _columns(var) if name not in columns]
+        for name, values in columns.items():
+            if name in var:
+                del var[name]
+            array = var.create_dataset(name, data=values)
+            array.attrs["encoding-type"], array.attrs["encoding-version"] = "array", "0.2.0"
+        var.attrs["column-order"] = np.array([*order, *columns], dtype=h5py.string_dtype())
+
+
+def _check_layer(layer: str | None, layers: list[str], name: str, has_x: bool) -> None:
+    if layer is not None and layer not in layers:
+        near = did_you_mean(layer, layers) if layers else "it has none"
+        raise InputError(f"{name} has no layer '{layer}'; {near}")
+    if layer is None and not has_x:
+        raise InputError(f"{name} has no X; name a layer by --layer: {', '.join(layers)}")
+
+
+def _check_dense(shape: tuple[int, ...], reading: Reading, name: str) -> None:
+    rows, columns = shape
+    reading.limit.check(
+        rows * columns * _NUMBER, f"{name}, as a dense matrix of {rows} x {columns},"
+    )
+
+
+def _matrix(stored: Any, reading: Reading, name: str) -> Any:
+    """Return a dense array as it is; one of compressed rows or columns dense, if it must be."""
+    if hasattr(stored, "shape"):
+        _check_dense(stored.shape, reading, name)
+        return stored[()]
+    kinds = {"csr_matrix": sparse.csr_matrix, "csc_matrix": sparse.csc_matrix}
+    kind = stored.attrs.get("encoding-type", stored.attrs.get("h5sparse_format", ""))
+    if kind not in kinds:
+        raise ValueError(f"its X is stored as '{kind}'")
+    shape = tuple(int(size) for size in stored.attrs["shape"])
+    check_stored(shape, stored["data"].shape[0], reading, name)
+    parts = tuple(stored[part][()] for part in ("data", "indices", "indptr"))
+    return stored_or_dense(kinds[kind](parts, shape), reading, name)
+
+
+def _columns(frame: Any) -> list[str]:
+    return [str(name) for name in frame.attrs["column-order"] if str(name) in frame]
+
+
+def _index(frame: Any) -> np.ndarray:
+    return _column(frame[frame.attrs["_index"]])
+
+
+def _column(stored: Any) -> np.ndarray:
+    """Return a column: an array, or a group of codes and categories, or of values and a mask."""
+    if hasattr(stored, "shape"):
+        return stored.asstr()[()] if stored.dtype.kind == "O" else stored[()]
+    if "codes" in stored:
+        codes, categories = stored["codes"][()], _column(stored["categories"])
+        values = categories.astype(object)[codes]
+        values[codes < 0] = None
+        return values
+    values = _column(stored["values"]).astype(object)
+    values[stored["mask"][()]] = None
+    return values
+
+
+def check_bed(path: Path, limit: ReadLimit) -> None:
+    """Check PLINK's genotypes: four in a byte, each a number once it is read."""
+    limit.check(4 * path.stat().st_size * _NUMBER, path.name)
+
+
+def read_bed(path: Path, reading: Reading) -> dict[str, Any]:
+    """Read genotypes (0, 1, 2 copies of the first allele) with the phenotype of the .fam file."""
+    from bed_reader import open_bed
+
+    for beside in (path.with_suffix(".bim"), path.with_suffix(".fam")):
+        if not beside.exists():
+            raise InputError(f"{path.name} needs {beside.name} beside it; put it there")
+    with open_bed(path) as bed:
+        X = bed.read(dtype="float64")
+        ids, names, phenotype = bed.iid, bed.sid, np.asarray(bed.pheno, dtype=str)
+    known = ~np.isin(phenotype, _NO_PHENOTYPE)
+    if reading.labels is not None:
+        return {"X": X, "feature_names": names, "ids": ids}
+    if not known.any():
+        raise InputError(
+            f"{path.with_suffix('.fam').name} has no phenotype of any sample; give them in a file "
+            "by --labels FILE:COLUMN (from Python labels=)"
+        )
+    if not known.all():
+        reading.tell(f"{np.count_nonzero(~known)} samples without a phenotype are left out")
+    return {"X": X[known], "feature_names": names, "ids": ids[known], "y": phenotype[known]}

@@ -1,0 +1,158 @@
+"""Classes that stand in a file of their own, joined to samples by id."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convexfs.data.readers.options import Reading, distinct_names
+from convexfs.data.validation import last_columns, near_column
+from convexfs.errors import InputError
+
+_TARGET_NAMES = frozenset({"target", "class", "label", "y"})
+_NAMED_AT_MOST = 5
+#: What columns of ids are often called.
+ID_NAMES = frozenset({"id", "ids", "sample", "sample_id", "sampleid", "sample id", "patient",
+                      "patient_id", "subject", "subject_id", "barcode", "iid"})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Which samples have a label, what the labels are called, and those of these samples."""
+
+    known: np.ndarray
+    target: str
+    labels: np.ndarray
+
+
+def joined(
+    ids: Sequence[Any], own: str, reading: Reading, name: str, columns: Sequence[str] = ()
+) -> Joined:
+    """Find the classes of samples by their ids; say which samples and labels are alone.
+
+    Parameters
+    ----------
+    ids : sequence
+        One a sample.
+    own : str
+        What the ids are called.
+    reading : Reading
+        With ``labels``, the file and perhaps its column.
+    name : str
+        What messages call the samples.
+    columns : sequence of str
+        Of their table, to see whether the samples are columns.
+    """
+    classes = _label_column(str(reading.labels), own, reading)
+    texts = np.array([str(value) for value in ids], dtype=object)
+    known = np.isin(texts, classes.index.to_numpy(dtype=object))
+    if not known.any():
+        raise InputError(
+            f"no id of {name} ('{texts[0]}', ...) is in {reading.labels} "
+            f"('{classes.index[0]}', ...); "
+            + ("but its columns are: try --transpose" if set(columns) & set(classes.index)
+               else "check that both name the samples alike")
+        )  # fmt: skip
+    left, unused = int((~known).sum()), len(classes) - int(known.sum())
+    if left:
+        reading.tell(f"{left} samples without a label in {reading.labels} are left out")
+    if unused:
+        reading.tell(f"{unused} labels of {reading.labels} have no sample")
+    return Joined(known, str(classes.name), classes.loc[texts[known]].to_numpy())
+
+
+def in_order(n_samples: int, reading: Reading, name: str) -> Joined:
+    """Take the labels of samples that have no names as they stand: one a sample."""
+    path, table, column = _label_table(str(reading.labels), reading)
+    columns = [str(each) for each in table.columns]
+    target = target_column(columns, column or (columns[0] if len(columns) == 1 else None), path)
+    labels = table[target]
+    if len(labels) != n_samples:
+        raise InputError(
+            f"{path} has {len(labels)} labels for the {n_samples} samples of {name}, which have no "
+            "names to join them by; give one a sample, in their order"
+        )
+    reading.tell(f"labels of {path} are taken in the order of the samples, which have no names")
+    return Joined(np.ones(n_samples, dtype=bool), target, labels.to_numpy())
+
+
+def target_column(
+    columns: list[str],
+    target: str | None,
+    name: str,
+    hint: str = "",
+    likely: Sequence[str] = (),
+) -> str:
+    """Return the column with the classes: the one asked for, or one that is usually called so.
+
+    Where there is none, the error names those that are `likely` to hold classes, and `hint`.
+    """
+    if target in columns:
+        return str(target)
+    if target is not None:
+        raise InputError(f"{name} has no column '{target}'; {near_column(target, columns)}{hint}")
+    usual = [column for column in columns if column.lower() in _TARGET_NAMES]
+    if len(usual) != 1:
+        raise InputError(
+            f"{name} has {len(usual) or 'no'} columns called target, class, label or y; say which "
+            "column holds the classes by target= (--target on the command line): "
+            f"{_likely_columns(likely) or last_columns(columns)}{hint}"
+        )
+    return usual[0]
+
+
+def _likely_columns(columns: Sequence[str]) -> str:
+    if not columns:
+        return ""
+    more = ", ..." if len(columns) > _NAMED_AT_MOST else ""
+    return f"it may be {' or '.join(columns[:_NAMED_AT_MOST])}{more}"
+
+
+def check_ids(column: Any, called: str, name: str) -> None:
+    """Raise if an id is missing or repeated."""
+    missing, copies = np.flatnonzero(column.isna()), np.flatnonzero(column.duplicated())
+    if missing.size:
+        raise InputError(f"{name} has no id in '{called}' at data row {missing[0] + 1}; fill it in")
+    if copies.size:
+        raise InputError(
+            f"{name} has the id '{column.iloc[copies[0]]}' in '{called}' more than once, again at "
+            f"data row {copies[0] + 1}; make ids unique, or name another column"
+        )
+
+
+def _label_column(spec: str, own: str, reading: Reading) -> Any:
+    """Read FILE or FILE:COLUMN as a Series of classes by id."""
+    path, table, column = _label_table(spec, reading)
+    usual = [c for c in table.columns if c == own] + [
+        c for c in table.columns if c.lower() in ID_NAMES
+    ]
+    ids = [*usual, str(table.columns[0])][0]
+    others = [c for c in table.columns if c != ids]
+    if column is None and len(others) == 1:
+        column = others[0]
+    column = target_column(others, column, path)
+    check_ids(table[ids], ids, path)
+    labels = table[[ids, column]].dropna()
+    return labels.set_axis(labels[ids].astype(str), axis=0)[column]
+
+
+def label_file(spec: str) -> tuple[str, str | None]:
+    """Split FILE or FILE:COLUMN."""
+    if Path(spec).exists() or ":" not in spec:
+        return spec, None
+    path, column = spec.rsplit(":", 1)
+    return path, column
+
+
+def _label_table(spec: str, reading: Reading) -> tuple[str, Any, str | None]:
+    """Read FILE or FILE:COLUMN: the path, the table, and the column asked for."""
+    from convexfs.data.readers.files import read_content
+
+    path, column = label_file(spec)
+    column = column or reading.target
+    content = read_content(Path(path), Reading(limit=reading.limit), path)
+    if not hasattr(content, "columns"):
+        raise InputError(f"{path} is no table; give labels as a table with ids and classes")
+    return path, content.set_axis(distinct_names(content.columns), axis=1), column

@@ -1,0 +1,185 @@
+"""MATLAB files, read in a process of their own: damaged ones end the process that reads them.
+
+scipy's reader trusts the sizes that a file declares. So it runs in a child, which may take
+no more memory than is allowed for reading and sends what it found through a pipe; if it is
+ended, this process goes on.
+"""
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from convexfs.data.readers.memory_limit import ReadLimit, size_text
+from convexfs.errors import InputError
+
+_NUMBER = 8
+#: Reading may hold a matrix as it is stored and as it becomes, and Python and scipy themselves.
+_COPIES, _OVERHEAD = 2, 10**8
+_CHILD = "from convexfs.data.readers.matlab import send; send()"
+_SPARSE, _STRUCTURE = "sparse matrix", "structure"
+#: Stands between the name of a variable and that of its part; no name of MATLAB has it.
+_PART = "/"
+_V73 = "is a MATLAB v7.3 file, which is HDF5; save it with -v7 instead"
+
+
+def read_mat(path: Path, limit: ReadLimit) -> dict[str, np.ndarray]:
+    """Return the arrays of a file by name, without its sparse matrices and structures.
+
+    Raises
+    ------
+    InputError
+        If X is no array, or reading would take more memory than it may.
+    ValueError
+        If the file cannot be read.
+    """
+    arrays, others = _read_in_child(path, limit)
+    if kind := others.get("X"):
+        raise InputError(
+            f"{path.name} holds X as a {kind}; save it as a dense array, as by X.toarray() "
+            "or, in MATLAB, full(X)"
+        )
+    return {name: array for name, array in arrays.items() if _PART not in name}
+
+
+def read_variables(path: Path, limit: ReadLimit) -> dict[str, Any]:
+    """Return arrays, sparse matrices, and structures as dicts, by name.
+
+    Cell arrays and arrays of structures are left out. Errors are those of :func:`read_mat`.
+    """
+    arrays, others = _read_in_child(path, limit)
+    found: dict[str, Any] = {name: a for name, a in arrays.items() if _PART not in name}
+    for name, kind in others.items():
+        parts = {
+            key.removeprefix(name + _PART): array
+            for key, array in arrays.items()
+            if key.startswith(name + _PART)
+        }
+        if kind == _STRUCTURE and parts:
+            found[name] = parts
+        elif kind == _SPARSE:
+            triple = (parts["data"], parts["indices"], parts["indptr"])
+            found[name] = sparse.csc_array(triple, shape=tuple(parts["shape"]))
+    return found
+
+
+def _read_in_child(path: Path, limit: ReadLimit) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Return arrays by name, and the kinds of the variables that are none."""
+    path.open("rb").close()  # a file that is missing or may not be read is told as every other
+    words = [sys.executable, "-P", "-c", _CHILD, os.fspath(path), str(int(limit.bytes))]
+    search = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
+    child = subprocess.run(
+        words, capture_output=True, env={**os.environ, "PYTHONPATH": search}, check=False
+    )
+    reply = io.BytesIO(child.stdout)
+    try:
+        said = json.loads(reply.readline())
+    except ValueError:  # it was ended before it could say anything
+        raise ValueError("it ends the process that reads it: its sizes are damaged") from None
+    limit.check(said.get("needed", 0), path.name)
+    if "beyond" in said:
+        raise InputError(
+            f"{path.name} takes more memory than the {size_text(limit.bytes)} that reading may "
+            f"take ({limit.origin}); keep fewer rows, columns or cells, or allow more by "
+            "--read-limit (from Python read_limit=)"
+        )
+    if "unread" in said:
+        raise InputError(f"{path.name} {_V73}") if said["v73"] else ValueError(said["unread"])
+    if not said["names"]:
+        return {}, said["others"]
+    with np.load(reply, allow_pickle=False) as archive:
+        arrays = dict(zip(said["names"], map(archive.__getitem__, archive.files), strict=True))
+    return arrays, said["others"]
+
+
+def send() -> None:
+    """Read the file that the command line names, and write what is in it to standard output."""
+    path, allowed = sys.argv[1], int(sys.argv[2])
+    pipe = sys.stdout.buffer
+    try:
+        said, arrays = _read(path, allowed)
+    except MemoryError:
+        said, arrays = {"beyond": True}, []
+    except Exception as error:  # scipy's reader raises whatever it meets
+        unread = " ".join(str(error).split()) or type(error).__name__
+        said, arrays = {"unread": unread, "v73": isinstance(error, NotImplementedError)}, []
+    pipe.write(json.dumps(said).encode() + b"\n")
+    if arrays:
+        np.savez(pipe, *arrays)
+
+
+def _read(path: str, allowed: int) -> tuple[dict[str, Any], list[np.ndarray]]:
+    """Return what there is to say, and the arrays in the order of its names."""
+    from scipy.io.matlab import loadmat, whosmat
+
+    _hold_memory(allowed)
+    opener = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rb") as file:
+        held = io.BytesIO(file.read())
+    needed = _NUMBER * sum(prod(shape) for _, shape, kind in whosmat(held) if kind != "sparse")
+    if needed > allowed:
+        return {"needed": needed}, []
+    arrays, others = {}, {}
+    for name, value in loadmat(held).items():
+        if name[:2] == "__":
+            continue
+        kind = _kind(value := _uncelled(value))
+        if kind is None:
+            arrays[name] = value
+        else:
+            others[name] = kind
+            arrays |= {name + _PART + part: array for part, array in _parts(value, kind).items()}
+    return {"names": list(arrays), "others": others}, list(arrays.values())
+
+
+def _parts(value: Any, kind: str) -> dict[str, np.ndarray]:
+    """Return the arrays that a sparse matrix or a single structure is made of."""
+    if kind == _SPARSE:
+        columns = sparse.csc_array(value)
+        parts = {part: getattr(columns, part) for part in ("data", "indices", "indptr")}
+        return parts | {"shape": np.array(columns.shape)}
+    if kind != _STRUCTURE or value.size != 1:
+        return {}
+    single = value.reshape(-1)[0]
+    return {field: single[field] for field in value.dtype.names or () if not _kind(single[field])}
+
+
+def _hold_memory(allowed: int) -> None:
+    """Have the system refuse this process more than reading may take, where it can."""
+    try:
+        import resource
+
+        in_use = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    except (ImportError, OSError):  # Linux only
+        return
+    limits = [x for x in (soft, hard) if x != resource.RLIM_INFINITY]
+    limits.append(in_use + _OVERHEAD + _COPIES * allowed)
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
+
+
+def _uncelled(value: Any) -> Any:
+    # a cell array of texts arrives as an array of one-element arrays
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "O":
+        return value
+    try:
+        return np.array([cell.squeeze()[()] for cell in value.ravel()])
+    except (AttributeError, ValueError):  # cells of many sizes, or with no arrays inside
+        return value
+
+
+def _kind(value: Any) -> str | None:
+    """Return what a variable is, if it is no array of numbers or text."""
+    if sparse.issparse(value):
+        return _SPARSE
+    if not isinstance(value, np.ndarray) or value.dtype.kind == "V":
+        return _STRUCTURE
+    return "cell array" if value.dtype.hasobject else None

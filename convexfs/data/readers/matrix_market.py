@@ -1,0 +1,77 @@
+"""Matrix Market files, with the names that single-cell tools write beside them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convexfs.data.readers.memory_limit import ReadLimit
+from convexfs.data.readers.options import Reading
+from convexfs.data.readers.text import opened
+from convexfs.data.sparse import stored_or_dense
+
+#: Bytes that an entry takes while it is read: a row, a column, a value, and all of it again.
+_ENTRY = 48
+#: Bytes that a byte of text takes as names.
+_TEXT = 4
+#: What the files with the names of columns (cells) and rows (genes) are called.
+_SAMPLES, _FEATURES = ("barcodes.tsv",), ("features.tsv", "genes.tsv")
+
+
+class Turned(dict[str, Any]):
+    """Arrays by name, whose reader has put samples into rows."""
+
+
+def check_market(path: Path, limit: ReadLimit) -> None:
+    """Check a Matrix Market file by the number of entries that it declares."""
+    limit.check(_ENTRY * _sizes(path)[2], path.name)
+
+
+def read_market(path: Path, reading: Reading) -> Turned:
+    """Read a matrix whose rows are samples; its columns, if names beside it or the user say so."""
+    from scipy.io import mmread
+
+    rows, columns, _ = _sizes(path)
+    samples = _names(path, _SAMPLES, 0, reading.limit)
+    features = _names(path, _FEATURES, 1, reading.limit)
+    turn = reading.transpose
+    if not turn and len(samples) == columns and len(features) == rows and rows != columns:
+        reading.tell("samples are columns, as the names beside the matrix have it: turned")
+        turn = True
+    with opened(path) as file:
+        matrix: Any = mmread(file)
+    X = stored_or_dense(matrix.T if turn else matrix, reading, path.name)
+    arrays = Turned(X=X)
+    if len(samples) == X.shape[0]:
+        arrays["ids"] = samples
+    if len(features) == X.shape[1]:
+        arrays["feature_names"] = features
+    return arrays
+
+
+def _sizes(path: Path) -> tuple[int, int, int]:
+    """Rows, columns and entries, from the first line that is no comment."""
+    with opened(path) as file:
+        if not file.readline(200).lower().startswith(b"%%matrixmarket matrix"):
+            raise ValueError("it does not begin as a Matrix Market file does")
+        line = b"%"
+        while line.startswith(b"%") or not line.strip():
+            line = file.readline(10_000)
+            if not line:
+                raise ValueError("it does not say the sizes of its matrix")
+    numbers = [int(word) for word in line.split()]
+    entries = numbers[2] if len(numbers) > 2 else numbers[0] * numbers[1]
+    return numbers[0], numbers[1], entries
+
+
+def _names(path: Path, called: tuple[str, ...], column: int, limit: ReadLimit) -> Any:
+    """The names in a file beside the matrix, of this column if it has several; else none."""
+    for name in called:
+        for beside in (path.with_name(name), path.with_name(f"{name}.gz")):
+            if beside.is_file():
+                with opened(beside) as file:
+                    text = file.read(int(limit.bytes / _TEXT) + 1)
+                limit.check(_TEXT * len(text), beside.name)
+                cells = [line.split("\t") for line in text.decode("utf-8").splitlines()]
+                return np.array([row[min(column, len(row) - 1)] for row in cells], dtype=object)
+    return np.empty(0, dtype=object)

@@ -1,0 +1,156 @@
+"""What a data file takes in memory once it is read, told without reading it.
+
+The formats that pack say in their headers what they hold; text is counted as it comes out
+of its file, and only until it is too much.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+
+from convexfs.data.readers.memory_limit import ReadLimit
+from convexfs.data.readers.text import opened
+
+#: Measured peaks of the readers, in bytes: what a cell, a column and a byte of text take.
+_CELL, _COLUMN, _TEXT = 32, 1000, 2
+#: scipy makes a Python object of every cell of an arff file.
+_ARFF_CELL = 100
+_NUMBER = 8
+_BLOCK = 2**22
+_MAT_HEADER = 128
+_MAT_COMPRESSED = 15
+_ORDERS: dict[bytes, Literal["little", "big"]] = {b"IM": "little", b"MI": "big"}
+
+
+def check_separated(path: Path, limit: ReadLimit, separator: bytes) -> None:
+    """Check csv and tsv: cells are rows times names in the header, however short the rows."""
+    size = rows = 0
+    columns, in_header = 1, True
+    for block in _unpacked(path):
+        size += len(block)
+        rows += max(block.count(b"\n"), block.count(b"\r"))
+        if in_header:
+            header = block.lstrip(b"\r\n") if columns == 1 else block
+            line = header.splitlines()[0] if header else b""
+            columns += line.count(separator)
+            in_header = len(line) == len(header)
+        needed = _TEXT * size + _CELL * (rows + 1) * columns + _COLUMN * columns
+        limit.check(needed, f"{path.name}, of {columns} columns and over {rows} rows,")
+
+
+def check_arff(path: Path, limit: ReadLimit) -> None:
+    """Check arff, whose cells are all written out."""
+    _check_written(path, limit, b",", _ARFF_CELL)
+
+
+def check_libsvm(path: Path, limit: ReadLimit) -> None:
+    """Check libsvm while it is sparse; its dense width shows once it has been read."""
+    _check_written(path, limit, b":", _CELL)
+
+
+def check_npz(path: Path, limit: ReadLimit, held: BinaryIO | None = None) -> None:
+    """Check npz by the headers inside the archive at a path, or in a file already open."""
+    needed = 0
+    with zipfile.ZipFile(held or path) as archive:
+        for member in archive.infolist():
+            with archive.open(member) as file:
+                needed += _npy_bytes(file) if member.filename.endswith(".npy") else member.file_size
+            limit.check(needed, path.name)
+
+
+def check_mat(path: Path, limit: ReadLimit) -> None:
+    """Check mat by what its compressed parts hold; its shapes are checked as it is read."""
+    for unpacked in _mat_bytes(path):
+        limit.check(unpacked, path.name)
+
+
+def check_parquet(path: Path, limit: ReadLimit) -> None:
+    """Check parquet by the rows, columns and bytes of its metadata."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        known = file.metadata
+        groups = (known.row_group(i) for i in range(known.num_row_groups))
+        packed = sum(max(group.total_byte_size, 0) for group in groups)
+        cells = known.num_rows * known.num_columns
+        limit.check(2 * _NUMBER * cells + _COLUMN * known.num_columns + packed, path.name)
+
+
+def check_workbook(path: Path, limit: ReadLimit) -> None:
+    """Check xlsx by what the sheets in its archive unpack to."""
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    limit.check(_TEXT * unpacked, path.name)
+
+
+def check_hdf5(path: Path, limit: ReadLimit) -> None:
+    """Check h5ad by the shapes its arrays declare, as dense numbers."""
+    import h5py
+
+    needed = 0
+
+    def count(_: str, item: Any) -> None:
+        nonlocal needed
+        if isinstance(item, h5py.Dataset):
+            needed += prod(item.shape) * max(item.dtype.itemsize, _NUMBER)
+
+    with h5py.File(path) as file:
+        file.visititems(count)
+    limit.check(needed, path.name)
+
+
+def _check_written(path: Path, limit: ReadLimit, mark: bytes, cell: int) -> None:
+    size = cells = 0
+    for block in _unpacked(path):
+        size += len(block)
+        cells += block.count(mark) + block.count(b"\n")
+        limit.check(_TEXT * size + cell * cells, path.name)
+
+
+def _unpacked(path: Path) -> Iterator[bytes]:
+    with opened(path) as file:
+        while block := file.read(_BLOCK):
+            yield block
+
+
+def _npy_bytes(file: Any) -> int:
+    """Return the bytes of the array behind this header, its numbers as wide as they become."""
+    version = np.lib.format.read_magic(file)
+    readers: dict[tuple[int, int], Callable[..., Any]] = {
+        (1, 0): np.lib.format.read_array_header_1_0
+    }
+    read = readers.get(version, np.lib.format.read_array_header_2_0)
+    shape, _, dtype = read(file)
+    return prod(shape) * (max(dtype.itemsize, _NUMBER) if dtype.kind in "biuf" else dtype.itemsize)
+
+
+def _mat_bytes(path: Path) -> Iterator[int]:
+    """Yield the bytes of a version 5 file so far, as its compressed elements are unpacked."""
+    unpacked = 0
+    with path.open("rb") as file:
+        order = _ORDERS.get(file.read(_MAT_HEADER)[-2:])
+        while order is not None and len(tag := file.read(8)) == 8:
+            kind, size = (int.from_bytes(tag[i : i + 4], order) for i in (0, 4))
+            if kind != _MAT_COMPRESSED:
+                unpacked += size
+                file.seek(size, 1)
+                continue
+            for part in _inflated(file, size):
+                unpacked += part
+                yield unpacked
+    yield unpacked
+
+
+def _inflated(file: BinaryIO, size: int) -> Iterator[int]:
+    """Yield the lengths of what `size` compressed bytes unpack to, block by block."""
+    inflate = zlib.decompressobj()
+    while size > 0 and (packed := file.read(min(size, _BLOCK))):
+        size -= len(packed)
+        while packed and not inflate.eof:
+            yield len(inflate.decompress(packed, _BLOCK))
+            packed = inflate.unconsumed_tail

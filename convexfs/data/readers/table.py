@@ -1,0 +1,249 @@
+"""From a table as a lab has it to samples and classes: ids, labels, orientation."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from convexfs.data.build import make_dataset
+from convexfs.data.dataset import Dataset
+from convexfs.data.readers.label_file import ID_NAMES, check_ids, joined, target_column
+from convexfs.data.readers.options import Reading, distinct_names
+from convexfs.data.readers.text import ROW_NAMES, is_number
+from convexfs.data.validation import near_column
+from convexfs.errors import InputError
+
+#: Rows from which whole numbers of their own are hardly measurements.
+_NUMBERED = 8
+#: Share of decimals above which a column of text is one of numbers, some of them spoilt.
+_DECIMALS = 0.5
+#: Rows that a word stands in, on average, if it is a class.
+_ROWS_A_CLASS = 4
+#: What people type where there is no number: hyphens and longer ones.
+_DASHES = ("-", "--", "\N{EN DASH}", "\N{EM DASH}")
+#: Rows and columns that are looked at to see whether samples are columns.
+_LOOKED_AT = 50
+
+
+def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
+    """Make a data set of a DataFrame: one column the classes, perhaps one the ids.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    reading : Reading
+        What the user says of the table; told what was recognised.
+    name : str
+        What the data set and messages call it.
+    """
+    hint = "" if reading.transpose else _transposition_hint(frame, reading.target)
+    rows = len(frame.columns) - 1 if reading.transpose else len(frame)
+    if reading.transpose:
+        frame = _transposed(frame, reading)
+    frame = frame.set_axis(distinct_names(frame.columns, reading.tell), axis=1)
+    frame = _without_dashes(frame, reading)
+    if frame.shape[1] == 1:
+        raise InputError(
+            f"{name} has a single column '{frame.columns[0]:.40}', so no feature columns beside a "
+            "target; check what separates its cells (--sep)"
+        )
+    own = _id_column(frame, reading, name)
+    aside = [_known(column, list(frame.columns), name) for column in reading.aside]
+    others = {own, *aside}
+    if reading.labels is not None:
+        frame, target = _labelled(frame, own, reading, name)
+    else:
+        columns = [column for column in frame.columns if column not in others]
+        few = _of_few_words(frame[columns]) if reading.target is None else []
+        target = target_column(columns, reading.target, name, hint, few)
+        frame = _with_target(frame, target, reading)
+    ids = None if own is None else [str(value) for value in frame[own]]
+    with _rows_counted(left_out=rows - len(frame)):
+        return make_dataset(
+            frame[[column for column in frame.columns if column not in {target, *others}]],
+            frame[target],
+            name=name,
+            target=target,
+            drop=reading.drop,
+            ids=ids,
+            id_name=own or "id",
+            aside={column: frame[column] for column in aside},
+            impute=reading.impute,
+            mixed=reading.mixed,
+            categorical=reading.categorical,
+            told=reading.told,
+            target_kind=reading.target_kind,
+        )
+
+
+@contextmanager
+def _rows_counted(left_out: int) -> Iterator[None]:
+    """Say in what a number of a row is counted, where some rows were left out."""
+    try:
+        yield
+    except InputError as error:
+        if not left_out or "data row" not in str(error):
+            raise
+        raise InputError(f"{error}; rows are counted without the {left_out} left out") from None
+
+
+def _with_target(frame: Any, target: str, reading: Reading) -> Any:
+    """Leave out the rows that have no target, and say so; without any, all stay to be refused."""
+    known = frame[target].notna().to_numpy()
+    left_out = int((~known).sum())
+    if left_out in (0, len(frame)):
+        return frame
+    reading.tell(f"{left_out} of {len(frame)} rows have no '{target}', and are left out")
+    return frame[known]
+
+
+def _of_few_words(frame: Any) -> list[str]:
+    """Name the columns that may hold classes: some words, each in several rows."""
+    words = (column for column in frame.columns if _is_text(frame[column]))
+    return [c for c in words if 2 <= frame[c].nunique() <= len(frame) / _ROWS_A_CLASS]
+
+
+def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
+    """Find the column that names the samples: the one asked for, or one that plainly does."""
+    others = {reading.target, *_listed(reading.drop), *reading.aside}
+    columns = [column for column in frame.columns if column not in others]
+    if reading.id is not None:
+        _known(reading.id, list(frame.columns), name)
+        check_ids(frame[reading.id], reading.id, name)
+        return reading.id
+    unique = [c for c in columns if _names_rows(frame[c])]
+    for column in unique:
+        if _is_words(frame[column]) or _is_numbered(frame[column]) or column.lower() in ID_NAMES:
+            reading.tell(f"column '{column}' has a value of its own in every row: taken as the id")
+            return column
+    if unique and len(frame) >= _NUMBERED:
+        reading.tell(
+            f"column '{unique[0]}' has a whole number of its own in every row: if it is an id, say "
+            f"--id {unique[0]}"
+        )
+    return None
+
+
+def _known(column: str, columns: Sequence[str], name: str) -> str:
+    if column not in columns:
+        raise InputError(f"{name} has no column '{column}'; {near_column(column, columns)}")
+    return column
+
+
+def _names_rows(column: Any) -> bool:
+    """Whether a column has a text or whole number of its own in each of at least three rows."""
+    if len(column) < 3 or (column.dtype.kind not in "iuOT" and not _is_text(column)):
+        return False
+    return bool(column.notna().all() and column.is_unique)
+
+
+def _is_text(column: Any) -> bool:
+    import pandas as pd
+
+    return pd.api.types.is_string_dtype(column) and not pd.api.types.is_numeric_dtype(column)
+
+
+def _is_words(column: Any) -> bool:
+    """Whether a column is text, and not decimals of which some are spoilt."""
+    import pandas as pd
+
+    if not _is_text(column):
+        return False
+    numbers: Any = pd.to_numeric(column.str.replace(",", "."), errors="coerce")
+    return bool((numbers % 1 > 0).mean() <= _DECIMALS)
+
+
+def _is_numbered(column: Any) -> bool:
+    return (
+        len(column) >= _NUMBERED
+        and column.dtype.kind in "iu"
+        and any(np.array_equal(column, np.arange(k, k + len(column))) for k in (0, 1))
+    )
+
+
+def _labelled(frame: Any, own: str | None, reading: Reading, name: str) -> tuple[Any, str]:
+    if own is None:
+        raise InputError(f"{name} has no column of ids to join its labels by; say --id COLUMN")
+    found = joined(frame[own], own, reading, name, list(frame.columns))
+    frame = frame[found.known].drop(columns=found.target, errors="ignore")
+    return frame.assign(**{found.target: found.labels}), found.target
+
+
+def _transposed(frame: Any, reading: Reading) -> Any:
+    """Turn rows into columns: the first column has the features' names, the header the ids."""
+    import pandas as pd
+
+    cells = frame.iloc[:, 1:].T
+    cells.columns = [str(value) for value in frame.iloc[:, 0]]
+    ids = [str(value) for value in frame.columns[1:]]
+    cells = cells.reset_index(drop=True)
+    number = _number_text(reading)
+    first = cells.iloc[0] if len(cells) else []
+    numeric = np.array([pd.isna(cell) or is_number(number(cell)) for cell in first], dtype=bool)
+    columns: list[Any] = [None] * cells.shape[1]
+    for j in range(cells.shape[1]):
+        column = cells.iloc[:, j]
+        columns[j] = column
+        if numeric[j]:
+            try:
+                columns[j] = column.map(number, na_action="ignore").astype(float)
+            except ValueError:
+                continue
+    turned = pd.concat(columns, axis=1) if columns else cells
+    name = ROW_NAMES
+    while name in turned.columns:
+        name += "_"
+    turned.insert(0, name, ids)
+    return turned
+
+
+def _number_text(reading: Reading) -> Any:
+    """What makes a cell a text that Python reads as a number."""
+    commas = reading.decimal == "," or "numbers have decimal commas" in reading.told
+    return (lambda cell: str(cell).replace(",", ".")) if commas else str
+
+
+def _without_dashes(frame: Any, reading: Reading) -> Any:
+    """Take dashes in columns of numbers as missing, and say so; among words they may be signs."""
+    import pandas as pd
+
+    number, mended = _number_text(reading), {}
+    for name in frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]:
+        column = frame[name].where(~frame[name].isin(_DASHES))
+        known = column.notna()
+        numbers: Any = pd.to_numeric(column[known].map(number), errors="coerce")
+        if known.any() and numbers.notna().all() and (known != frame[name].notna()).any():
+            mended[name] = numbers.reindex(column.index)
+    if mended:
+        more = f" and {len(mended) - 1} more" if len(mended) > 1 else ""
+        reading.tell(f"a dash is taken as a missing value in column '{next(iter(mended))}'{more}")
+    return frame.assign(**mended)
+
+
+def _transposition_hint(frame: Any, target: str | None) -> str:
+    """End an error message with how to turn a table whose samples seem to be columns.
+
+    Then the target is the name of a row; or kinds run along features: a row of words stands
+    among rows of numbers, and every column is mixed.
+    """
+    if target is not None and len(frame.columns) and target in set(frame.iloc[:, 0]):
+        return f"; but it has a row '{target}', as if samples were columns: try --transpose"
+    part = frame.iloc[:_LOOKED_AT, 1 : _LOOKED_AT + 1]
+    if min(part.shape) < 2:
+        return ""
+    word = np.array([[_is_word(cell) for cell in row] for row in part.to_numpy()])
+    mixed = word.any(axis=0) & ~word.all(axis=0)
+    rows = word.all(axis=1)
+    if mixed.all() and rows.any() and not word[~rows].any():
+        called = frame.iloc[int(np.flatnonzero(rows)[0]), 0]
+        return f"; its samples seem to be columns (row '{called}' holds words): try --transpose"
+    return ""
+
+
+def _is_word(cell: Any) -> bool:
+    return isinstance(cell, str) and not is_number(cell.replace(",", "."))
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

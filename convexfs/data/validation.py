@@ -1,0 +1,412 @@
+"""Checks on samples and classes, for files and for plain arrays alike.
+
+Each failure is one sentence with the place and the cure. Rows are data rows counted
+from 1, the header left out.
+"""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from convexfs.data.targets import looks_measured, measured_error, regressors
+from convexfs.errors import InputError, did_you_mean, warn
+
+#: How whole numbers of a file are said to be classes.
+_INSIST = "say --target-kind classes (from Python target_kind='classes')"
+_BLOCK_CELLS = 2**20
+_NAMED_AT_MOST = 5
+_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}\b")
+_CURE = "drop or impute such cells first"
+
+
+def check_finite(
+    X: np.ndarray,
+    where: str = "X",
+    feature_names: Sequence[str] | None = None,
+    cure: str = _CURE,
+) -> None:
+    """Raise if a cell is NaN or infinite, naming the first such cell.
+
+    Works through blocks of rows, so that even a very wide matrix needs little
+    memory beside itself.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    where : str
+        What the message calls the data.
+    feature_names : sequence of str, optional
+        Without it the column is given by its position, counted from 1.
+    cure : str
+        What the message tells to do about NaN.
+
+    Raises
+    ------
+    InputError
+        With the word "NaN" or "infinity" in the message.
+    """
+    if X.dtype.kind != "f":
+        return
+    damaged = [rows for rows in row_blocks(X) if not np.isfinite(X[rows]).all()]
+    if not damaged:
+        return
+    first = X[damaged[0]]
+    row, column = np.argwhere(~np.isfinite(first))[0]
+    what = "NaN" if np.isnan(first[row, column]) else "infinity"
+    count = sum(np.count_nonzero(~np.isfinite(X[rows])) for rows in damaged)
+    more = f" ({count} such cells in all)" if count > 1 else ""
+    raise InputError(
+        f"{where} contains {what} at data row {damaged[0].start + row + 1}, "
+        f"{column_called(column, feature_names)}{more}; {cure if what == 'NaN' else _CURE}"
+    )
+
+
+def check_classes(codes: np.ndarray, class_names: Sequence[str]) -> None:
+    """Raise if fewer than two classes occur; warn of classes with one sample.
+
+    Parameters
+    ----------
+    codes : array of int
+        Class of each sample as a position in ``class_names``.
+    class_names : sequence of str
+        Names that do not occur in ``codes`` are ignored.
+    """
+    require_two_classes(codes, class_names)
+    counts = np.bincount(codes, minlength=len(class_names))
+    single = [class_names[code] for code in np.flatnonzero(counts == 1).tolist()]
+    if single:
+        warn(
+            f"{_listing('class', 'classes', single)} of one sample only: "
+            "such a sample has no neighbour of its class; add samples or merge classes"
+        )
+
+
+def require_two_classes(
+    codes: np.ndarray, class_names: Sequence[str], where: str = "the target"
+) -> None:
+    """Raise if fewer than two classes occur."""
+    present = np.unique(codes)
+    if present.size == 1:
+        raise InputError(
+            f"{where} contains only one class, '{class_names[present[0]]}'; "
+            "feature selection needs samples of at least two classes"
+        )
+
+
+def warn_constant_columns(constant: np.ndarray, feature_names: Sequence[str] | None = None) -> None:
+    """Warn of columns with a single value: they are kept, but tell nothing and weigh nothing.
+
+    Parameters
+    ----------
+    constant : bool array (n_features,)
+        See :func:`convexfs.data.column_ranges.constant_columns`.
+    feature_names : sequence of str, optional
+    """
+    if not constant.any():
+        return
+    positions = np.flatnonzero(constant).tolist()
+    names = [feature_names[j] if feature_names is not None else str(j + 1) for j in positions]
+    warn(f"constant {_listing('column', 'columns', names)} kept, but carrying no information")
+
+
+def check_unique(names: Sequence[str], where: str) -> None:
+    """Raise if two columns have one name."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(
+            f"{where} has duplicate {_listing('column name', 'column names', twice)}; "
+            "rename or drop the copies"
+        )
+
+
+def near_column(name: str, columns: Sequence[str]) -> str:
+    """End an error message with the nearest column, or the last ones."""
+    hint = did_you_mean(name, columns)
+    # a wide table has too many columns to choose from in one line
+    return hint if hint.startswith("did you mean") else last_columns(columns)
+
+
+def last_columns(columns: Sequence[str]) -> str:
+    """End an error message with some columns, the usual place of a target among them."""
+    return f"its last columns are {', '.join(columns[-_NAMED_AT_MOST:])}"
+
+
+def as_table(X: Any, where: str, feature_names: Sequence[str] | None = None) -> Any:
+    """Return samples as a DataFrame or array of at least one row and one feature, or raise."""
+    _refuse_sparse(X, where)
+    if not hasattr(X, "dtypes"):
+        X = as_array(X, where)
+    check_shape(X.shape, where, feature_names)
+    return X
+
+
+def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) -> np.ndarray:
+    """Turn samples into a C-contiguous float64 matrix, if that is what they are.
+
+    Parameters
+    ----------
+    X : array-like or pandas.DataFrame
+        Booleans count as 0 and 1.
+    where : str
+        What a message calls the data.
+    feature_names : sequence of str, optional
+        Names for the message, if ``X`` has none of its own.
+
+    Raises
+    ------
+    InputError
+        If ``X`` is sparse, not two-dimensional, empty, complex or not numeric.
+    """
+    X = as_table(X, where, feature_names)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+        return np.ascontiguousarray(X, dtype=np.float64)
+    return _matrix_of_frame(X, where, feature_names)
+
+
+def refuse_text(
+    X: Any, where: str, hint: Callable[[Sequence[str]], str] = lambda names: ""
+) -> None:
+    """Raise if a table's cells are text or dates, naming the columns.
+
+    What `hint` says of them ends the message. Anything else that is no number is left to
+    whoever converts the cells.
+    """
+    import pandas as pd
+
+    refuse_repeated_names(X, where)
+    if not isinstance(X, pd.DataFrame):
+        X = as_array(X, where)
+        if X.ndim != 2 or X.dtype.kind in "biufc":
+            return
+        X = pd.DataFrame(X, columns=range(1, X.shape[1] + 1))
+    if not len(X):
+        return
+    frame = X.infer_objects()
+    text = [j for j in range(frame.shape[1]) if _is_text_or_date(frame.iloc[:, j])]
+    if text:
+        raise _text_error(frame, text, where, hint([str(frame.columns[j]) for j in text]))
+
+
+def refuse_repeated_names(X: Any, where: str) -> None:
+    """Raise if two columns of a table have the same name."""
+    names = [str(name) for name in getattr(X, "columns", ())]
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            f"{where} has {names.count(repeated)} columns named {repeated!r}; give every column "
+            "its own name"
+        )
+
+
+def as_labels(y: Any, where: str) -> np.ndarray:
+    """Return classes as an array that sorts: none missing, objects as what they are.
+
+    Raises
+    ------
+    InputError
+        If a label is missing, or if text and other things are mixed.
+    """
+    import pandas as pd
+
+    labels = as_array(y, where)
+    _refuse_missing(labels, where)
+    if labels.dtype.kind != "O":
+        return labels
+    labels = pd.Series(labels.ravel()).infer_objects().to_numpy().reshape(labels.shape)
+    kinds = {type(label) for label in labels.ravel().tolist()}
+    if str in kinds and len(kinds) > 1:
+        first, other = (
+            next(label for label in labels.ravel() if isinstance(label, str) is wanted)
+            for wanted in (True, False)
+        )
+        raise InputError(
+            f"{where} mixes text such as {first!r} with {type(other).__name__} such as {other!r}: "
+            "give all labels as text"
+        )
+    return labels
+
+
+def encode_labels(y: Any, where: str, insisted: bool = False) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Find class codes 0..K-1 and the sorted class names behind them.
+
+    Parameters
+    ----------
+    y : array-like or pandas.Series
+        Integers, whole floats, booleans or text.
+    where : str
+        What a message calls the target.
+    insisted : bool
+        Whether whole numbers are classes however many there are.
+
+    Raises
+    ------
+    InputError
+        If a label is missing or the values look like measurements.
+    """
+    labels = as_array(y, where)
+    if labels.ndim == 2 and 1 in labels.shape:
+        labels = labels.ravel()
+    if labels.ndim != 1:
+        raise InputError(f"{where} has {labels.ndim} dimensions; give one label per row")
+    if labels.dtype.kind not in "biuUS":
+        labels = _discrete(labels, where)
+    if labels.dtype.kind == "S":
+        labels = np.char.decode(labels, "utf-8")
+    values, codes = np.unique(labels, return_inverse=True)
+    if values.size == labels.size > 2:
+        raise InputError(
+            f"{where} looks continuous or like an identifier: every row has a value of its own; "
+            f"classes are shared by several rows, and for numbers there are {regressors()}"
+        )
+    if looks_measured(labels) and not insisted:
+        raise measured_error(labels, where, _INSIST)
+    return codes, tuple(str(value) for value in values)
+
+
+def row_blocks(X: np.ndarray) -> Iterator[slice]:
+    """Yield slices that cover the rows of X, about eight megabytes each."""
+    step = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
+    return (slice(start, start + step) for start in range(0, X.shape[0], step))
+
+
+def as_array(values: Any, where: str) -> np.ndarray:
+    """Turn values into an array, or raise if rows are not of one length."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(
+            f"{where} has rows of unequal length; give as many values in each"
+        ) from None
+
+
+def _refuse_sparse(X: Any, where: str) -> None:
+    from scipy.sparse import issparse
+
+    if issparse(X):
+        raise InputError(f"{where} is a sparse matrix, which is not taken here; pass X.toarray()")
+
+
+def check_shape(shape: tuple[int, ...], where: str, feature_names: Sequence[str] | None) -> None:
+    """Raise unless this is the shape of a table with a row, a feature, and a name each."""
+    if len(shape) != 2:
+        raise InputError(
+            f"{where} has {len(shape)} dimension(s); give a table with one row per sample, "
+            "for a single feature X.reshape(-1, 1)"
+        )
+    if shape[0] == 0:
+        raise InputError(f"{where} has no rows; give at least two samples of different classes")
+    if shape[1] == 0:
+        raise InputError(f"{where} has no feature columns; give at least one beside the target")
+    if feature_names is not None and len(feature_names) != shape[1]:
+        raise InputError(
+            f"{where} has {shape[1]} feature columns but {len(feature_names)} feature names; "
+            "give one each"
+        )
+
+
+def _matrix_of_frame(X: Any, where: str, feature_names: Sequence[str] | None) -> np.ndarray:
+    import pandas as pd
+
+    if not isinstance(X, pd.DataFrame):
+        X = pd.DataFrame(X, columns=list(feature_names or range(1, X.shape[1] + 1)))
+    frame = X.infer_objects()
+    if any(dtype.kind == "c" for dtype in frame.dtypes):
+        raise InputError(f"{where} holds complex numbers; pass their real parts or magnitudes")
+    is_number = pd.api.types.is_numeric_dtype
+    other = [j for j, dtype in enumerate(frame.dtypes) if not is_number(dtype)]
+    # a column without any value is not text: its missing cells are found later
+    text = [j for j in other if frame.iloc[:, j].notna().any()]
+    if text:
+        names = [str(frame.columns[j]) for j in text]
+        raise _text_error(
+            frame, text, where, "" if feature_names is None else f": {how_to_drop(names)}"
+        )
+    return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _text_error(frame: Any, text: Sequence[int], where: str, out: str) -> InputError:
+    names, first = [str(frame.columns[j]) for j in text], frame.iloc[:, text[0]]
+    shown = _first_text(first)
+    what = "dates" if first.dtype.kind in "mM" or _DATE.match(str(shown)) else "text"
+    return InputError(
+        f"{where} holds {what} in {_listing('column', 'columns', names)}, such as "
+        f"'{shown}'; encode {what} as numbers or leave such columns out{out}"
+    )
+
+
+def _is_text_or_date(column: Any) -> bool:
+    if column.dtype.kind in "mMSU":
+        return True
+    if column.dtype.kind != "O":
+        return False
+    return column.map(lambda cell: isinstance(cell, str | bytes)).any()
+
+
+def how_to_drop(names: Sequence[str]) -> str:
+    """Say how to leave columns out."""
+    listed = shlex.quote(",".join(names[:_NAMED_AT_MOST]))
+    return f"convexfs select --drop {listed}, from Python drop=[...]"
+
+
+def _first_text(column: Any) -> object:
+    import pandas as pd
+
+    known = column.dropna()
+    with_points = known.replace(",", ".", regex=True)
+    numbers: Any = [pd.to_numeric(cells, errors="coerce") for cells in (with_points, known)]
+    no_numbers = [known[cells.isna()] for cells in numbers]
+    # A date becomes a number, and all of them may be missing.
+    return next(cell for cells in (*no_numbers, known, column) for cell in cells[:1])
+
+
+def _discrete(labels: np.ndarray, where: str) -> np.ndarray:
+    import pandas as pd
+
+    _refuse_missing(labels, where)
+    if labels.dtype.kind == "O":
+        labels = pd.Series(labels).infer_objects().to_numpy()
+    if labels.dtype.kind == "O":
+        return labels.astype(str)
+    if labels.dtype.kind in "biu":
+        return labels
+    odd = np.ones(labels.shape, dtype=bool)
+    if labels.dtype.kind == "f":
+        odd = ~np.isfinite(labels) | (labels != np.rint(labels))
+    if odd.any():
+        raise InputError(
+            f"{where} looks continuous (such as {labels[odd][0]}), where this needs classes: for "
+            f"numbers there are {regressors()}; else bin the values or name another target"
+        )
+    return labels.astype(np.int64)
+
+
+def _refuse_missing(labels: np.ndarray, where: str) -> None:
+    import pandas as pd
+
+    if labels.dtype.kind == "V":
+        return  # records are never missing, and pandas 2 cannot look into them
+    missing = np.flatnonzero(pd.isna(labels))
+    if missing.size:
+        raise InputError(
+            f"{where} has a missing value (NaN) at data row {missing[0] + 1} "
+            f"({missing.size} in all); drop these rows or label them"
+        )
+
+
+def column_called(position: int, names: Sequence[str] | None) -> str:
+    """Call a column by its name, or by its position where it has none."""
+    return (
+        f"column {position + 1} (counted from 1)"
+        if names is None
+        else f"column '{names[position]}'"
+    )
+
+
+def _listing(one: str, many: str, names: Sequence[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:_NAMED_AT_MOST])
+    rest = len(names) - _NAMED_AT_MOST
+    return f"{one if len(names) == 1 else many} {shown}{f' and {rest} more' if rest > 0 else ''}"

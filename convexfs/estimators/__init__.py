@@ -1,0 +1,1 @@
+"""What all scikit-learn estimators of the package share."""

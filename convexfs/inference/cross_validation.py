@@ -1,0 +1,189 @@
+"""What cross-validation needs to know: rows of any kind, and errors of classes or of numbers."""
+
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+)
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils import get_tags
+
+from convexfs.data.scaling import rescaled
+from convexfs.neighbors.missing_values import MixedSamples
+from convexfs.neighbors.sparse import SparseSamples
+
+#: What columns of numbers are to pandas.
+_NUMBERS = ["number", "bool"]
+#: How the classifier of held-out rows treats missing values and categories.
+IMPUTATION = "imputed by medians of the training rows, categories one-hot encoded"
+
+
+def as_rows(X: Any) -> Any:
+    """Samples of which rows can be taken: numbers, sparse ones, or a table with categories."""
+    if isinstance(X, MixedSamples):
+        return _table(X)
+    if isinstance(X, SparseSamples):
+        return X.by_rows
+    if issparse(X):
+        return X.tocsr()
+    if not hasattr(X, "select_dtypes"):
+        return np.asarray(X, dtype=np.float64)
+    if len(X.select_dtypes(exclude=_NUMBERS).columns):
+        return X.set_axis(X.columns.astype(str), axis=1)
+    return X.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _table(samples: MixedSamples) -> Any:
+    import pandas as pd
+
+    values = np.where(samples.seen > 0, samples.x / samples.scale + samples.centre, np.nan)
+    table = pd.DataFrame(values).add_prefix("x")
+    for j in np.flatnonzero(np.isfinite(samples.cap)):
+        table[f"x{j}"] = pd.Categorical(np.round(values[:, j]))
+    return table
+
+
+def scaled_rows(X: Any, how: str, train: np.ndarray) -> Any:
+    """Numbers scaled by what the training rows show; categories as they are."""
+    if not hasattr(X, "select_dtypes"):
+        return rescaled(X, how, train)
+    numbers = X.select_dtypes(include=_NUMBERS)
+    values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    return X.assign(**dict(zip(numbers.columns, rescaled(values, how, train).T, strict=True)))
+
+
+def has_gaps(X: Any) -> bool:
+    """Whether there are missing values or categories."""
+    if hasattr(X, "select_dtypes"):
+        return True
+    return not issparse(X) and bool(np.isnan(np.sum(X, axis=0)).any())
+
+
+def taking_gaps(model: Any, X: Any) -> Any:
+    """The model behind what it needs to learn from such rows."""
+    if not has_gaps(X) or get_tags(model).input_tags.allow_nan:
+        return model
+    medians = SimpleImputer(strategy="median", keep_empty_features=True)
+    if not hasattr(X, "select_dtypes"):
+        return make_pipeline(medians, model)
+    modes = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
+    columns: Any = make_pipeline(modes, OneHotEncoder(handle_unknown="ignore"))
+    return make_pipeline(
+        make_column_transformer(
+            (medians, make_column_selector(dtype_include=_NUMBERS)), remainder=columns
+        ),
+        model,
+    )
+
+
+class Errors(Protocol):
+    """How predictions are held against what is true."""
+
+    #: What the errors are, in full and after a number.
+    measure: str
+    unit: str
+
+    def judge(self) -> Any:
+        """What predicts, unless another is given."""
+        ...
+
+    def folds(self, number: int, y: np.ndarray, groups: Any, seed: int) -> Any:
+        """A splitter into so many folds, or fewer."""
+        ...
+
+    def chance(self, y: np.ndarray) -> float:
+        """The error of guessing."""
+        ...
+
+    def losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """What each prediction costs, a column a size."""
+        ...
+
+    def mean(self, losses: np.ndarray, y: np.ndarray, weights: Any = None) -> np.ndarray:
+        """Errors of all rows."""
+        ...
+
+    def spread(self, errors: np.ndarray, losses: np.ndarray) -> np.ndarray:
+        """Standard errors of errors."""
+        ...
+
+    def enough(self, y: np.ndarray, of: np.ndarray) -> bool:
+        """Whether some rows tell as much as those of all."""
+        ...
+
+
+class ClassErrors:
+    """Shares of wrong predictions, every class counting the same."""
+
+    measure, unit = "balanced error", "balanced"
+
+    def judge(self) -> Any:
+        return KNeighborsClassifier(3)
+
+    def folds(self, number: int, y: np.ndarray, groups: Any, seed: int) -> Any:
+        number = max(2, min(number, int(np.bincount(y).min())))
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        return kind(number, shuffle=True, random_state=seed)
+
+    def chance(self, y: np.ndarray) -> float:
+        return float(1.0 - 1.0 / (y.max() + 1))
+
+    def losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return predictions != y[:, None]
+
+    def mean(self, losses: np.ndarray, y: np.ndarray, weights: Any = None) -> np.ndarray:
+        return balanced_errors(losses, y, weights)
+
+    def spread(self, errors: np.ndarray, losses: np.ndarray) -> np.ndarray:
+        return np.sqrt(errors * (1.0 - errors) / len(losses))
+
+    def enough(self, y: np.ndarray, of: np.ndarray) -> bool:
+        return len(set(y)) == of.max() + 1
+
+
+class SquaredErrors:
+    """Squared errors as a share of the target's variance: 1 minus R squared."""
+
+    measure, unit = "squared error, as a share of the variance", "of the variance"
+
+    def judge(self) -> Any:
+        return KNeighborsRegressor(5)
+
+    def folds(self, number: int, y: np.ndarray, groups: Any, seed: int) -> Any:
+        if groups is not None:
+            return GroupKFold(number)
+        return KFold(number, shuffle=True, random_state=seed)
+
+    def chance(self, y: np.ndarray) -> float:
+        return 1.0
+
+    def losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return (predictions - y[:, None]) ** 2 / y.var()
+
+    def mean(self, losses: np.ndarray, y: np.ndarray, weights: Any = None) -> np.ndarray:
+        return np.average(losses, axis=0, weights=weights)
+
+    def spread(self, errors: np.ndarray, losses: np.ndarray) -> np.ndarray:
+        return losses.std(axis=0) / np.sqrt(len(losses))
+
+    def enough(self, y: np.ndarray, of: np.ndarray) -> bool:
+        return len(y) > 1
+
+
+def balanced_errors(
+    wrong: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Mean over the classes of the share of wrong predictions, a column a size."""
+    weights = np.ones(len(codes)) if weights is None else weights
+    classes = [c for c in np.unique(codes) if weights[codes == c].sum() > 0]
+    shares = [np.average(wrong[codes == c], axis=0, weights=weights[codes == c]) for c in classes]
+    return np.mean(shares, axis=0)

@@ -1,0 +1,41 @@
+"""What a selector asks of the estimator that it fits, whoever wrote it."""
+
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError
+from convexfs.inference.selector_tests import last_step
+
+#: Attributes that hold one number a feature, or a row of them a class; the first found counts.
+_WEIGHTS = ("weights_", "coef_", "feature_importances_")
+
+
+def weights_of(fitted: Any, n_features: int) -> np.ndarray:
+    """Return how much each feature counts in a fitted estimator, or in the last of a pipeline.
+
+    Of several rows, one a class, the largest size counts.
+    """
+    fitted = last_step(fitted)
+    name = next((name for name in _WEIGHTS if hasattr(fitted, name)), None)
+    if name is None:
+        raise InputError(
+            f"{type(fitted).__name__} has none of {', '.join(_WEIGHTS)} after its fit: give an "
+            "estimator that weighs features, such as Logo() or an l1-penalised "
+            "LogisticRegression"
+        )
+    weights = np.abs(np.atleast_2d(np.asarray(getattr(fitted, name), dtype=np.float64))).max(axis=0)
+    if weights.shape != (n_features,) or not np.isfinite(weights).all():
+        raise InputError(
+            f"{name} of {type(fitted).__name__} is not one finite number for each of the "
+            f"{n_features} features it was given"
+        )
+    return weights
+
+
+def support_of(fitted: Any, n_features: int) -> np.ndarray:
+    """Return which features a fitted estimator selects: as it says, else those of any weight."""
+    fitted = last_step(fitted)
+    if hasattr(fitted, "get_support"):
+        return np.asarray(fitted.get_support(), dtype=bool)
+    return weights_of(fitted, n_features) > 0

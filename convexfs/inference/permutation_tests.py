@@ -1,0 +1,114 @@
+"""Is there any signal: tests by permuted labels."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from convexfs.data.validation import as_labels, check_classes
+from convexfs.errors import warn
+from convexfs.inference.label_permutations import PermutationResult, check_rule
+from convexfs.inference.selector_tests import permutations_judged, unfitted
+from convexfs.methods.base.progress import narrator
+
+
+def permutation_test(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    n_permutations: int = 1000,
+    groups: Any = None,
+    blocks: Any = None,
+    control: str = "fdr",
+    level: float = 0.1,
+    gate: float = 0.05,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> PermutationResult:
+    """Test whether any feature is related to the labels, by permuting the labels.
+
+    The global p-value is exact. Values of single features are not, where some features separate
+    the classes: use :func:`shadow_test` to select features.
+
+    Parameters
+    ----------
+    estimator : estimator or callable
+        :class:`convexfs.Relief` is judged by its margins, at distances sorted once: 1000
+        permutations take about a second for 62 samples of 2000 features. Anything else is
+        fitted once a permutation, a task each: :class:`convexfs.IRelief` is judged by its
+        margins, since its weights share one length; :class:`convexfs.Logo` as a whole by its
+        objective, since its weights are no evidence; estimators of other packages by
+        ``feature_importances_``, ``scores_`` or ``coef_``; of a pipeline, its last step. A
+        callable returns the scores of ``(X, y)``.
+    X : array (n_samples, n_features)
+    y : array (n_samples,)
+    n_permutations : int, default=1000
+        No p-value is below one over this number plus one. Where each costs a fit, 39 are
+        enough for the gate.
+    groups : array (n_samples,), optional
+        Rows that belong together and share their label, such as replicates of a subject:
+        whole groups are permuted. Without them a warning tells of rows that are copies.
+    blocks : array (n_samples,), optional
+        Labels are permuted within blocks only, such as batches that differ and are tied to
+        the labels.
+    control : {"fdr", "fwer"}, default="fdr"
+        What `level` bounds: the expected share of false features among the selected, by
+        Benjamini and Hochberg on pooled p-values; or the probability of any, by max-T.
+    level : float, default=0.1
+    gate : float, default=0.05
+        With "fdr" nothing is selected unless the best feature has a max-T p-value up to this;
+        1 leaves the gate open.
+    random_state : int, RandomState or None
+        Permutation b depends on this and b alone: the same seed gives the same answer,
+        whatever `n_jobs`.
+    n_jobs : int, optional
+        Threads, or worker processes where estimators are fitted.
+    verbose : int, default=0
+        Above 0 fits to permuted labels are counted on stderr.
+
+    Returns
+    -------
+    PermutationResult
+        ``pvalues``, ``max_t_pvalues``, ``qvalues``, ``centred``, ``global_pvalue``,
+        ``selected``, ``max_false(.95)``, ``plot()``;
+        see :class:`convexfs.inference.label_permutations.PermutationResult`.
+
+    Notes
+    -----
+    Missing values stay with their rows: tested is that labels have nothing to do with values
+    and holes. Where holes follow the labels and values do not, this is no longer exact. With
+    ``missing="hybrid"`` RELIEF-F and Logo found something at 5 % in 5.8 ± 1.2 and 6.8 ± 1.1 % of
+    such sets; "class", which reads the labels, and imputed means find such holes.
+
+    Examples
+    --------
+    >>> import convexfs
+    >>> from convexfs.inference import permutation_test
+    >>> data = convexfs.load("twonorm:n=100,noise=80,seed=1").scaled()
+    >>> result = permutation_test(
+    ...     convexfs.Relief(n_neighbors=0.25), data.X, data.y, n_permutations=199, random_state=0
+    ... )
+    >>> result.global_pvalue, int(result.selected[:20].sum()), int(result.selected[20:].sum())
+    (0.005, 17, 1)
+    """
+    check_rule(control, level, gate, n_permutations)
+    X, codes = checked_samples(estimator, X, y)
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    result = permutations_judged(
+        estimator, X, codes, n_permutations, seed, groups=groups, blocks=blocks, n_jobs=n_jobs,
+        tell=narrator("permuted labels", verbose), control=control, level=level, gate=gate,
+    )  # fmt: skip
+    if not result.selected.any():
+        warn(f"nothing is selected: {result.why_empty()}")
+    return result
+
+
+def checked_samples(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    """Samples and class codes; a method of this package checks them as its fit does."""
+    if hasattr(estimator, "_checked"):
+        return unfitted(estimator)._checked(X, y)
+    classes, codes = np.unique(as_labels(y, "Input y"), return_inverse=True)
+    check_classes(codes, [str(label) for label in classes])
+    return X, codes.astype(np.int64)

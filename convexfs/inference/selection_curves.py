@@ -1,0 +1,389 @@
+"""Held-out error over the number of features, and the smallest number that predicts as well."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import is_regressor
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, check_random_state
+
+from convexfs.batch import pool
+from convexfs.data.scaling import SCALES
+from convexfs.data.targets import as_numbers
+from convexfs.data.validation import as_labels, check_classes
+from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.estimators.regression import NumberSelector
+from convexfs.estimators.validation import refuse_numbers
+from convexfs.inference.cross_validation import (
+    IMPUTATION,
+    ClassErrors,
+    Errors,
+    SquaredErrors,
+    as_rows,
+    has_gaps,
+    scaled_rows,
+    taking_gaps,
+)
+from convexfs.inference.selector_tests import (
+    feature_evidence,
+    fitted_to,
+    last_step,
+    seeded,
+    unfitted,
+)
+from convexfs.methods.base.row_permutations import permuted_labels
+
+#: Numbers of features tried, if none are given: so many, evenly on a logarithmic scale.
+_SIZES = 10
+_RELABELLINGS, _BOOTSTRAPS = 999, 200
+#: Classes whose errors are printed, and letters of their names.
+_CLASSES_TOLD, _LETTERS = 4, 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SelectionCurve:
+    """Held-out error over the number of features.
+
+    Attributes
+    ----------
+    sizes, errors, se : arrays
+        Numbers of features; error of held-out predictions with each, which is the balanced error
+        for classes and the squared error divided by the variance for a numeric target; standard
+        error over the folds.
+    chosen : int
+        Smallest number of features whose error is within one standard error of the least.
+    held_out_error : float
+        Expected error of the whole procedure, choice of the number included, by the bootstrap
+        of held-out predictions (BBC-CV). The entry of `errors` for `chosen` is too low, since
+        the number was chosen by it. `honest_error` is its former name.
+    interval : tuple of float
+        95 % interval of `held_out_error`, by the same bootstrap.
+    chance : float
+        Error of guessing.
+    pvalue : float
+        Of the least error against the least at permuted labels, for the same predictions.
+        Deviations of the permuted errors are multiplied by sqrt(1 + k / (k - 1)) for k folds
+        (Nadeau and Bengio 2003), because the folds share training rows.
+    permuted : array (3, n_sizes)
+        5, 50 and 95 % quantiles of the errors at permuted labels, for the same predictions.
+    predictions : array (n_samples, n_sizes)
+        Predicted class codes, or numbers, of the held-out rows.
+    target : array (n_samples,)
+        True class codes, or numbers.
+    folds : int array (n_samples,)
+    measure, unit : str
+        What the errors are, in full and after a number.
+    imputation : str
+        How the classifier treated missing values and categories, if there were any.
+    """
+
+    sizes: np.ndarray
+    errors: np.ndarray
+    se: np.ndarray
+    chosen: int
+    held_out_error: float
+    interval: tuple[float, float]
+    chance: float
+    pvalue: float
+    permuted: np.ndarray
+    predictions: np.ndarray
+    target: np.ndarray
+    folds: np.ndarray
+    measure: str
+    unit: str
+    imputation: str = ""
+
+    @property
+    def honest_error(self) -> float:
+        """Former name of `held_out_error`."""
+        return self.held_out_error
+
+    @property
+    def confusion(self) -> np.ndarray | None:
+        """Counts of held-out rows by true class (rows) and predicted class (columns).
+
+        Predictions are those with `chosen` features. None for a numeric target.
+        """
+        if self.target.dtype.kind != "i":
+            return None
+        predicted = self.predictions[:, int(np.searchsorted(self.sizes, self.chosen))]
+        number = int(self.target.max()) + 1
+        table = np.zeros((number, number), dtype=int)
+        np.add.at(table, (self.target, predicted), 1)
+        return table
+
+    def lines(self, class_names: Sequence[str] | None = None) -> dict[str, str]:
+        """Return what is reported of the curve, by what each line is about."""
+        low, high = self.interval
+        found = {
+            "held-out error": f"{self.held_out_error:.2f} [{low:.2f}, {high:.2f}] {self.unit}, "
+            f"chance {self.chance:.2f} ({self.folds.max() + 1} folds, p = {self.pvalue:.2g})"
+        }
+        if (table := self.confusion) is not None:
+            found["errors by class"] = _class_errors(table, class_names)
+        if self.imputation:
+            found["held-out rows"] = self.imputation
+        return found
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:17} {text}" for name, text in self.lines().items())
+
+    __repr__ = __str__
+
+    def plot(self) -> Any:
+        """Draw the errors over the number of features."""
+        from convexfs.inference.pictures import curve_picture
+
+        return curve_picture(self)
+
+
+def selection_curve(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    classifier: Any = None,
+    cv: Any = 5,
+    sizes: Sequence[int] | None = None,
+    scale: str = "none",
+    groups: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> SelectionCurve:
+    """Cross-validate the number of features, everything inside the folds.
+
+    In each fold the features are ranked by the training rows alone, and a classifier of
+    their first 1, 2, ... predicts the rows held out; a regressor where the estimator learns
+    from numbers. It costs one fit per fold; the held-out error and the p-value need no more.
+    Missing values and categories go to the estimator as they are; what predicts has the
+    medians of the training rows for the former, and a column each for the latter.
+
+    Parameters
+    ----------
+    estimator : estimator or callable
+        Ranks the features by its weights, margins or importances; those of weight 0 are
+        never used. In a pipeline the steps before it are fitted inside the folds too. A
+        callable returns the scores of ``(X, y)``.
+    X : array, sparse matrix or DataFrame (n_samples, n_features)
+    y : array (n_samples,)
+    classifier : classifier or regressor, optional
+        By default three nearest neighbours, of numbers five.
+    cv : int, splitter or iterable, default=5
+        Folds; a number is lowered to the size of the smallest class.
+    sizes : sequence of int, optional
+        Numbers of features; by default ten from 1 to all.
+    scale : {"none", "zscore", "minmax"}, default="none"
+        Scale the features by the training rows of each fold.
+    groups : array (n_samples,), optional
+        Rows that belong together, such as replicates: they are held out together.
+    random_state : int, RandomState or None
+        For the folds, the bootstrap and the permutations.
+    n_jobs : int, optional
+        Worker processes; the answer does not depend on their number.
+
+    References
+    ----------
+    Tsamardinos, Greasidou and Borboudakis, "Bootstrapping the out-of-sample predictions for
+    efficient and accurate cross-validation", Machine Learning 107 (2018). Nadeau and Bengio,
+    "Inference for the generalization error", Machine Learning 52 (2003).
+
+    Examples
+    --------
+    >>> import convexfs
+    >>> from convexfs.inference import selection_curve
+    >>> data = convexfs.load("twonorm:n=100,noise=80,seed=1").scaled()
+    >>> curve = selection_curve(convexfs.Relief(n_neighbors=0.25), data.X, data.y, random_state=0)
+    >>> curve.chance, curve.pvalue, curve.held_out_error < 0.2
+    (0.5, 0.001, True)
+    """
+    X, (errors, y) = as_rows(X), _target(estimator, y)
+    numbers = _checked_sizes(sizes, X.shape[1])
+    check_choice("scale", scale, SCALES)
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    folds = list(_splitter(cv, errors, y, groups, seed).split(X, y, groups))
+    fold_of = np.full(len(y), -1)
+    for fold, (_, held_out) in enumerate(folds):
+        fold_of[held_out] = fold
+    if (fold_of < 0).any():
+        raise InputError("cv never holds some rows out: use folds that cover all rows")
+    model = errors.judge() if classifier is None else classifier
+    work = partial(
+        _fold, folds=folds, estimator=seeded(estimator, seed), classifier=seeded(model, seed),
+        X=X, y=y, sizes=numbers, scale=scale,
+    )  # fmt: skip
+    predictions = np.full((len(y), len(numbers)), -1, dtype=y.dtype)
+    jobs = 1 if n_jobs is None else effective_n_jobs(n_jobs)
+    for outcome in pool.run(range(len(folds)), work, jobs=jobs):
+        if outcome.status != pool.DONE:
+            raise ConvexfsError(f"a fold failed: {outcome.failure}")
+        predictions[folds[outcome.task][1]] = outcome.value
+    curve = _summed_up(errors, numbers, predictions, y, fold_of, groups, seed)
+    return replace(curve, imputation=IMPUTATION) if has_gaps(X) else curve
+
+
+def _class_errors(table: np.ndarray, class_names: Sequence[str] | None) -> str:
+    """Return the wrong predictions of each class; of many classes only the worst."""
+    sizes, wrong = table.sum(axis=1), table.sum(axis=1) - table.diagonal()
+    names = [str(c) for c in range(len(table))] if class_names is None else class_names
+    shown = list(range(len(table)))
+    if len(table) > _CLASSES_TOLD:
+        shown = np.argsort(-wrong / sizes, kind="stable")[:_CLASSES_TOLD].tolist()
+    listed = ", ".join(f"{str(names[c])[:_LETTERS]} {wrong[c]}/{sizes[c]}" for c in shown)
+    more = len(table) - len(shown)
+    return f"wrong: {listed}" + (f" and {more} classes with a smaller share" if more else "")
+
+
+def _target(estimator: Any, y: Any) -> tuple[Errors, np.ndarray]:
+    """How errors are counted, and class codes or numbers, by what the estimator learns from."""
+    last = last_step(estimator)
+    if isinstance(last, NumberSelector) or (hasattr(last, "fit") and is_regressor(last)):
+        return SquaredErrors(), as_numbers(y, "Input y")
+    labels = as_labels(y, "Input y")
+    refuse_numbers(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    check_classes(codes, [str(label) for label in classes])
+    return ClassErrors(), codes
+
+
+def _summed_up(
+    errors: Errors,
+    sizes: np.ndarray,
+    predictions: np.ndarray,
+    y: np.ndarray,
+    folds: np.ndarray,
+    groups: Any,
+    seed: int,
+) -> SelectionCurve:
+    losses = errors.losses(predictions, y)
+    relabelled = _relabelled_errors(errors, predictions, y, groups, seed)
+    found, se = errors.mean(losses, y), _fold_errors(errors, losses, y, folds)
+    expected, interval = _bootstrapped(errors, losses, y, groups, seed)
+    return SelectionCurve(
+        sizes=sizes,
+        errors=found,
+        se=se,
+        chosen=int(sizes[_within_one_se(found, se)]),
+        held_out_error=expected,
+        interval=interval,
+        chance=errors.chance(y),
+        pvalue=_curve_pvalue(found.min(), relabelled.min(axis=1), int(folds.max()) + 1),
+        permuted=np.quantile(relabelled, [0.05, 0.5, 0.95], axis=0),
+        predictions=predictions,
+        target=y,
+        folds=folds,
+        measure=errors.measure,
+        unit=errors.unit,
+    )
+
+
+def _fold(
+    fold: int,
+    folds: Sequence[tuple[np.ndarray, np.ndarray]],
+    estimator: Any,
+    classifier: Any,
+    X: Any,
+    y: np.ndarray,
+    sizes: np.ndarray,
+    scale: str,
+) -> np.ndarray:
+    """Predict the rows of a fold with so many features, ranked by the other rows."""
+    train, test = folds[fold]
+    X = scaled_rows(X, scale, train)
+    known, asked = (_safe_indexing(X, rows) for rows in (train, test))
+    with warnings.catch_warnings():
+        # A fit to all samples tells what is strange about them; this is one of several parts.
+        warnings.simplefilter("ignore", ConvexfsWarning)
+        fitted = fitted_to(estimator, known, y[train])
+    if getattr(fitted, "steps", [None])[1:]:
+        X = fitted[:-1].transform(X)
+        known, asked = (_safe_indexing(X, rows) for rows in (train, test))
+    evidence = feature_evidence(fitted)
+    order = np.argsort(-evidence, kind="stable")
+    usable = max(int((evidence != 0).sum()), 1)
+    judge, predictions = taking_gaps(classifier, X), np.empty((len(test), len(sizes)), y.dtype)
+    for column, size in enumerate(sizes):
+        first = order[: min(size, usable)]
+        model = unfitted(judge).fit(_safe_indexing(known, first, axis=1), y[train])
+        predictions[:, column] = model.predict(_safe_indexing(asked, first, axis=1))
+    return predictions
+
+
+def _fold_errors(
+    errors: Errors, losses: np.ndarray, y: np.ndarray, folds: np.ndarray
+) -> np.ndarray:
+    each = [errors.mean(losses[folds == f], y[folds == f]) for f in np.unique(folds)]
+    return np.std(each, axis=0, ddof=1) / np.sqrt(len(each))
+
+
+def _curve_pvalue(least: float, permuted: np.ndarray, n_folds: int) -> float:
+    """Return the share of permuted errors up to the least, spread as errors of folds are.
+
+    Folds share training rows, so that their errors vary together; permuted labels of fixed
+    predictions do not. Nadeau and Bengio's factor of the variance makes up for it.
+    """
+    middle, factor = np.median(permuted), np.sqrt(1.0 + n_folds / (n_folds - 1.0))
+    spread = middle + factor * (permuted - middle)
+    return float((1 + (spread <= least + 1e-12).sum()) / (1 + len(permuted)))
+
+
+def _within_one_se(errors: np.ndarray, se: np.ndarray) -> int:
+    best = int(errors.argmin())
+    return int(np.flatnonzero(errors <= errors[best] + se[best])[0])
+
+
+def _bootstrapped(
+    errors: Errors, losses: np.ndarray, y: np.ndarray, groups: Any, seed: int
+) -> tuple[float, tuple[float, float]]:
+    """BBC-CV: choose the size on rows drawn with replacement, evaluate it on those not drawn.
+
+    Return the mean error and the 95 % interval.
+    """
+    rng, judged = np.random.default_rng(seed), []
+    units = np.arange(len(y))
+    if groups is not None:
+        units = np.unique(np.asarray(groups).astype(str), return_inverse=True)[1]
+    n_units = units.max() + 1
+    for _ in range(_BOOTSTRAPS):
+        drawn = rng.integers(n_units, size=n_units)
+        times = np.bincount(drawn, minlength=n_units)[units].astype(float)
+        left = times == 0
+        # Both parts need all classes, or there is nothing to balance.
+        if not errors.enough(y[left], y) or not errors.enough(y[~left], y):
+            continue
+        found = errors.mean(losses, y, times)
+        chosen = _within_one_se(found, errors.spread(found, losses))
+        judged.append(errors.mean(losses[left], y[left])[chosen])
+    if not judged:
+        return float("nan"), (float("nan"), float("nan"))
+    low, high = np.quantile(judged, [0.025, 0.975])
+    return float(np.mean(judged)), (float(low), float(high))
+
+
+def _relabelled_errors(
+    errors: Errors, predictions: np.ndarray, y: np.ndarray, groups: Any, seed: int
+) -> np.ndarray:
+    """Errors of the predictions at permuted labels, one row per permutation."""
+    relabelled = permuted_labels(y, _RELABELLINGS, seed, groups)
+    return np.array([errors.mean(errors.losses(predictions, row), row) for row in relabelled])
+
+
+def _splitter(cv: Any, errors: Errors, y: np.ndarray, groups: Any, seed: int) -> Any:
+    if not isinstance(cv, int | np.integer):
+        return check_cv(cv, y, classifier=isinstance(errors, ClassErrors))
+    check_number("cv", cv, 2, len(y), whole=True)
+    return errors.folds(int(cv), y, groups, seed)
+
+
+def _checked_sizes(sizes: Sequence[int] | None, n_features: int) -> np.ndarray:
+    if sizes is None:
+        return np.unique(np.round(np.geomspace(1, n_features, _SIZES)).astype(int))
+    for size in sizes:
+        check_number(f"sizes, of {n_features} features,", size, 1, n_features, whole=True)
+    if not len(sizes):
+        raise InputError("sizes must have numbers of features to try, not none")
+    return np.unique(np.asarray(sizes, dtype=int))

@@ -1,0 +1,236 @@
+"""Statistics at permuted labels, and the test of a fitted selector that is run when needed."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import clone
+
+from convexfs.batch import pool
+from convexfs.errors import ConvexfsError, InputError, warn
+from convexfs.estimators.selector import thread_map
+from convexfs.estimators.training_cache import Held
+from convexfs.inference.label_permutations import PermutationResult, copied_rows, judged
+from convexfs.inference.shadow_statistics import LEAST, USUAL, ShadowResult, judge_shadows
+from convexfs.methods.base.progress import narrator
+from convexfs.methods.base.row_permutations import permuted_labels, permuted_rows
+from convexfs.neighbors.samples import as_samples, beside, some_rows
+from convexfs.neighbors.shadow_columns import ShadowDraws
+from convexfs.neighbors.sparse import SparseSamples
+
+#: Additions that permutations may take together before there are fewer: about three seconds.
+_BUDGET = 1e10
+
+Tell = Callable[[str], None] | None
+
+
+def selector_test(selector: Any, held: Held) -> ShadowResult:
+    """Test the features of a fitted selector, with as many permutations as are cheap."""
+    result = shadows_judged(
+        selector,
+        held.X,
+        held.codes,
+        affordable(selector, held.X),
+        held.seed,
+        asked=USUAL,
+        groups=held.groups,
+        blocks=held.blocks,
+        n_jobs=selector.n_jobs,
+        tell=narrator(f"{selector._title}, shadow columns", selector.verbose),
+        sample_weight=held.sample_weight,
+    )
+    if not result.selected.any():
+        warn(f"nothing is selected: {result.why_empty()}; n_features_to_select=k keeps the k best")
+    return result
+
+
+def affordable(estimator: Any, X: Any) -> int:
+    """Return the number of permutations that take seconds; the least where each is a fit."""
+    operations = getattr(estimator, "_operations", lambda _: None)(X)
+    return LEAST if operations is None else int(np.clip(_BUDGET // operations, LEAST, USUAL))
+
+
+def shadows_judged(
+    estimator: Any,
+    X: Any,
+    codes: np.ndarray,
+    number: int,
+    seed: int,
+    *,
+    groups: Any = None,
+    blocks: Any = None,
+    n_jobs: int | None = None,
+    tell: Tell = None,
+    sample_weight: Any = None,
+    **rule: Any,
+) -> ShadowResult:
+    """Compare an estimator's statistic of every feature with those of shadow columns."""
+    rows = permuted_rows(codes, number, seed, groups, blocks)
+    framed = hasattr(X, "iloc")
+    samples = X if framed else as_samples(X)
+    plain = X.select_dtypes("number") if framed else samples
+    if groups is None and (copies := copied_rows(plain)):
+        warn(copies)
+    told = {} if sample_weight is None else {"sample_weight": sample_weight}
+    found, fast = None, getattr(estimator, "_shadow_margins", None)
+    if fast is not None:
+        with thread_map(n_jobs) as map:
+            found = fast(samples, codes, ShadowDraws(rows, seed, sample_weight, map))
+    if found is None:
+        work = partial(_shadow_fit, estimator=seeded(estimator, seed), X=samples, codes=codes)
+        both = np.array(_fits(partial(work, told=told), rows, n_jobs, tell))
+        found = both[:, : X.shape[1]].mean(axis=0), both[:, X.shape[1] :]
+    units = getattr(estimator, "_evidence_units", lambda X: np.ones(X.shape[1]))(samples)
+    mean, shadows = found
+    return judge_shadows(mean, shadows, units, **rule)
+
+
+def _shadow_fit(
+    order: np.ndarray, estimator: Any, X: Any, codes: np.ndarray, told: Mapping[str, Any]
+) -> np.ndarray:
+    """Return the evidence of the columns, then of their shadows, from one fit to both."""
+    if hasattr(X, "iloc"):
+        shadow = X.iloc[order].set_axis(X.index).add_prefix("shadow of ")
+        both = X.join(shadow)
+    else:
+        both = beside(X, some_rows(X, order))
+    if isinstance(both, SparseSamples):
+        both = both.by_rows
+    evidence = _quiet_evidence(estimator, both, codes, told)[0]
+    if len(evidence) != 2 * X.shape[1]:
+        raise InputError(
+            f"the estimator scores {len(evidence)} of {2 * X.shape[1]} columns: shadow_test needs "
+            "one that scores every column it is given; permutation_test tests any"
+        )
+    return evidence
+
+
+def permutations_judged(
+    estimator: Any,
+    X: Any,
+    codes: np.ndarray,
+    number: int,
+    seed: int,
+    *,
+    groups: Any = None,
+    blocks: Any = None,
+    n_jobs: int | None = None,
+    tell: Tell = None,
+    sample_weight: Any = None,
+    **rule: Any,
+) -> PermutationResult:
+    """Hold an estimator's statistic at the true labels against those at permuted ones."""
+    labels = np.vstack([codes, permuted_labels(codes, number, seed, groups, blocks)])
+    samples = as_samples(X)
+    if groups is None and (copies := copied_rows(samples)):
+        warn(copies)
+    fast = getattr(estimator, "_statistic_at_labels", None)
+    told = {} if sample_weight is None else {"sample_weight": sample_weight}
+    statistic = fast(samples, seed, **told) if fast is not None else None
+    if statistic is not None:
+        with thread_map(n_jobs) as map:
+            found = np.array(list(map(statistic, labels)))
+        return judged(found[0], found[1:], **rule)
+    if isinstance(samples, SparseSamples):
+        X = samples.by_rows
+    work = partial(_label_fit, estimator=seeded(estimator, seed), X=X, told=told)
+    rows = _fits(work, labels, n_jobs, tell)
+    found, whole = np.array([row[0] for row in rows]), [row[1] for row in rows]
+    return judged(found[0], found[1:], whole=None if whole[0] is None else np.array(whole), **rule)
+
+
+def _fits(
+    work: Callable[[Any], Any], tasks: np.ndarray, n_jobs: int | None, tell: Tell
+) -> list[Any]:
+    """Return what `work` makes of every task, in worker processes if asked."""
+    jobs = 1 if n_jobs is None else effective_n_jobs(n_jobs)
+    rows: list[Any] = [None] * len(tasks)
+    done = pool.run(range(len(tasks)), partial(_task, work=work, tasks=tasks), jobs=jobs)
+    for count, outcome in enumerate(done, 1):
+        if outcome.status != pool.DONE:
+            raise ConvexfsError(f"a fit to permuted data failed: {outcome.failure}")
+        rows[outcome.task] = outcome.value
+        if tell is not None:
+            tell(f"{count} of {len(tasks)} fits")
+    return rows
+
+
+def _task(number: int, work: Callable[[Any], Any], tasks: np.ndarray) -> Any:
+    return work(tasks[number])
+
+
+def _label_fit(
+    labels: np.ndarray, estimator: Any, X: Any, told: Mapping[str, Any]
+) -> tuple[np.ndarray, float | None]:
+    return _quiet_evidence(estimator, X, labels, told)
+
+
+def _quiet_evidence(
+    estimator: Any, X: Any, labels: np.ndarray, told: Mapping[str, Any]
+) -> tuple[np.ndarray, float | None]:
+    with warnings.catch_warnings():
+        # A hundred fits to permuted data would repeat the same warnings.
+        warnings.simplefilter("ignore")
+        return evidence_of(estimator, X, labels, **told)
+
+
+def evidence_of(
+    estimator: Any, X: Any, labels: np.ndarray, **told: Any
+) -> tuple[np.ndarray, float | None]:
+    """Fit to these labels; return a number a feature, more being better, and one for all.
+
+    The second is None where the features themselves have to speak.
+    """
+    fitted = fitted_to(estimator, X, labels, **told)
+    return feature_evidence(fitted), getattr(last_step(fitted), "_whole_evidence", lambda: None)()
+
+
+def fitted_to(estimator: Any, X: Any, labels: np.ndarray, **told: Any) -> Any:
+    """Fit a copy; of a function that only scores features, keep the scores."""
+    if hasattr(estimator, "fit"):
+        return unfitted(estimator).fit(X, labels, **told)
+    return SimpleNamespace(scores_=estimator(X, labels))
+
+
+def unfitted(estimator: Any) -> Any:
+    """A copy of the same parameters."""
+    return clone(estimator)
+
+
+def feature_evidence(fitted: Any) -> np.ndarray:
+    """A fitted estimator's number a feature, under any of the names that scikit-learn has."""
+    last = last_step(fitted)
+    if hasattr(last, "_evidence"):
+        return last._evidence()
+    for name in ("feature_importances_", "scores_"):
+        if getattr(last, name, None) is not None:
+            return np.nan_to_num(np.asarray(getattr(last, name), dtype=np.float64))
+    if hasattr(last, "coef_"):
+        return np.abs(np.atleast_2d(last.coef_)).max(axis=0)
+    raise InputError(
+        f"{type(last).__name__} says nothing of single features: it has no weights_, "
+        "feature_importances_, scores_ or coef_"
+    )
+
+
+def last_step(estimator: Any) -> Any:
+    """The last step of a pipeline, which weighs the features; anything else itself."""
+    while steps := getattr(estimator, "steps", None):
+        estimator = steps[-1][1]
+    return estimator
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """The estimator with a seed, if it is random and has none: all its fits draw alike."""
+    if not hasattr(estimator, "get_params"):
+        return estimator
+    without = {
+        name: seed
+        for name, value in estimator.get_params().items()
+        if name.split("__")[-1] == "random_state" and value is None
+    }
+    return unfitted(estimator).set_params(**without)

@@ -1,0 +1,1 @@
+"""LLFS's subproblems through any cvxpy backend."""

@@ -1,0 +1,150 @@
+"""LLFS's programs that are stated anew each time: a changed step of (7), and the binary one.
+
+A changed step may be any convex problem, so nothing is known of it but its answer: it is
+linearised at the iterate, given tangents where answers lay, and solved until it promises
+no more. The mixed-integer program is cut until it is exact.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError
+from convexfs.methods.base.solve_step import stated
+from convexfs.methods.llfs import METHOD
+from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT, Road, RoadPath
+from convexfs.methods.llfs.backend.separation import Unsolved
+from convexfs.methods.llfs.backend.subproblems import INFEASIBLE, checked_constraints
+from convexfs.methods.llfs.numbers import polymatroid_cut
+
+#: Programs one stage may take.
+MOST_PROGRAMS = 100
+#: Tangents kept; older ones are dropped, which leaves every bound valid.
+MOST_TANGENTS = 30
+
+
+@dataclass
+class StatedPrograms:
+    """Programs of one point that :func:`convexfs.solve` is given one by one.
+
+    Attributes
+    ----------
+    road : Road
+        Of the same point: its numbers, and the maximiser of (6).
+    solver, tol, options
+        As :func:`convexfs.solve` takes them.
+    build : callable, optional
+        The changed step.
+    """
+
+    road: Road
+    solver: str
+    tol: float
+    options: Mapping[str, Any] | None = None
+    build: Callable[..., Any] | None = None
+    programs: int = 0
+    failures: int = 0
+    tangents: list[np.ndarray] = field(default_factory=list)
+    cuts: list[np.ndarray] = field(default_factory=list)
+
+    def path(self, betas: np.ndarray) -> RoadPath:
+        """Solve every beta by the changed step, largest first: its point serves the next."""
+        road, point = self.road, self.road.point
+        try:
+            road.separation()
+        except Unsolved:
+            return road.unsolved(betas)
+        assert road.widest is not None
+        f, rows = road.widest, []
+        for beta in betas[::-1]:
+            used, failed = self.programs, self.failures
+            optimum, promise = (road.widest, 0.0) if beta >= 1 else self._descend(beta, f)
+            ended = "" if optimum is not None else TIMEOUT if road.late else FAILED
+            f = f if optimum is None else optimum
+            row = optimum if optimum is not None else np.full(point.n_features, np.nan)
+            values = (np.inf, np.inf) if optimum is None else (point.u1(f), point.u2(f))
+            rows.append(
+                (row, *values, np.nan, promise, self.programs - used, self.failures - failed, ended)
+            )
+        F, u1, u2, mu, residual, programs, failures, why = map(
+            np.array, zip(*rows[::-1], strict=True)
+        )
+        return RoadPath(
+            betas, F, u1, u2, mu, residual, programs, road.eps_max, road.gap, failures, why
+        )
+
+    def _descend(self, beta: float, f: np.ndarray) -> tuple[np.ndarray | None, float]:
+        """The end of the changed steps from a feasible f, and what one more promises to gain."""
+        road, point, eps = self.road, self.road.point, beta * self.road.eps_max
+        promise = np.inf
+        for number in range(MOST_PROGRAMS):
+            solved = None if road.late else self._solved("llfs-compactness", eps=eps, iterate=f)
+            if solved is None:
+                return (f if number else None), promise
+            step, value = solved
+            promise = max(point.u1(f) - value, 0.0) / max(point.u1(f), 1e-300)
+            if promise <= 10.0 * self.tol:
+                break
+            self._touch(step)
+            back = point.towards(step, road.widest, eps)  # type: ignore[arg-type]
+            if point.u1(back) < point.u1(f):
+                f = back
+        return f, promise
+
+    def exact(self, eps: float) -> np.ndarray | None:
+        """Return the best binary f, by a mixed-integer program that is cut until it is exact."""
+        point = self.road.point
+        first = np.argsort(point.a_same.mean(axis=0), kind="stable")
+        cut = partial(polymatroid_cut, point.a_same, s=point.s, lam=point.lam)
+        self.cuts.append(cut(order=first))
+        best, least = None, np.inf
+        for _ in range(MOST_PROGRAMS):
+            solved = self._solved("llfs-exact", eps=eps, cuts=np.array(self.cuts))
+            if solved is None:
+                break
+            f, bound = solved[0].round(), solved[1]
+            if point.u2(f) >= eps * (1 - 10.0 * self.tol) and point.u1(f) < least:
+                best, least = f, point.u1(f)
+            if bound >= least - 1e-7 * abs(least) or self.road.late:
+                break
+            self._touch(f)
+            self.cuts.append(cut(order=np.lexsort((first, -f))))
+        return best
+
+    def _touch(self, f: np.ndarray) -> None:
+        """Add a tangent at f."""
+        self.tangents = [*self.tangents, f][-MOST_TANGENTS:]
+
+    def _solved(self, name: str, **values: Any) -> tuple[np.ndarray, float] | None:
+        """Return point and value of one program, or None; count a failed one."""
+        from convexfs.solving.solve import solve
+
+        problem = self._stated(name, **values)
+        solution = solve(problem, self.solver, self.tol, None, self.options)
+        self.programs += 1
+        if solution.primal and np.isfinite(solution.primal["f"]).all():
+            assert solution.objective is not None
+            return np.clip(solution.primal["f"], 0.0, 1.0), solution.objective
+        if name == "llfs-compactness" and solution.status in INFEASIBLE:
+            raise InputError(
+                f"the constraints of {name} cannot all hold: check max_features and the change"
+            )
+        self.failures += solution.status not in INFEASIBLE
+        return None
+
+    def _stated(self, name: str, **values: Any) -> Any:
+        """State the program of a stage, as printed or as changed."""
+        point, changed = self.road.point, self.build
+        if not self.tangents:
+            self._touch(np.full(point.n_features, point.max_features / point.n_features))
+        offered = {
+            "a_same": point.a_same, "a_other": point.a_other, "s": point.s, "lam": point.lam,
+            "max_features": point.max_features, "tangents": np.array(self.tangents), **values,
+        }  # fmt: skip
+        row, feasible = METHOD.formulation(name), self.road.programs.feasible
+        if feasible is not None:
+            changed = partial(row.build, feasible=checked_constraints(feasible))
+        return stated(row, offered, changed)

@@ -1,0 +1,274 @@
+"""What LLFS's road computes around its programs, in numpy: values, repairs and prices.
+
+No answer of a solver is trusted: it is put into the polytope, brought to the true
+``U2 >= eps``, and what could still be gained is bounded by one price.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from convexfs.methods.llfs.backend.line_search import (
+    best_share,
+    mean_and_slopes,
+    mean_of,
+    share_to_level,
+)
+from convexfs.methods.llfs.native.linear_program import priced_minimum
+from convexfs.methods.llfs.utility import utility
+
+#: Entries this close to 0 or 1 are not fractional, are swept there, and tried to be there.
+EDGE, DUST, SNAP = 1e-9, 1e-6, 1e-4
+#: Exchanges of two features that a repair may take.
+MOST_EXCHANGES = 4
+#: A level is reached if U2 is short of it by no more than this, relatively.
+LEVEL_SLACK = 1e-12
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point f with U1, U2, their gradients, and -d2U/dz2 of every distance."""
+
+    f: np.ndarray
+    u1: float
+    g1: np.ndarray
+    bend1: np.ndarray
+    u2: float
+    g2: np.ndarray
+    bend2: np.ndarray
+
+    @cached_property
+    def fractional(self) -> np.ndarray:
+        return (self.f > EDGE) & (self.f < 1.0 - EDGE)
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a step at a place could still gain, by one price, and what it tells of the step.
+
+    ``gain`` bounds ``c'(f - g)`` over all feasible g; ``mu`` is the multiplier of U2
+    and ``reduced`` the reduced costs, 0 for features that are worth moving.
+    """
+
+    gain: float
+    mu: float
+    reduced: np.ndarray
+
+
+class RoadPoint:
+    """Numbers of one representative point; see :mod:`convexfs.methods.llfs.problem`.
+
+    With changed constraints (`free` False) points are only moved along lines between
+    points that keep them.
+    """
+
+    def __init__(
+        self,
+        a_same: np.ndarray,
+        a_other: np.ndarray,
+        s: float,
+        lam: float,
+        max_features: int,
+        free: bool = True,
+    ):
+        self.a_same = np.ascontiguousarray(a_same, dtype=float)
+        self.a_other = np.ascontiguousarray(a_other, dtype=float)
+        self.s, self.lam = float(s), float(lam)
+        self.max_features, self.free = max_features, free
+        self.n_features = a_same.shape[1]
+        # U2 is concave and increasing: over the polytope it is least at one feature.
+        self.least_u2 = float(utility(self.a_other, self.s, self.lam).mean(axis=0).min())
+
+    def u1(self, f: np.ndarray) -> float:
+        return mean_of(self.a_same @ f, self.s, self.lam)
+
+    def u2(self, f: np.ndarray) -> float:
+        return mean_of(self.a_other @ f, self.s, self.lam)
+
+    def at(self, f: np.ndarray) -> Place:
+        u1, g1, bend1 = self._slopes(self.a_same, f)
+        return Place(f, u1, g1, bend1, *self._slopes(self.a_other, f))
+
+    def _slopes(self, a: np.ndarray, f: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        slope, bend = np.empty(len(a)), np.empty(len(a))
+        u = mean_and_slopes(a @ f, self.s, self.lam, slope, bend)
+        return u, slope @ a, bend
+
+    def cut(self, f: np.ndarray) -> tuple[np.ndarray, float]:
+        """The tangent of U2 at f."""
+        u, g, _ = self._slopes(self.a_other, f)
+        return g, u - float(g @ f)
+
+    def reaches(self, f: np.ndarray, eps: float) -> bool:
+        return self.u2(f) >= eps * (1.0 - LEVEL_SLACK)
+
+    def spends_all(self, f: np.ndarray) -> bool:
+        return float(f.sum()) >= self.max_features - EDGE
+
+    def sum_binds(self, f: np.ndarray) -> bool:
+        return self.spends_all(f) or float(f.sum()) <= 1.0 + EDGE
+
+    def inside(self, f: np.ndarray) -> np.ndarray:
+        """A solver's answer put into the polytope; as it is under changed constraints."""
+        f = np.clip(f, 0.0, 1.0)
+        if not self.free:
+            return f
+        total = float(f.sum())
+        if total > self.max_features:
+            return f * (self.max_features / total)
+        if total < 1.0:
+            return f + (1.0 - total) * (1.0 - f) / (len(f) - total)
+        return f
+
+    def snapped(self, f: np.ndarray, near: float = SNAP) -> np.ndarray:
+        """Entries that close to 0 and 1 put there, if the constraints are the paper's."""
+        if not self.free:
+            return self.inside(f)
+        f = self.inside(np.where(f < near, 0.0, np.where(f > 1.0 - near, 1.0, f)))
+        return self._spent(f, near)
+
+    def _spent(self, f: np.ndarray, near: float) -> np.ndarray:
+        """F with a sum that is nearly the budget, or nearly 1, put there."""
+        where, total = (f > DUST) & (f < 1.0 - DUST), float(f.sum())
+        for limit in (self.max_features, 1):
+            if 0.0 < abs(limit - total) <= near * len(f) and where.any():
+                f = f.copy()
+                f[where] += (limit - total) / where.sum()
+                return self.inside(f)
+        return f
+
+    def towards(self, f: np.ndarray, goal: np.ndarray, eps: float) -> np.ndarray:
+        """The nearest point on the line from f to `goal` with U2 >= eps; else the goal."""
+        z = self.a_other @ f
+        t = share_to_level(z, self.a_other @ goal - z, eps, self.s, self.lam)
+        return goal if t >= 1.0 else f + t * (goal - f)
+
+    def highest(self, f: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        """The point of largest U2 on the line from f to `goal`."""
+        z = self.a_other @ f
+        return f + best_share(z, self.a_other @ goal - z, self.s, self.lam) * (goal - f)
+
+    def along_fractions(self, f: np.ndarray, eps: float) -> np.ndarray | None:
+        """F with U2 raised to eps by its own fractional features, if these can."""
+        where = np.flatnonzero((f > DUST) & (f < 1.0 - DUST))
+        full = self.spends_all(f)
+        if len(where) < 1 + full:
+            return None
+        rise = self._slopes(self.a_other, f)[1][where]
+        if full:
+            rise = rise - rise.mean()
+        if np.abs(rise).max() <= 1e-12:
+            return None
+        part = f[where]
+        room = np.where(rise > 0, 1.0 - part, part) / np.maximum(np.abs(rise), 1e-300)
+        most = float(room.min())
+        if not full:
+            most = min(most, (self.max_features - float(f.sum())) / max(float(rise.sum()), 1e-300))
+        goal = f.copy()
+        goal[where] = np.clip(part + most * rise, 0.0, 1.0)
+        reached = self.towards(f, goal, eps)
+        return reached if self.reaches(reached, eps) else None
+
+    def by_exchanges(self, f: np.ndarray, eps: float, cost: np.ndarray) -> np.ndarray | None:
+        """F with U2 raised to eps by the exchanges of two features that cost least for it."""
+        for _ in range(MOST_EXCHANGES):
+            rise = self._slopes(self.a_other, f)[1]
+            pair = self._cheapest_exchange(f, rise, cost)
+            if pair is None:
+                return None
+            up, down = pair
+            goal = f.copy()
+            step = 1.0 - f[up] if down is None else min(1.0 - f[up], f[down])
+            if down is None:
+                step = min(step, self.max_features - float(f.sum()))
+            else:
+                goal[down] -= step
+            goal[up] += step
+            f = self.towards(f, goal, eps)
+            if self.reaches(f, eps):
+                return f
+        return None
+
+    def _cheapest_exchange(
+        self, f: np.ndarray, rise: np.ndarray, cost: np.ndarray
+    ) -> tuple[int, int | None] | None:
+        """Dinkelbach's iteration on cost per rise; without a feature to lower if any is unspent."""
+        can_rise, can_fall = np.flatnonzero(f < 1.0 - EDGE), np.flatnonzero(f > EDGE)
+        full = self.spends_all(f)
+        if not len(can_rise):
+            return None
+
+        def steepest(r: np.ndarray) -> tuple[int, int | None]:
+            up = int(can_rise[np.argmin(r[can_rise])])
+            down = int(can_fall[np.argmax(r[can_fall])])
+            return up, None if not full and r[down] <= 0.0 else down
+
+        def between(r: np.ndarray, pair: tuple[int, int | None]) -> float:
+            return float(r[pair[0]]) - (0.0 if pair[1] is None else float(r[pair[1]]))
+
+        best = steepest(-rise)
+        least = 0.05 * between(rise, best)
+        if least <= 0.0:
+            return None
+        for _ in range(10):
+            price = between(cost, best) / between(rise, best)
+            pair = steepest(cost - price * rise)
+            if pair == best or between(rise, pair) <= least:
+                break
+            best = pair
+        return best
+
+    def repaired(self, f: np.ndarray, eps: float, goal: np.ndarray) -> list[np.ndarray]:
+        """Points near f with U2 >= eps: along its fractional features, and towards `goal`."""
+        if self.reaches(f, eps):
+            return [f]
+        own = self.along_fractions(f, eps) if self.free else None
+        return [*([] if own is None else [own]), self.towards(f, goal, eps)]
+
+    def price(self, place: Place, slope: np.ndarray, eps: float) -> Price:
+        """Bound of the step at `place` with its own tangent of U2; exact, without a program."""
+        f, g2 = place.f, place.g2
+        priced = priced_minimum(slope, g2, float(g2 @ f) - place.u2 + eps, self.max_features)
+        gain = max(float(slope @ f) - priced.bound, 0.0)
+        mu, full = priced.mu, self.sum_binds(f)
+        moving = (f > 1e-7) & (f < 1.0 - 1e-7)
+        if moving.sum() >= 1 + full and place.u2 - eps <= 1e-6 * eps:
+            # On fractional features a stationary point has slope = mu g2 (+ a constant).
+            a, b = slope[moving], g2[moving]
+            if full:
+                a, b = a - a.mean(), b - b.mean()
+            if b @ b > 0 and a @ b > 0:
+                mu = float(a @ b / (b @ b))
+        reduced = slope - mu * g2
+        if full:
+            reduced = reduced - np.median(reduced[moving if moving.any() else f > DUST])
+        return Price(gain, mu, reduced)
+
+    def curvature(
+        self, place: Place, reduced: np.ndarray, mu: float, concave: bool, rank: int
+    ) -> np.ndarray:
+        """R (rank x M) with R'R the positive part of the Hessian of ``U1 - mu U2``.
+
+        On the features that are fractional or cheapest to move; without U1 if not
+        `concave`, else within the directions that keep U2 and a sum at its bound.
+        """
+        f = place.f
+        # What is well inside its bounds comes before the dust of an inaccurate answer.
+        inside = np.minimum(f, 1.0 - f) * np.abs(reduced).max() / DUST
+        cost = np.where(f <= EDGE, reduced, np.where(place.fractional, -inside, -reduced))
+        size = min(rank, self.n_features)
+        which = np.argpartition(cost, size - 1)[:size]
+        a = self.a_other[:, which]
+        hessian = mu * (a.T * place.bend2) @ a
+        if concave:
+            own = self.a_same[:, which]
+            fixed = [place.g2[which]] + ([np.ones(size)] if self.sum_binds(f) else [])
+            q, _ = np.linalg.qr(np.column_stack(fixed))
+            hessian -= (own.T * place.bend1) @ own
+            hessian -= q @ (q.T @ hessian)
+            hessian -= (hessian @ q) @ q.T
+        values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
+        root = np.zeros((rank, self.n_features))
+        root[:size, which] = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        return root

@@ -1,0 +1,202 @@
+"""The convex programs of LLFS's road, by one solver: compiled once, paced, retried, recorded."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError
+from convexfs.methods.base.solve_step import AUTO, stated
+from convexfs.methods.llfs import METHOD
+
+LINEAR, CURVED, ASK, RATIO = "linear", "curved", "ask", "ratio"
+#: Tangents in a program: a few where it has curvature too; and where (6) has none.
+TANGENTS, LINEAR_TANGENTS, MOST_TANGENTS = 8, 40, 60
+#: Features whose curvature is in a program.
+RANK = 16
+#: All the accuracy there is, and that of a second, looser try.
+EXACT, LOOSE = 1e-12, 1e-4
+INFEASIBLE = ("infeasible", "infeasible_inaccurate")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A program that a solver gave no point for."""
+
+    kind: str
+    solver: str
+    reason: str
+
+
+@dataclass
+class RoadPrograms:
+    """Programs of one point; a warm start never comes from another point.
+
+    Attributes
+    ----------
+    solver, tol, options
+        As :func:`convexfs.solve` takes them; a first-order solver is paced by what the
+        road can still gain.
+    feasible : callable, optional
+        Constraints instead of the paper's.
+    count : int
+        Programs tried so far, and of these
+    failures : list of Failure
+        those without a point: tried again less accurately, then by the next solver.
+    """
+
+    solver: str
+    n_features: int
+    max_features: int
+    tol: float = 1e-7
+    options: Mapping[str, Any] | None = None
+    feasible: Callable[..., Any] | None = None
+    count: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    _memory: dict[Any, dict[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.solver = _resolved(self.solver, self.n_features, self.max_features, self.feasible)
+
+    @cached_property
+    def curved(self) -> bool:
+        """Whether the solver is to be given quadratic programs."""
+        from convexfs.solving.backends import BACKENDS, QP
+
+        row = BACKENDS[self.solver]
+        return QP in row.cones and QP not in row.weak
+
+    @property
+    def tangents(self) -> int:
+        return TANGENTS if self.curved else LINEAR_TANGENTS
+
+    @cached_property
+    def paced(self) -> bool:
+        """Whether there is more accuracy to be had than is usually asked for."""
+        from convexfs.solving.backends import BACKENDS
+
+        return BACKENDS[self.solver].pace is not None
+
+    def run(
+        self, kind: str, numbers: Mapping[str, Any], gain: float, exact: bool = False
+    ) -> np.ndarray | None:
+        """Return the f of a program, or None if nobody finds one; `gain` is what is at stake.
+
+        Costs are scaled to a largest entry of 1, so that absolute tolerances mean the
+        same at every point.
+        """
+        scaled = _scaled(kind, numbers)
+        shape = scaled["G"].shape
+        for solver, options in self._attempts(kind, gain, exact):
+            program = _compiled(kind, solver, *shape, self.max_features, self.feasible)
+            memory = None
+            if program.row.pace is not None:
+                memory = self._memory.setdefault((kind, solver, shape), {})
+            answer = program.solve(scaled, options, memory)
+            self.count += 1
+            if answer.primal:
+                return answer.primal["f"]
+            self.failures.append(Failure(kind, solver, answer.failure or answer.status))
+            if answer.status in INFEASIBLE:
+                return None
+        return None
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether the last program is known to have no point at all."""
+        return bool(self.failures) and self.failures[-1].reason in INFEASIBLE
+
+    def lent(self, reason: str) -> "RoadPrograms":
+        """The same programs by the solver "auto" names; why is recorded among the failures."""
+        self.failures.append(Failure(ASK, self.solver, reason))
+        return replace(self, solver=AUTO, options=None, count=0, _memory={})
+
+    def _attempts(self, kind: str, gain: float, exact: bool) -> Any:
+        """Solvers and their options: as asked, looser, and the next solver that takes it."""
+        from convexfs.solving.backends import BACKENDS
+        from convexfs.solving.solve import merged
+
+        row, own = BACKENDS[self.solver], self.options or {}
+        first = row.options(self.tol)
+        if row.pace is not None:
+            first |= row.pace(gain)
+        if exact:
+            first |= row.accuracy(EXACT)
+        yield row.name, merged(first, own)
+        yield row.name, merged(row.options(LOOSE), own)
+        for name in _others(kind, row.name, self.n_features, self.max_features, self.feasible):
+            yield name, BACKENDS[name].options(self.tol)
+
+
+def _scaled(kind: str, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    scale = 1.0 / max(float(np.abs(numbers["c"]).max()), 1e-300)
+    changed = {name: scale * numbers[name] for name in ("c", "level", "ratio") if name in numbers}
+    if kind == CURVED:
+        changed |= {name: np.sqrt(scale) * numbers[name] for name in ("R", "r")}
+    return {**numbers, **changed}
+
+
+def _stated(kind: str, shape: tuple[int, int], max_features: int, changed: Any) -> Any:
+    from convexfs.methods.llfs.problem_steps import program
+
+    n_tangents, n_features = shape
+    build = partial(program, kind, n_features, n_tangents, RANK, max_features)
+    if changed is None:
+        return build()
+    columns = {"f": np.empty((1, n_features))}
+    feasible = checked_constraints(changed)
+    return stated(METHOD.formulation("llfs-compactness"), columns, lambda: build(feasible))
+
+
+@lru_cache(maxsize=64)
+def _compiled(
+    kind: str, solver: str, n_tangents: int, n_features: int, max_features: int, changed: Any
+) -> Any:
+    """Once a process; a program keeps nothing of the points it was used for."""
+    from convexfs.solving.parametrized import CompiledProblem
+
+    problem = _stated(kind, (n_tangents, n_features), max_features, changed)
+    return CompiledProblem(problem, solver)
+
+
+@lru_cache(maxsize=64)
+def _others(
+    kind: str, solver: str, n_features: int, max_features: int, changed: Any
+) -> tuple[str, ...]:
+    """Return the next solver of the table that takes such a program."""
+    from convexfs.solving.backends import needs_of, suitable
+
+    needs = needs_of(_stated(kind, (1, n_features), max_features, changed))
+    return tuple(name for name in suitable(needs) if name != solver)[:1]
+
+
+@lru_cache(maxsize=64)
+def _resolved(solver: str, n_features: int, max_features: int, changed: Any) -> str:
+    """Return a solver's name as the table has it; "auto" takes quadratic programs too."""
+    from convexfs.solving.backends import choose
+
+    kind = CURVED if solver.lower() == AUTO else LINEAR
+    return choose(_stated(kind, (1, n_features), max_features, changed), solver).name
+
+
+def checked_constraints(feasible: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a changed `feasible` that says what is wrong with what it returns."""
+
+    def constraints(f: Any, max_features: int) -> Any:
+        rows = feasible(f, max_features)
+        if not isinstance(rows, list | tuple):
+            kind = type(rows).__name__
+            raise InputError(
+                f"feasible must return a list of constraints, not {kind}: is a return missing?"
+            )
+        for number, constraint in enumerate(rows, start=1):
+            if not hasattr(constraint, "variables") or not constraint.variables():
+                raise InputError(
+                    f"constraint {number} of feasible, {constraint}, does not depend on f: "
+                    "leave it out, or write it with f"
+                )
+        return rows
+
+    return constraints

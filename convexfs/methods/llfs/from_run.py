@@ -1,0 +1,270 @@
+"""A fitted LLFS from the points that a folder has kept: a cluster's batch is a model."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convexfs.batch.problem_file import canonical
+from convexfs.batch.store import Store
+from convexfs.batch.tasks import DEFAULT_ACCURACY
+from convexfs.data import Dataset, load
+from convexfs.data.specs import BUNDLED, GENERATORS
+from convexfs.errors import InputError, RunError
+from convexfs.estimators.custom_formulation import changed_file
+from convexfs.methods.llfs import METHOD
+from convexfs.methods.llfs.fit import PointResult, PointWork
+from convexfs.methods.llfs.settings import Settings
+from convexfs.methods.llfs.tasks import (
+    AS_PRINTED,
+    POINT,
+    POINT_LABEL,
+    digest,
+    pruned,
+    stored_points,
+)
+
+#: Choices and points that a message names.
+LISTED = 8
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """A model's parameters, its samples, and a ``map`` that has its points."""
+
+    parameters: dict[str, Any]
+    X: Any
+    y: Any
+    points: Callable[..., list[PointResult]]
+
+
+@dataclass
+class _Stored:
+    """Points that belong to one model, by key, and all that is known of it."""
+
+    chosen: dict[str, Any]
+    data_sha256: str
+    problem_file: str
+    changed: str
+    specs: set[str] = field(default_factory=set)
+    keys: dict[int, str] = field(default_factory=dict)
+
+
+def stored_model(
+    estimator: type[Any],
+    run_dir: str | Path,
+    data: Any,
+    solver: str | None,
+    hyper: Mapping[str, Any],
+) -> StoredModel:
+    """Return the one model of a folder that is meant; see ``LLFS.from_run``."""
+    models = _models(run_dir)
+    asked = dict(hyper) if solver is None else {**hyper, "solver": solver}
+    models = [model for model in models if _is_meant(model, asked)] or _fail(
+        f"{run_dir}: no model there has {_words(asked)}; it holds {_choices(models)}"
+    )
+    samples = None
+    if data is not None:
+        models, samples = _on(models, data, run_dir)
+    if len(models) > 1:
+        _fail(
+            f"{run_dir}: holds {len(models)} models; say which one by data=, solver= or other "
+            f"parameters: {_choices(models)}"
+        )
+    (model,) = models
+    X, y = _own_data(model, run_dir) if samples is None else samples
+    _check_all_there(model, len(X), run_dir)
+    _check_file(model, asked.get("formulation"), run_dir)
+    _check_options(model, asked, run_dir)
+    further = {row.name for row in fields(estimator)} - set(model.chosen)
+    parameters = {name: value for name, value in model.chosen.items() if name != "data"}
+    parameters |= {name: value for name, value in asked.items() if name in further}
+    parameters["run_dir"] = run_dir
+
+    def points(work: PointWork, numbers: Iterable[int]) -> list[PointResult]:
+        if work.settings.n_passes < model.chosen["n_passes"]:
+            return [work(point) for point in numbers]  # kept is what the last pass chose
+        with Store.read(run_dir) as store:
+            points = list(stored_points(store, model.keys.values()))
+        _check_points(points, work, run_dir)
+        return points
+
+    return StoredModel(parameters, X, y, points)
+
+
+def _check_points(points: list[PointResult], work: PointWork, run_dir: str | Path) -> None:
+    """Raise unless there is one point for each sample, and all its features are in the data."""
+    numbers = sorted(own.point for own in points)
+    fits = all(((own.features >= 0) & (own.features < work.n_features)).all() for own in points)
+    if not fits or numbers != list(range(len(work.X))):
+        raise RunError(f"{run_dir}: is damaged: its points do not match its tasks; fit again")
+
+
+def _fail(message: str) -> Any:
+    raise InputError(message)
+
+
+def _models(run_dir: str | Path) -> list[_Stored]:
+    """Every model that a folder has points of."""
+    with Store.read(run_dir) as store:
+        rows = store.solutions(blobs=False)
+        answered = set(rows["key"][rows["label"].str.startswith(POINT_LABEL, na=False)])
+        tasks: Any = store.tasks().sort_values("finished_utc", kind="stable")
+    if not answered:
+        _fail(f"{run_dir}: holds no {POINT}s of {METHOD.name}; give the folder of a run with some")
+    models: dict[str, _Stored] = {}
+    for row in tasks[tasks["key"].isin(answered)].astype(object).to_dict("records"):
+        if not isinstance(row["hyper"], str):
+            _fail(f"{run_dir}: an earlier version kept its {POINT}s without settings; fit again")
+        hyper = json.loads(row["hyper"])
+        if row["repeat"] == row["repeat"] and row["repeat"]:  # measured again
+            continue
+        point, changed = hyper.pop(POINT, None), row["problem_code"] != AS_PRINTED
+        try:
+            chosen = _chosen(row, hyper)
+        except (TypeError, ValueError) as error:
+            raise RunError(f"{run_dir}: is damaged: the options of a task are {error}") from error
+        if not isinstance(point, int):
+            raise RunError(f"{run_dir}: is damaged: a task names no {POINT}; fit again")
+        model = _Stored(
+            chosen, row["data_sha256"], row["problem_file"] or "",
+            row["problem_code"] if changed else "",
+        )  # fmt: skip
+        known = canonical([model.chosen, model.data_sha256, model.changed])
+        # Of a point done again after a change of code the last counts.
+        model = models.setdefault(known, model)
+        model.keys[point] = row["key"]
+        model.specs |= {row["data"]} - {""}
+    return list(models.values())
+
+
+def _chosen(row: Mapping[str, Any], hyper: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of an estimator that would keep such points."""
+    settings = dict(vars(Settings()))
+    limit, tol = row["time_limit"], row["tol"]
+    more = {
+        "solver": row["solver"],
+        "solver_tol": DEFAULT_ACCURACY if tol != tol else tol,
+        "solver_options": json.loads(row["options"]) or None,
+        "time_limit": None if limit != limit else limit,
+        "random_state": row["seed"],
+        "prune_to": None,
+    }
+    own = {name: value for name, value in hyper.items() if name in {**settings, **more}}
+    return {**settings, **more, **own}
+
+
+def _is_meant(model: _Stored, asked: Mapping[str, Any]) -> bool:
+    known = model.chosen
+    return all(_same(known[name], value) for name, value in asked.items() if name in known)
+
+
+def _same(stored: Any, asked: Any) -> bool:
+    if isinstance(stored, str) and isinstance(asked, str):
+        return stored.lower() == asked.lower()
+    return bool(np.array_equal(np.asarray(stored), np.asarray(asked)))
+
+
+def _words(asked: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in asked.items())
+
+
+def _choices(models: list[_Stored]) -> str:
+    """Return what the models differ in, or what the only one is."""
+    told = [{"data": _spec(model), **model.chosen} for model in models]
+    values = {name: list(dict.fromkeys(repr(each[name]) for each in told)) for name in told[0]}
+    shown = {name for name, each in values.items() if len(each) > 1} or {"data", "solver", "form"}
+    listed = []
+    for name in values:
+        if name in shown:
+            more = " ..." if len(values[name]) > LISTED else ""
+            listed.append(f"{name}={', '.join(values[name][:LISTED])}{more}")
+    return "; ".join(listed)
+
+
+def _spec(model: _Stored) -> str:
+    return min(model.specs, default="arrays")
+
+
+def _on(models: list[_Stored], data: Any, run_dir: str | Path) -> tuple[list[_Stored], Any]:
+    """Return the models of given data, and these as samples and classes."""
+    for X, y, codes in _readings(data):
+        matching = [model for model in models if _digest(model, X, codes) == model.data_sha256]
+        if matching:
+            return matching, (X, y)
+    return _fail(f"{run_dir}: no model there was fitted to these data; it holds {_choices(models)}")
+
+
+def _readings(data: Any) -> list[tuple[Any, Any, np.ndarray]]:
+    """Samples, classes and their codes: as given and, of a data set, as a batch takes it."""
+    if isinstance(data, str | Path):
+        data = load(str(data))
+    if isinstance(data, Dataset):
+        return [(each.X, each.y, each.y) for each in (data.training.scaled(), data)]
+    X, y = data
+    return [(X, y, np.unique(np.asarray(y), return_inverse=True)[1])]
+
+
+def _digest(model: _Stored, X: Any, codes: np.ndarray) -> str:
+    samples = np.asarray(X, dtype=np.float64)
+    return digest(samples[:, pruned(samples, codes, model.chosen["prune_to"])], codes)
+
+
+def _own_data(model: _Stored, run_dir: str | Path) -> tuple[Any, Any]:
+    """Return the data that a batch names, made again; files are for the caller to name."""
+    if not model.specs:
+        _fail(f"{run_dir}: these points were fitted to arrays; give them as data=(X, y)")
+    spec = _spec(model)
+    if spec.partition(":")[0] not in (*GENERATORS, *BUNDLED):
+        _fail(f"{run_dir} was computed on {spec}: give it as data=, for a folder does not choose "
+              "which files are read")  # fmt: skip
+    data = load(spec).training.scaled()
+    if _digest(model, data.X, data.y) != model.data_sha256:
+        raise RunError(f"{spec} is not the data of the run: it has changed; give those as data=")
+    return data.X, data.y
+
+
+def _check_all_there(model: _Stored, n_samples: int, run_dir: str | Path) -> None:
+    missing = sorted(set(range(n_samples)) - set(model.keys))
+    if missing:
+        listed = ", ".join(map(str, missing[:LISTED])) + (", ..." if len(missing) > LISTED else "")
+        _fail(
+            f"{run_dir}: {len(missing)} of {n_samples} {POINT}s are unfinished or failed "
+            f"({listed}): start the same run again, with --retry-failed, to go on"
+        )
+
+
+def _check_file(model: _Stored, formulation: Any, run_dir: str | Path) -> None:
+    """Raise unless the caller names the problem file of the run, as it was then.
+
+    A problem file is code. Its path in the store is shown and never followed.
+    """
+    if not model.changed:
+        if formulation is not None:
+            _fail(f"{run_dir} was computed without a problem file: leave formulation= out")
+        return
+    if not isinstance(formulation, str | Path):
+        _fail(f"{run_dir} was computed with {model.problem_file}: give that file as formulation=; "
+              "it is code, and a folder does not choose what is run")  # fmt: skip
+    if changed_file(formulation, METHOD.name).code_sha256 != model.changed:
+        raise RunError(f"{formulation} is not the problem file of the run: it has changed")
+
+
+def _check_options(model: _Stored, asked: Mapping[str, Any], run_dir: str | Path) -> None:
+    """Raise if a folder brings solver options that may name files, and the caller does not."""
+    options = model.chosen["solver_options"] or {}
+    if "solver_options" not in asked and any(isinstance(own, str) for own in _leaves(options)):
+        _fail(f"{run_dir} was computed with solver_options={options}: give them too, for options "
+              "in words may name files")  # fmt: skip
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yield the values of nested dicts and lists."""
+    if isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _leaves(part)
+    else:
+        yield value

@@ -1,0 +1,380 @@
+"""Hyperspheres: where each representative point's features hold, and how they vote.
+
+A sphere lies in the coordinates its point has selected (Euclidean distance), and grows
+while few enough samples of other classes are in it. A query is voted on by the spheres
+that hold it (Armanfard, Reilly & Komeili 2017, Sec. II-C and eq. 11).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from convexfs.kernels import INNER, compiled
+
+#: Samples a leaf of a tree may have.
+LEAF = 64
+#: Votes that differ by no more are tied.
+VOTE_TIE = 1e-12
+
+kernel = compiled()
+#: For what only kernels call. Loops are written out below, because whole-array statements
+#: take numba seconds to compile.
+leaf = compiled(**INNER)
+#: For what one kernel calls: copied into it, and not compiled by itself.
+part = compiled(inline="always")
+
+
+@kernel
+def squared_distances(X, row, features):
+    """From x to every row of X, in some coordinates."""
+    out = np.zeros(X.shape[0])
+    for j in range(X.shape[0]):
+        for k in range(features.size):
+            step = X[j, features[k]] - row[features[k]]
+            out[j] += step * step
+    return out
+
+
+def sphere_radius(distance, same, centre, gamma, normalised):
+    """Radius halfway between the last pure enough distance and the first that is not.
+
+    The centre is not counted. With `normalised` the counts are shares of the own class
+    (without the centre) and of the others: n_o / (N - n) <= gamma n_s / (n - 1).
+    """
+    order = np.argsort(distance)
+    return _radius(distance, order, same, int(same.sum()) - 1, centre, gamma, normalised)
+
+
+@kernel
+def _radius(distance, order, same, n_same, centre, gamma, normalised):
+    n_other = same.size - n_same - 1
+    per_same = 1.0 / n_same if normalised else 1.0
+    per_other = 1.0 / n_other if normalised else 1.0
+    inside = outside = 0
+    last = 0.0
+    k = 0
+    while k < order.size:
+        here = distance[order[k]]
+        while k < order.size and distance[order[k]] == here:
+            j = order[k]
+            if same[j]:
+                inside += j != centre
+            else:
+                outside += 1
+            k += 1
+        if outside * per_other > gamma * inside * per_same:
+            return 0.5 * (last + here)
+        last = here
+    return last
+
+
+@kernel
+def nearest_agrees(X, j, row, features, same, bound):
+    """Whether most of the nearest samples to `row`, ties included, are in the class `same`.
+
+    Sample j is left out; `bound` is any squared distance known to hold one.
+    """
+    nearest, agree, ties = bound, 0, 0
+    for k in range(X.shape[0]):
+        if k == j:
+            continue
+        d = 0.0
+        for q in features:
+            step = X[k, q] - row[q]
+            d += step * step
+            if d > nearest:
+                break
+        if d < nearest:
+            nearest, agree, ties = d, 0, 0
+        if d == nearest:
+            ties += 1
+            agree += same[k]
+    return 2 * agree > ties
+
+
+def sphere_and_score(X, same, centre, features, gamma, normalised):
+    """Radius, and how well nearest neighbours tell the class inside the sphere.
+
+    Leave-one-out: the share of the own class that is inside and has its nearest neighbour
+    in the class, minus the share of the others that is inside and has so too.
+    """
+    distance = np.sqrt(squared_distances(X, X[centre], features))
+    radius = sphere_radius(distance, same, centre, gamma, normalised)
+    detected, alarms = _told(X, same, features, distance, radius)
+    n_same = int(same.sum())
+    return radius, detected / n_same - alarms / (len(same) - n_same)
+
+
+@kernel
+def _told(X, same, features, distance, radius):
+    """How many inside, of the class and of others, have their nearest neighbour in the class."""
+    order, P, ends, boxes = _tree(X, features)
+    labels = np.empty(order.size, np.bool_)
+    for j in range(order.size):
+        labels[j] = same[order[j]]
+    scratch, waiting = np.empty(order.size), np.empty(64, np.int64)
+    detected = alarms = 0
+    for j in range(order.size):
+        if distance[order[j]] <= radius and _others_agree(
+            P, ends, boxes, j, labels, scratch, waiting
+        ):
+            detected += labels[j]
+            alarms += not labels[j]
+    return detected, alarms
+
+
+@part
+def _tree(X, features):
+    """Samples in some coordinates, halved along the widest until few are left together.
+
+    Node i is halved into 2i and 2i + 1; all leaves have the same depth.
+
+    Returns
+    -------
+    order, P, ends, boxes
+        Rows of X in the order of the leaves; their coordinates, one row each; and of
+        every node its samples first:last, and their least and largest coordinates.
+    """
+    n, k = X.shape[0], features.size
+    depth = 0
+    while n >> depth > LEAF:
+        depth += 1
+    columns = np.empty((k, n))
+    for j in range(n):
+        for q in range(k):
+            columns[q, j] = X[j, features[q]]
+    order = np.empty(n, np.int64)
+    for j in range(n):
+        order[j] = j
+    ends = np.empty((2 << depth, 2), np.int64)
+    boxes = np.empty((2 << depth, 2, k))
+    ends[1, 0] = 0
+    ends[1, 1] = n
+    for node in range(1, 2 << depth):
+        first, last = ends[node, 0], ends[node, 1]
+        widest, width = 0, -1.0
+        for q in range(k):
+            low = high = columns[q, order[first]]
+            for j in range(first + 1, last):
+                value = columns[q, order[j]]
+                low, high = min(low, value), max(high, value)
+            boxes[node, 0, q] = low
+            boxes[node, 1, q] = high
+            if high - low > width:
+                widest, width = q, high - low
+        if node < 1 << depth:
+            middle = (first + last) >> 1
+            _halve(order, columns[widest], first, middle, last - 1)
+            ends[2 * node, 0] = first
+            ends[2 * node, 1] = ends[2 * node + 1, 0] = middle
+            ends[2 * node + 1, 1] = last
+    P = np.empty((k, n))
+    for q in range(k):
+        for j in range(n):
+            P[q, j] = columns[q, order[j]]
+    return order, P, ends, boxes
+
+
+@part
+def _halve(order, column, low, middle, high):
+    """Rearrange order[low : high + 1]: no value before `middle` is above one after it."""
+    while low < high:
+        pivot = column[order[(low + high) >> 1]]
+        i, j = low, high
+        while i <= j:
+            while column[order[i]] < pivot:
+                i += 1
+            while column[order[j]] > pivot:
+                j -= 1
+            if i <= j:
+                swapped = order[i]
+                order[i] = order[j]
+                order[j] = swapped
+                i += 1
+                j -= 1
+        if j < middle:
+            low = i
+        if i > middle:
+            high = j
+
+
+@part
+def _others_agree(P, ends, boxes, j, labels, squared, waiting):
+    """:func:`nearest_agrees` for sample j of the tree, which spares most distances."""
+    nearest, agree, ties = np.inf, 0, 0
+    waiting[0] = n_waiting = 1
+    while n_waiting:
+        n_waiting -= 1
+        node = waiting[n_waiting]
+        if _to_box(boxes, node, P, j) > nearest:
+            continue
+        if 2 * node < len(ends):
+            # The nearer half waits last, and so is looked at first.
+            right = _to_box(boxes, 2 * node, P, j) > _to_box(boxes, 2 * node + 1, P, j)
+            waiting[n_waiting] = 2 * node + (not right)
+            waiting[n_waiting + 1] = 2 * node + right
+            n_waiting += 2
+            continue
+        first, last = ends[node, 0], ends[node, 1]
+        _squared_to(P, j, first, last, squared)
+        if first <= j < last:
+            squared[j - first] = np.inf
+        for i in range(last - first):
+            if squared[i] > nearest:
+                continue
+            if squared[i] < nearest:
+                nearest, agree, ties = squared[i], 0, 0
+            ties += 1
+            agree += labels[first + i]
+    return 2 * agree > ties
+
+
+@part
+def _squared_to(P, j, first, last, out):
+    """From sample j to first:last, coordinate by coordinate, which is quick."""
+    for i in range(last - first):
+        out[i] = 0.0
+    for q in range(P.shape[0]):
+        here, row = P[q, j], P[q][first:last]
+        for i in range(row.size):
+            step = row[i] - here
+            out[i] += step * step
+
+
+@leaf
+def _to_box(boxes, node, P, j):
+    """Return the squared distance to a box: a lower bound, also after rounding, for its samples."""
+    d = 0.0
+    for q in range(P.shape[0]):
+        step = max(boxes[node, 0, q] - P[q, j], P[q, j] - boxes[node, 1, q], 0.0)
+        d += step * step
+    return d
+
+
+@kernel
+def _count_votes(Q, X, codes, start, features, radii, neighbor_vote, votes):
+    """Add, per query and class, the spheres that vote."""
+    same = np.empty(codes.size, np.bool_)
+    for i in range(radii.size):
+        chosen = features[start[i] : start[i + 1]]
+        for k in range(codes.size):
+            same[k] = codes[k] == codes[i]
+        for q in range(Q.shape[0]):
+            d = 0.0
+            for m in chosen:
+                step = Q[q, m] - X[i, m]
+                d += step * step
+            # Not d <= radius^2: a radius that is a sample's distance holds the sample.
+            if np.sqrt(d) <= radii[i] and (
+                not neighbor_vote or nearest_agrees(X, -1, Q[q], chosen, same, d)
+            ):
+                votes[q, codes[i]] += 1.0
+
+
+@kernel
+def _ask_nearest(Q, X, codes, start, features, votes):
+    """Add a vote a sphere, shared by the classes that most of the nearest samples are of."""
+    counts = np.empty(votes.shape[1])
+    for i in range(start.size - 1):
+        chosen = features[start[i] : start[i + 1]]
+        for q in range(Q.shape[0]):
+            squared = squared_distances(X, Q[q], chosen)
+            nearest, most, ties = np.inf, 0.0, 0.0
+            for k in range(squared.size):
+                nearest = min(nearest, squared[k])
+            for c in range(counts.size):
+                counts[c] = 0.0
+            for k in range(squared.size):
+                if squared[k] == nearest:
+                    counts[codes[k]] += 1.0
+                    most = max(most, counts[codes[k]])
+            for c in range(counts.size):
+                ties += counts[c] == most
+            for c in range(counts.size):
+                votes[q, c] += (counts[c] == most) / ties
+
+
+@dataclass(frozen=True)
+class Hyperspheres:
+    """All spheres of a fit, ready to vote.
+
+    Attributes
+    ----------
+    X, codes : array (N, M), (N,)
+        The representative points and their classes, 0 to K - 1.
+    support : bool array (N, M)
+        Coordinates of each sphere.
+    radii : array (N,)
+    neighbor_vote : bool
+        Whether the nearest sample in the sphere's coordinates must agree (footnote 2).
+    normalised : bool
+        Whether votes are divided by the size of their class (eq. 11).
+    """
+
+    X: np.ndarray
+    codes: np.ndarray
+    support: np.ndarray
+    radii: np.ndarray
+    neighbor_vote: bool = True
+    normalised: bool = True
+
+    def votes(self, Q: np.ndarray) -> np.ndarray:
+        """Votes (queries, classes). Queries without any, or tied, ask all neighbours."""
+        votes = self._counted(Q, fallback=False)
+        ordered = np.sort(votes, axis=1)
+        undecided = np.flatnonzero(ordered[:, -1] - ordered[:, -2] <= VOTE_TIE)
+        if len(undecided):
+            asked = self._counted(Q[undecided], fallback=True)
+            silent = ordered[undecided, -1] == 0
+            # A tie is only broken: the spheres' votes keep their weight.
+            votes[undecided] += np.where(silent[:, None], asked, 1e-6 * asked)
+        return votes
+
+    def classify(self, Q: np.ndarray) -> np.ndarray:
+        """Classes with the most votes.
+
+        What is tied even so goes to the class with most samples; of equally large ones, to
+        that of the first sample. Names of classes, which codes are sorted by, have no part.
+        """
+        votes = self.votes(Q)
+        classes, first, sizes = np.unique(self.codes, return_index=True, return_counts=True)
+        preferred = classes[np.lexsort((first, -sizes))]
+        tied = votes[:, preferred] >= votes.max(axis=1, keepdims=True) - VOTE_TIE
+        return preferred[tied.argmax(axis=1)]
+
+    def voters(self, x: np.ndarray) -> np.ndarray:
+        """Return the numbers of the spheres that vote on one query."""
+        inside = self._inside(x)
+        if not self.neighbor_vote:
+            return inside
+        return np.array(
+            [
+                i
+                for i in inside
+                if nearest_agrees(
+                    self.X, -1, x, np.flatnonzero(self.support[i]), self.codes == self.codes[i],
+                    np.inf,
+                )
+            ],
+            dtype=np.int64,
+        )  # fmt: skip
+
+    def _inside(self, x: np.ndarray) -> np.ndarray:
+        squared = [
+            squared_distances(self.X[i : i + 1], x, np.flatnonzero(on))[0]
+            for i, on in enumerate(self.support)
+        ]
+        return np.flatnonzero(np.sqrt(squared) <= self.radii)
+
+    def _counted(self, Q: np.ndarray, fallback: bool) -> np.ndarray:
+        rows, features = np.nonzero(self.support)
+        start = np.searchsorted(rows, np.arange(len(self.support) + 1))
+        sizes = np.bincount(self.codes)
+        votes = np.zeros((len(Q), len(sizes)))
+        if fallback:
+            _ask_nearest(Q, self.X, self.codes, start, features, votes)
+        else:
+            _count_votes(
+                Q, self.X, self.codes, start, features, self.radii, self.neighbor_vote, votes
+            )
+        return votes / sizes if self.normalised else votes

@@ -1,0 +1,215 @@
+"""One point of LLFS: its path along beta by any road, and the sets of features it leads to."""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from convexfs.methods.base.parameters import AUTO
+from convexfs.methods.llfs.backend.custom import StatedPrograms
+from convexfs.methods.llfs.backend.path import Road, RoadPath
+from convexfs.methods.llfs.backend.point import RoadPoint
+from convexfs.methods.llfs.backend.separation import Step, Unsolved
+from convexfs.methods.llfs.backend.subproblems import RATIO, RoadPrograms
+from convexfs.methods.llfs.lfs import LINEAR
+from convexfs.methods.llfs.native.exact_subset import best_subset
+from convexfs.methods.llfs.native.linear_program import largest_sum, priced_minimum
+from convexfs.methods.llfs.native.local_path import LocalPath, local_path, local_point, maximiser
+from convexfs.methods.llfs.native.newton import KKT_TOL
+from convexfs.methods.llfs.numbers import secant_bound
+from convexfs.methods.llfs.rounding import best_rounding, swap_search
+from convexfs.methods.llfs.settings import PointSettings
+from convexfs.methods.llfs.utility import mean_utility
+
+#: What a step may leave to be gained, as a share of ``solver_tol``: errors add up.
+ROAD_SHARE = 0.1
+#: A mean of G, which is a difference of numbers near 1/2, errs by this.
+UTILITY_ROUNDING = 1e-15
+GLOBAL, LOCAL, EXACT, UNCONVERGED = "global", "local", "exact", "unconverged"
+#: One row per point and beta. ``status`` says what is known of the relaxed f: ``global``
+#: (one feature, or U1 = 0, proven), ``local`` (a KKT point of eq. 7, to ``residual``),
+#: ``linear`` and ``lfs`` (the optimum of the linear form, proven), ``ratio`` (the least ratio,
+#: to ``residual``, proven), ``exact`` (binary and searched through), ``unconverged``, or,
+#: without an f, ``failed`` and ``timeout``.
+#: ``bound`` is a lower bound of U1, NaN if not asked for; ``rounded_u1`` is infinite, and
+#: the beta dropped, where no rounding is feasible; ``score`` is that of its sphere.
+#: ``programs`` of a backend were solved, of which ``failures`` gave no point and were
+#: tried again in other ways.
+STATUS_ROW = np.dtype(
+    [
+        ("beta", float), ("status", "U12"), ("u1", float), ("u2", float), ("level", float),
+        ("residual", float), ("bound", float), ("rounded_u1", float), ("score", float),
+        ("programs", int), ("failures", int),
+    ]
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PointSets:
+    """The sets of one point, one per beta (None: dropped), and what is known of them.
+
+    ``f`` are the relaxed indicators they come from, if there are any.
+    """
+
+    masks: list[np.ndarray | None]
+    table: np.ndarray
+    f: np.ndarray | None = None
+
+
+def candidates(values: Mapping[str, Any], settings: PointSettings, point: int) -> PointSets:
+    """Solve all betas of one point and round them."""
+    if settings.form == "exact":
+        return _exact_sets(values, settings)
+    path = relaxed_path(values, settings)
+    table = _table(path, values, settings)
+    masks, table["rounded_u1"] = _roundings(path.f, table["level"], values, settings, point)
+    return PointSets(masks, table, path.f)
+
+
+def relaxed_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPath:
+    """All betas of the relaxed problem, natively or through a backend."""
+    if settings.solving.build is not None:
+        return _stated_programs(values, settings).path(settings.betas)
+    if not settings.native:
+        return road(values, settings).path(settings.betas)
+    if settings.linear:
+        return _linear_path(values, settings)
+    return local_path(local_point(**values, max_features=settings.max_features), settings.betas)
+
+
+def road(
+    values: Mapping[str, Any], settings: PointSettings, steps: list[Step] | None = None
+) -> Road:
+    """Return the cvxpy stages of a point, which add every program to `steps`."""
+    # Without its sigmoid, (7) is the linear form.
+    numbers = {**values, **LINEAR} if settings.linear else dict(values)
+    alpha, tol = settings.max_features, ROAD_SHARE * settings.solving.tol
+    point = RoadPoint(**numbers, max_features=alpha, free=settings.feasible is None)
+    # What a mixed-integer or a changed program needs, (6) does not.
+    alone = settings.form == "exact" or settings.solving.build is not None
+    programs = RoadPrograms(
+        AUTO if alone else settings.solving.solver,
+        point.n_features,
+        alpha,
+        tol,
+        settings.solving.options,
+        settings.feasible,
+    )
+    limit = settings.solving.time_limit
+    deadline = np.inf if limit is None else time.monotonic() + limit
+    plain = settings.linear or settings.form == "exact"
+    form = "compactness" if plain else settings.form
+    singles = None
+    if settings.allows is not None:
+        singles = settings.allows(np.eye(point.n_features, dtype=bool))
+    return Road(point, programs, form, tol, deadline, steps, singles)
+
+
+def _stated_programs(values: Mapping[str, Any], settings: PointSettings) -> StatedPrograms:
+    """Errors add up over their steps."""
+    tol, options = 0.01 * settings.solving.tol, settings.solving.options
+    return StatedPrograms(
+        road(values, settings), settings.solving.solver, tol, options, settings.solving.build
+    )
+
+
+def _linear_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPath:
+    c1, c2 = values["a_same"].mean(axis=0), values["a_other"].mean(axis=0)
+    alpha, most = settings.max_features, largest_sum(c2, settings.max_features)
+    solved = [priced_minimum(c1, c2, beta * most, alpha) for beta in settings.betas]
+    F = np.array([priced.f for priced in solved])
+    mu, bound = (np.array([getattr(each, name) for each in solved]) for name in ("mu", "bound"))
+    # The values of the linear form, not of U1 and U2: they are what it trades.
+    u1 = F @ c1
+    left = np.maximum(u1 - bound, 0.0) / np.maximum(u1, 1e-300)
+    none = np.zeros(len(solved), dtype=int)
+    return LocalPath(settings.betas, F, u1, F @ c2, mu, left, none, most, 0.0)
+
+
+def _table(path: LocalPath, values: Mapping[str, Any], settings: PointSettings) -> np.ndarray:
+    table = np.zeros(len(path.betas), dtype=STATUS_ROW)
+    for name in ("u1", "u2", "residual"):
+        table[name] = getattr(path, name)
+    table["beta"] = path.betas
+    table["level"] = path.betas * path.eps_max
+    table["score"] = -np.inf
+    table["bound"] = np.nan
+    # One feature at the least U1 of all betas is the closed form, optimal over everything.
+    single = (path.f.sum(axis=1) <= 1 + 1e-12) & (path.f.max(axis=1) >= 1 - 1e-12)
+    closed = settings.native & single & (path.iterations == 0)
+    # No U1 is below 0; there gradients are rounding errors, and so is what they leave over.
+    least = path.u1 <= UTILITY_ROUNDING
+    table["residual"][least] = 0.0
+    table["status"] = np.where(closed | least, GLOBAL, LOCAL)
+    if settings.linear or settings.form == RATIO:
+        table["status"] = settings.form
+    table["status"][~(table["residual"] <= KKT_TOL)] = UNCONVERGED
+    if isinstance(path, RoadPath):
+        table["programs"], table["failures"] = path.iterations, path.failures
+        table["status"] = np.where(path.ended == "", table["status"], path.ended)
+    if settings.bound and not settings.linear:
+        most = settings.most_features(path.f.shape[1])
+        for b in np.flatnonzero(np.isfinite(path.u1)):
+            row = table[b]
+            row["bound"] = secant_bound(
+                **values, eps=row["level"], max_features=most, tangent=path.f[b]
+            )
+    return table
+
+
+def _roundings(
+    F: np.ndarray,
+    levels: np.ndarray,
+    values: Mapping[str, Any],
+    settings: PointSettings,
+    point: int,
+) -> tuple[list[np.ndarray | None], list[float]]:
+    """Return the best set near each row of F, or None, and its U1."""
+    numbers = {**values, **LINEAR} if settings.linear else values
+    distances = (numbers["a_same"], numbers["a_other"], numbers["s"], numbers["lam"])
+    how = (settings.most_features(F.shape[1]), settings.rounding, settings.n_roundings)
+    seed = (*np.atleast_1d(settings.seed), point)
+    masks, least = [], []
+    for b, (f, level) in enumerate(zip(F, levels.tolist(), strict=True)):
+        if np.isnan(f).any():
+            masks.append(None)
+            least.append(np.inf)
+            continue
+        mask, value = best_rounding(f, *distances, level, *how, (*seed, b), settings.allows)
+        if mask is not None and settings.swap:
+            mask, value = swap_search(mask, *distances, level, settings.max_features)
+        masks.append(mask)
+        least.append(value)
+    return masks, least
+
+
+def _exact_sets(values: Mapping[str, Any], settings: PointSettings) -> PointSets:
+    """Return the best binary set of every beta, without a relaxation."""
+    a_same, a_other, s, lam = (values[name] for name in ("a_same", "a_other", "s", "lam"))
+    alpha, masks = settings.max_features, []
+    programs = None if settings.native else _stated_programs(values, settings)
+    if programs is None:
+        eps_max = maximiser(local_point(**values, max_features=alpha)).u2
+    else:
+        with suppress(Unsolved):
+            programs.road.separation()
+        eps_max = programs.road.eps_max
+    table = np.zeros(len(settings.betas), dtype=STATUS_ROW)
+    table["beta"], table["level"] = settings.betas, settings.betas * eps_max
+    table["status"], table["score"], table["bound"] = EXACT, -np.inf, np.nan
+    for row in table:
+        if programs is None:
+            mask = best_subset(a_same, a_other, s, lam, row["level"], alpha)[0]
+        else:
+            f = programs.exact(row["level"]) if np.isfinite(eps_max) else None
+            mask = None if f is None or not f.any() else f > 0.5
+        masks.append(mask)
+        if mask is None:
+            row["u1"] = row["u2"] = row["rounded_u1"] = np.inf
+            continue
+        row["u1"] = row["rounded_u1"] = mean_utility(a_same, mask.astype(float), s, lam)
+        row["u2"] = mean_utility(a_other, mask.astype(float), s, lam)
+    return PointSets(masks, table)

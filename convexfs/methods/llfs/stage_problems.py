@@ -1,0 +1,239 @@
+"""Any stage of a point as a cvxpy problem, and the sequence of those that solved it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError, check_choice, check_number
+from convexfs.methods.base.parameters import AUTO
+from convexfs.methods.base.solve_step import call_by_name
+from convexfs.methods.llfs import METHOD
+from convexfs.methods.llfs.backend.separation import Step
+from convexfs.methods.llfs.backend.subproblems import CURVED, RANK, checked_constraints
+from convexfs.methods.llfs.numbers import polymatroid_cut
+from convexfs.methods.llfs.relaxation import relaxed_path, road
+from convexfs.methods.llfs.settings import LFS, PointSettings
+from convexfs.methods.llfs.utility import mean_utility
+from convexfs.records import NATIVE
+
+STAGES = ("separation", "compactness", CURVED, "bisection", "linear", "ratio", "exact")
+#: What a reader calls a program of the road.
+NAMES = {"linear": "linear step", CURVED: "quadratic step", "ask": "question", "ratio": "ratio"}
+
+
+def stage_problem(
+    values: Mapping[str, Any],
+    settings: PointSettings,
+    beta: float,
+    stage: str = "compactness",
+    iterate: np.ndarray | None = None,
+) -> Any:
+    """Return the cvxpy problem of a stage, linearised at `iterate`, by default the local optimum.
+
+    Parameters
+    ----------
+    values : mapping
+        The point's numbers, as :func:`convexfs.methods.llfs.numbers.local_values` has them.
+    stage : str
+        ``separation`` (6); a step of (7), ``compactness`` or with curvature ``curved``; the
+        question ``bisection`` asks at the iterate's U1; Dinkelbach's step of the ``ratio``
+        at the iterate's; the ``linear`` form; the binary problem, ``exact``, with one cut.
+    """
+    from convexfs.methods.llfs.problem import feasible
+    from convexfs.methods.llfs.problem_steps import llfs_curved_step
+
+    check_choice("stage", stage, STAGES)
+    check_number("beta", beta, 0, 1)
+    alpha = settings.max_features
+    at, widest, eps_max = _optimum(values, settings, beta)
+    f = at if iterate is None else _checked(iterate, len(at))
+    changed = settings.feasible
+    allowed = feasible if changed is None else checked_constraints(changed)
+    if stage == CURVED:
+        solving = replace(settings.solving, solver=AUTO)
+        here = road(values, replace(settings, solving=solving, form="compactness"))
+        place = here.point.at(f)
+        _, price = here.promise(place, place.u1, beta * eps_max)
+        R = here.point.curvature(place, price.reduced, price.mu, True, RANK)
+        level = beta * eps_max - place.u2 + float(place.g2 @ f)
+        return llfs_curved_step(
+            place.g1, place.g2[None], np.array([level]), R, R @ f, alpha, allowed
+        )
+    offered = {
+        **values, "max_features": alpha, "feasible": allowed, "beta": beta,
+        "eps": beta * eps_max, "iterate": f, "tangents": np.vstack([widest, f]),
+        **_levels(values, f),
+    }  # fmt: skip
+    build = METHOD.formulation(f"llfs-{stage}").build
+    if stage == "compactness" and settings.solving.build is not None:
+        build = settings.solving.build
+    return call_by_name(build, offered)
+
+
+def lfs_problem(
+    values: Mapping[str, Any], settings: PointSettings, beta: float, stage: str = LFS
+) -> Any:
+    """Return the linear program of a point of LFS."""
+    from convexfs.methods.llfs.problem import feasible
+
+    check_choice("stage", stage, (LFS,))
+    check_number("beta", beta, 0, 1)
+    changed = settings.feasible
+    allowed = feasible if changed is None else checked_constraints(changed)
+    offered = {
+        **values, "beta": beta, "max_features": settings.max_features, "feasible": allowed
+    }  # fmt: skip
+    return call_by_name(METHOD.formulation(LFS).build, offered)
+
+
+def _levels(values: Mapping[str, Any], f: np.ndarray) -> dict[str, Any]:
+    """Return what the iterate tells the bisection, the ratio and the cut of the binary problem."""
+    a_same, a_other, s, lam = (values[name] for name in ("a_same", "a_other", "s", "lam"))
+    order = np.argsort(-f, kind="stable")
+    return {
+        "level": mean_utility(a_same, f, s, lam),
+        "ratio": float(a_same.mean(axis=0) @ f) / mean_utility(a_other, f, s, lam),
+        "cuts": polymatroid_cut(a_same, order, s, lam)[None],
+    }
+
+
+def _optimum(
+    values: Mapping[str, Any], settings: PointSettings, beta: float
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the local optimum at beta, the maximiser of (6), and its value."""
+    if settings.form not in ("compactness", "bisection", "bisection-only"):
+        settings = replace(settings, form="compactness")
+    betas = np.unique(np.append(settings.betas, [beta, 1.0]))
+    path = relaxed_path(values, replace(settings, betas=betas))
+    return path.f[int(np.searchsorted(betas, beta))], path.f[-1], path.eps_max
+
+
+def _checked(iterate: Any, n_features: int) -> np.ndarray:
+    f = np.asarray(iterate, dtype=float)
+    if f.shape != (n_features,):
+        raise InputError(
+            f"iterate must have one entry for each of the {n_features} features that were not "
+            f"pruned, not the shape {f.shape}"
+        )
+    return f
+
+
+@dataclass(frozen=True)
+class TraceStep:
+    """One program on the way to a local optimum.
+
+    Attributes
+    ----------
+    name, solver : str
+    iterate, answer : array
+        Where it is linearised, and what the solver said (None if it failed).
+    u1, u2, level : float
+        At the iterate, and what U2 must reach: an upward step starts below it.
+    problem : cvxpy.Problem
+        To be shown, changed and solved again.
+    objective : float
+        Of the problem, at the answer.
+    """
+
+    name: str
+    solver: str
+    iterate: np.ndarray
+    answer: np.ndarray | None
+    u1: float
+    u2: float
+    level: float
+    step: Step
+    max_features: int
+    changed: Any = None
+
+    @cached_property
+    def problem(self) -> Any:
+        from convexfs.methods.llfs.problem_steps import PROGRAMS, feasible
+
+        numbers = dict(self.step.numbers)
+        used = np.abs(numbers["G"]).max(axis=1) > 0  # tangents; the other rows are empty
+        if used.any():
+            numbers |= {name: numbers[name][used] for name in ("G", "h", "b") if name in numbers}
+        for name in ("level", "ratio", "eps"):
+            if name in numbers:
+                numbers[name] = float(numbers[name])
+        allowed = feasible if self.changed is None else checked_constraints(self.changed)
+        build = PROGRAMS[self.step.kind]
+        return build(**numbers, max_features=self.max_features, feasible=allowed)
+
+    @property
+    def objective(self) -> float:
+        if self.answer is None:
+            return np.nan
+        numbers, f = self.step.numbers, self.answer
+        below = float(np.min(numbers["G"] @ f + numbers["b"])) if "b" in numbers else np.nan
+        if self.step.kind == "ask":
+            return below
+        cost = float(numbers["c"] @ f)
+        if self.step.kind == "ratio":
+            return cost - float(numbers["ratio"]) * below
+        if self.step.kind == CURVED:
+            cost += 0.5 * float(np.sum((numbers["R"] @ f - numbers["r"]) ** 2))
+        return cost
+
+
+class Trace(Sequence[TraceStep]):
+    """The programs of one point and beta, in the order they were solved.
+
+    Printed, it is a table; ``convexfs.show(trace[k].problem)`` shows one of them, and
+    :func:`convexfs.methods.llfs.pictures.trace_picture` draws the sequence.
+    """
+
+    def __init__(self, steps: list[TraceStep]):
+        self._steps = steps
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._steps[index]
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def __str__(self) -> str:
+        rows = [
+            f"{'program':<15} {'U1':>12} {'U2/level':>12} {'objective':>12}  features at iterate"
+        ]
+        for each in self._steps:
+            share = each.u2 / each.level if each.level > 0 else np.inf
+            used = " ".join(map(str, np.flatnonzero(each.iterate > 1e-6)))
+            rows.append(
+                f"{each.name:<15} {each.u1:12.8f} {share:12.8f} {each.objective:12.8f}  {used}"
+            )
+        return "\n".join(rows)
+
+
+def trace(values: Mapping[str, Any], settings: PointSettings, beta: float) -> Trace:
+    """All programs by which the road reaches `beta`, upwards and downwards.
+
+    A fit by the native solver is traced through the backend that "auto" names.
+    """
+    check_number("beta", beta, 0, 1)
+    if settings.solving.build is not None:
+        raise InputError("a changed build has steps of its own kind: trace shows the road's")
+    form = "compactness" if settings.form == "exact" else settings.form
+    solver = AUTO if settings.solving.solver.lower() == NATIVE else settings.solving.solver
+    betas = np.unique(np.append(settings.betas, beta))
+    solving = replace(settings.solving, solver=solver)
+    settings = replace(settings, solving=solving, form=form, betas=betas)
+    steps: list[Step] = []
+    way = road(values, settings, steps)
+    way.path(betas)
+    level, point = beta * way.eps_max, way.point
+    return Trace(
+        [
+            TraceStep(
+                NAMES[step.kind], way.programs.solver, step.iterate, step.answer,
+                point.u1(step.iterate), point.u2(step.iterate), step.level, step,
+                point.max_features, settings.feasible,
+            )
+            for step in steps
+            if step.level == level and (beta > 0 or step.level > 0)
+        ]
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Ways to find a fixed point of Logo's convex step."""

@@ -1,0 +1,260 @@
+"""Logo over all features: a fixed point on few of them, then every other one is asked.
+
+1. Neighbours at w = 1, and the convex step over all features, roughly.
+2. The features that score highest at its weights become candidates.
+3. A damped fixed point over the candidates, in float64; when it goes round a
+   cycle or comes no nearer, Newton's method looks for it
+   (:mod:`convexfs.methods.logo.fixed_points.complementarity`), and should that fail, half the step.
+4. One pass over all features: those that would take weight become candidates
+   too, and the loop goes on from 3; when there is none, the last convex step is
+   solved over all features, and its duality gap proves it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from convexfs.methods.logo.fixed_points.complementarity import newton_fixed_point
+from convexfs.methods.logo.fixed_points.damped_iteration import History, LoopEnd, iterate
+from convexfs.methods.logo.margins import Locality
+from convexfs.methods.logo.objective import Objective, relative
+from convexfs.methods.logo.working_set import (
+    DenseColumns,
+    Restricted,
+    WorkingSetAnswer,
+    solve_by_working_set,
+)
+
+#: Features that may take part in the fixed point before others are asked.
+MOST_CANDIDATES = 1000
+#: Relative gap of the first step over very many features: it only finds candidates.
+_FIRST_GAP = 1e-2
+#: Share of the pairs' mass left out of a pass that finds columns for a working
+#: set, and of one that finds candidates.
+_SOLVING_SHARE, _FINDING_SHARE = 1e-6, 0.3
+#: Mass left out of the proving pass, relative to the price of weight: its error is bounded.
+_PROVING_SHARE = 0.1
+#: Candidates below this share of the price of weight are left out.
+_PRUNING_SHARE = 0.5
+#: Weights below this share of the largest are not in the first working set of a step.
+_STARTING_SHARE = 1e-2
+#: Undamped iterations without progress after which Newton's method is tried.
+_PATIENCE = 5
+#: A score counts as above the price when it is so by more than rounding.
+_ABOVE = 1e-9
+
+
+@dataclass(frozen=True)
+class StreamedColumns:
+    """The margin matrix of all features, never held: columns and products on demand."""
+
+    locality: Locality
+    signed: np.ndarray
+    dropped_share: float
+
+    @property
+    def n_features(self) -> int:
+        return self.locality.X.shape[1]
+
+    def take(self, index: np.ndarray) -> np.ndarray:
+        return self.locality.margins(self.locality.take(index), self.signed)
+
+    def scores(self, p: np.ndarray) -> np.ndarray:
+        p = self.locality.on_all_samples(p)
+        return self.locality.scores(self.signed, p, self.dropped_share * 2.0 * p.sum())[0]
+
+
+@dataclass(frozen=True)
+class CandidateStep(WorkingSetAnswer):
+    """A convex step over the candidates, with the neighbours it was made from."""
+
+    signed: np.ndarray
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What a pass over all features found: who is violated, and the gap over all."""
+
+    violated: np.ndarray
+    gap: float
+
+
+#: When there was no time left to ask: nothing is proven.
+_UNASKED = Audit(np.empty(0, np.int64), np.inf)
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """Weights of all features, the loop's end and what the last pass found."""
+
+    weights: np.ndarray
+    end: LoopEnd[Any]
+    audit: Audit
+
+
+def certified_fixed_point(
+    locality: Locality,
+    objective: Objective,
+    restricted: Restricted,
+    history: History,
+    *,
+    tol: float,
+    max_iter: int,
+    damping: float,
+    gap_tol: float,
+    start: np.ndarray | None = None,
+) -> FixedPoint:
+    """Find a fixed point with no violated feature, or return where the iterations ended.
+
+    `start` are weights to begin with instead of w = 1.
+    """
+    step = ConvexStep(locality, objective, restricted, gap_tol, history.until)
+    index, w = _first_candidates(step, history, start)
+    first, prune, swings = index, True, False
+    while True:
+        columns = locality.take(index)
+        candidates = CandidateMap(step, columns, prune)
+        if swings:
+            left = max_iter - len(history.rows) - 1
+            w = newton_fixed_point(locality, objective, columns, w, history, left)
+        end = iterate(
+            candidates.step,
+            w,
+            history,
+            tol=tol,
+            max_iter=max_iter - len(history.rows),
+            damping=damping,
+            patience=round(_PATIENCE / (1.0 - damping)),
+        )
+        weights = np.zeros(locality.X.shape[1])
+        weights[index] = end.answer.w
+        index = index[candidates.active]
+        more = len(history.rows) < max_iter and not history.over
+        if (end.period or end.stalled) and more:
+            if swings:
+                damping = (1.0 + damping) / 2.0
+            else:
+                # Newton's method takes whom it needs: all are asked at once, not in rounds.
+                index, prune, swings = np.union1d(index, first), False, True
+            # Not the damped weights: what they keep of old features would burden each step.
+            w = weights[index]
+            continue
+        if history.over:
+            return FixedPoint(weights, end, _UNASKED)
+        audit = audit_all(locality, objective, end.answer, index)
+        if not len(audit.violated) or not more:
+            return FixedPoint(weights, end, audit)
+        # What was left out once and came back stays, so that the loop ends.
+        prune = False
+        index = np.union1d(index, audit.violated[:MOST_CANDIDATES])
+        w = weights[index]
+
+
+@dataclass(frozen=True)
+class ConvexStep:
+    """The convex problem of a few columns, once their neighbours are known."""
+
+    locality: Locality
+    objective: Objective
+    restricted: Restricted
+    gap_tol: float
+    until: float
+
+    def solve(self, columns: Any, signed: np.ndarray, start: np.ndarray | None) -> WorkingSetAnswer:
+        Z = DenseColumns(self.locality.margins(columns, signed))
+        return solve_by_working_set(
+            Z, self.objective, self.restricted, start, self.gap_tol, self.until
+        )
+
+
+class CandidateMap:
+    """The map T on a few features: neighbours at w, then the convex step.
+
+    With `prune`, features whose score falls well below the price of weight take
+    no further part; the pass over all features asks them again.
+    """
+
+    def __init__(self, convex: ConvexStep, columns: Any, prune: bool):
+        self._convex, self._columns, self._prune = convex, columns, prune
+        self.active = np.arange(columns.shape[1])
+
+    def step(self, w: np.ndarray) -> CandidateStep:
+        signed = self._convex.locality.signed(self._columns, w)
+        columns = self._columns[:, self.active]
+        # What damping has left of old weights would only swell the working set.
+        start = np.where(w > _STARTING_SHARE * w.max(initial=0.0), w, 0.0)[self.active]
+        answer = self._convex.solve(columns, signed, start)
+        if answer.gap > self._convex.gap_tol:
+            # In a flat valley the old weights themselves may do, where the solver gave up.
+            whole = self._convex.solve(columns, signed, w[self.active])
+            answer = min(answer, whole, key=lambda each: each.gap)
+        weights = np.zeros(len(w))
+        weights[self.active] = answer.w
+        if self._prune:
+            floor = _PRUNING_SHARE * self._convex.objective.level(answer.scores)
+            near = (answer.scores > floor) | (weights + w)[self.active].astype(bool)
+            answer = replace(answer, scores=answer.scores[near])
+            self.active = self.active[near]
+        answer = replace(answer, w=weights)
+        return CandidateStep(**vars(answer), signed=signed)
+
+
+def _first_candidates(
+    step: ConvexStep,
+    history: History,
+    start: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the features to begin with, and their weights after the first step."""
+    locality = step.locality
+    n_features = locality.X.shape[1]
+    if n_features <= MOST_CANDIDATES:
+        index = np.arange(n_features)
+        if start is not None:
+            return index, start
+        columns = locality.take(index)
+        answer = step.solve(columns, locality.signed_at(locality.plain_distances), None)
+        history.record(answer, np.inf)
+        return index, answer.w
+    if start is None:
+        signed = locality.signed_at(locality.plain_distances)
+        streamed = StreamedColumns(locality, signed, _SOLVING_SHARE)
+        gap_tol = max(step.gap_tol, _FIRST_GAP)
+        answer = solve_by_working_set(
+            streamed, step.objective, step.restricted, None, gap_tol, step.until
+        )
+        history.record(answer, np.inf)
+        start = answer.w
+    index = _highest_scores(locality, step.objective, start)
+    return index, start[index]
+
+
+def _highest_scores(locality: Locality, objective: Objective, w: np.ndarray) -> np.ndarray:
+    """Return the features that have weight, and those that score highest near w."""
+    signed, margins = locality.seen_from(w)
+    scores = StreamedColumns(locality, signed, _FINDING_SHARE).scores(objective.pull(margins))
+    highest = np.argpartition(-scores, MOST_CANDIDATES)[:MOST_CANDIDATES]
+    return np.union1d(np.flatnonzero(w), highest)
+
+
+def audit_all(
+    locality: Locality, objective: Objective, answer: CandidateStep, index: np.ndarray
+) -> Audit:
+    """Score every feature at a step's answer; prove or find violated those not in it.
+
+    Scores are first taken in float32 over the heavy pairs only, with a bound on
+    the error; where the bound leaves doubt they are taken exactly.
+    """
+    level = objective.level(answer.scores)
+    if len(index) == locality.X.shape[1]:
+        return Audit(np.empty(0, np.int64), answer.gap)
+    p = locality.on_all_samples(objective.pull(answer.margins))
+    scores, errors = locality.scores(answer.signed, p, _PROVING_SHARE * level)
+    scores[index] = -np.inf
+    doubtful = np.flatnonzero(scores + errors > level)
+    exact = locality.exact_scores(doubtful, answer.signed, p)
+    above = exact > level * (1.0 + _ABOVE)
+    violated = doubtful[above][np.argsort(-exact[above])]
+    largest = max(np.max(answer.scores, initial=0.0), np.max(exact, initial=0.0))
+    gap = relative(objective.gap(answer.margins, answer.w, largest), answer.value)
+    return Audit(violated, gap)

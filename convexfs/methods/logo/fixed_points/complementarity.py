@@ -1,0 +1,210 @@
+r"""Logo's fixed point by Newton's method, where repeating the convex step swings.
+
+With neighbours, margins Z and pulls p all taken at w, a fixed point is where
+
+.. math::
+    0 \le w \perp \lambda - c(w) \ge 0,\qquad c(w) = Z(w)^T p(Z(w) w).
+
+The convex step T answers to a small error of w with :math:`H^{-1}` times the change of
+c, and where its objective is flat (H small, as with more features than the samples can
+tell apart) it overshoots: eigenvalues of -20 to -120 were seen. Then damping of .5
+amplifies even rounding, and damping that does not leaves hundreds of steps to go.
+
+Here the total slope c'(w) is used instead of H: each step solves the linear
+complementarity problem of
+
+.. math:: (\mu I - c'(w)) d = c(w) - \lambda,\quad w + d \ge 0.
+
+With a large :math:`\mu` this follows :math:`\dot w = c(w) - \lambda`, which ended at
+every fixed point tried; as the residual falls so does :math:`\mu`, and what is left is
+Newton's method. Eq. 8 has its multiplier for lam, and ``1'd = beta - 1'w``.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from convexfs.methods.logo.fixed_points.damped_iteration import History, relative_change
+from convexfs.methods.logo.margins import Locality
+from convexfs.methods.logo.objective import Constrained, Objective, relative
+
+#: Residual of the complementarity problem that ends the search.
+_SETTLED = 1e-9
+#: mu, relative to the price of weight over the largest weight and to the residual.
+_REGULARISED = 3.0
+#: Share of the pairs' mass left out of the slope, relative to the residual: far from the end a
+#: rough slope does, and at the end steps are to be Newton's.
+_DROPPED_SHARE = 0.02
+#: A step may let the residual grow so much: it does not fall steadily along the flow.
+_GROWTH = 3.0
+#: A refused step is repeated with mu times this, up to so much; a taken one halves it again.
+_FIRMER, _FIRMEST = 4.0, 1e6
+#: Steps without progress before the search is given up: the flow may pass a saddle slowly.
+_PATIENCE = 60
+#: A residual below this share of the least before is progress.
+_PROGRESS = 0.9
+#: Violated features that enter at a time, if fewer have weight.
+_ENTERING = 50
+_MOST_PIVOTS = 30
+#: A budget used by less than this share has no multiplier to look for.
+_BUDGET_USED = 0.99
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything at some weights of a few columns."""
+
+    locality: Locality
+    objective: Objective
+    columns: Any
+    w: np.ndarray
+
+    @cached_property
+    def signed(self) -> np.ndarray:
+        return self.locality.signed(self.columns, self.w)
+
+    @cached_property
+    def Z(self) -> np.ndarray:
+        return self.locality.margins(self.columns, self.signed)
+
+    @cached_property
+    def margins(self) -> np.ndarray:
+        return self.Z @ self.w
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        return self.objective.pull(self.margins) @ self.Z
+
+    @cached_property
+    def level(self) -> float:
+        """The price of weight."""
+        return self.objective.level(self.scores)
+
+    @cached_property
+    def residual(self) -> float:
+        """How far complementarity is violated, in units of the largest weight and the price."""
+        return float(
+            np.linalg.norm(np.minimum(self.w / self.w.max(), 1.0 - self.scores / self.level))
+        )
+
+    @property
+    def value(self) -> float:
+        return self.objective.value(self.margins, self.w)
+
+    @property
+    def gap(self) -> float:
+        """Of the convex step at w, which is 0 at a fixed point only."""
+        gap = self.objective.gap(self.margins, self.w, np.max(self.scores, initial=0.0))
+        return relative(gap, self.value)
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """Features with weight, and the most violated without."""
+        used, bar = np.flatnonzero(self.w), self.level
+        if isinstance(self.objective, Constrained):
+            bar = self.w @ self.scores / self.w.sum()
+        above = np.flatnonzero((self.w == 0) & (self.scores > bar))
+        most = max(_ENTERING, len(used))
+        return np.union1d(used, above[np.argsort(-self.scores[above])[:most]])
+
+    @cached_property
+    def slope(self) -> np.ndarray:
+        """The matrix of c' over the free features, neighbours moving with the weights."""
+        X, w, p = self.columns[:, self.free], self.w[self.free], self.objective.pull(self.margins)
+        Z, sigma = self.Z[:, self.free], self.locality.sigma
+        pulls = self.locality.on_all_samples(p)
+        dropped = _DROPPED_SHARE * min(1.0, self.residual)
+        curved, moved = self.locality.turning(X, w, self.signed, pulls, dropped)
+        total = Z - moved[self.locality.rows] / sigma
+        return -(Z * self.objective.curvature(self.margins)[:, None]).T @ total - curved / sigma
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is weight, and as much as a budget allows: else it binds nothing."""
+        total = float(self.w.sum())
+        if isinstance(self.objective, Constrained):
+            return total > _BUDGET_USED * self.objective.beta
+        return total > 0
+
+    def step(self, mu: float) -> "State | None":
+        """Return the state after one regularised step; None if there is no such step."""
+        budget = None
+        if isinstance(self.objective, Constrained):
+            budget = self.objective.beta - float(self.w.sum())
+        matrix = mu * np.eye(len(self.free)) - self.slope
+        if not np.isfinite(matrix).all():
+            return None
+        push = (self.scores - (self.level if budget is None else 0.0))[self.free]
+        move = complementary(matrix, push, -self.w[self.free], budget)
+        if move is None:
+            return None
+        w = self.w.copy()
+        w[self.free] = np.maximum(w[self.free] + move, 0.0)
+        return State(self.locality, self.objective, self.columns, w) if w.any() else None
+
+
+def newton_fixed_point(
+    locality: Locality,
+    objective: Objective,
+    columns: Any,
+    start: np.ndarray,
+    history: History,
+    max_iter: int,
+) -> np.ndarray:
+    """Weights of least residual found, a fixed point or the best of a search that failed.
+
+    One row of the history a step taken, its residual the relative change.
+    """
+    state = best = State(locality, objective, columns, start)
+    if not state.usable:
+        return start
+    firmness, idle, taken = 1.0, 0, 0
+    while taken < max_iter and not history.over and state.level > 0:
+        if state.residual <= _SETTLED or idle > _PATIENCE or firmness > _FIRMEST:
+            break
+        shrink = min(1.0, state.residual)
+        mu = _REGULARISED * firmness * shrink * state.level / state.w.max()
+        reached = state.step(mu)
+        if reached is None or not reached.residual <= _GROWTH * state.residual:
+            firmness *= _FIRMER
+            continue
+        taken += 1
+        history.record(reached, relative_change(state.w, reached.w))
+        idle = 0 if reached.residual < _PROGRESS * best.residual else idle + 1
+        firmness = max(1.0, firmness / 2.0)
+        state = reached
+        best = min(best, state, key=lambda each: each.residual)
+    return best.w
+
+
+def complementary(
+    matrix: np.ndarray, push: np.ndarray, low: np.ndarray, total: float | None = None
+) -> np.ndarray | None:
+    """Solve ``matrix d >= push, d >= low``, one of each pair equal; None if that fails.
+
+    With a `total` the d sum up to it, and a multiplier is taken from `push`.
+    """
+    free = np.ones(len(push), dtype=bool)
+    for _ in range(_MOST_PIVOTS):
+        inside, outside = np.flatnonzero(free), np.flatnonzero(~free)
+        move, price = low.copy(), 0.0
+        right = push[inside] - matrix[np.ix_(inside, outside)] @ low[outside]
+        system = matrix[np.ix_(inside, inside)]
+        if total is not None:
+            system = np.block([[system, np.ones((len(inside), 1))], [np.ones(len(inside)), 0.0]])
+            right = np.append(right, total - low[outside].sum())
+        try:
+            solution = np.linalg.solve(system, right)
+        except np.linalg.LinAlgError:
+            return None
+        move[inside] = solution[: len(inside)]
+        if total is not None:
+            price = solution[-1]
+        below = free & (move < low)
+        back = ~free & (matrix @ move + price < push)
+        if not below.any() and not back.any():
+            return move
+        free = (free & ~below) | back
+    return None

@@ -1,0 +1,265 @@
+"""Samples seen from weights: who is near, and the margins that makes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from convexfs.methods.logo.objective import Loss
+from convexfs.neighbors.feature_blocks import (
+    all_distances,
+    exact_scores,
+    feature_scores,
+    margin_columns,
+    pair_products,
+    score_pairs,
+    take_columns,
+    weighted_distances,
+)
+from convexfs.neighbors.missing_gradients import pairs_of
+from convexfs.neighbors.missing_values import MixedSamples, of_classes
+from convexfs.neighbors.sample_weight import SampleWeights
+from convexfs.neighbors.soft import has_hit, signed_probabilities
+
+#: Columns of which a float64 copy is small.
+MOST_COLUMNS = 1000
+#: A kernel width so small, relative to the largest distance, that only the nearest counts.
+_NEAREST = 1e-9
+#: Differences of pairs held at a time; 16 MB.
+_BLOCK_CELLS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Locality:
+    """Samples with everything that turns weights into margins.
+
+    :func:`convexfs.methods.logo.margins.locality_of` makes one of samples of any kind.
+
+    Attributes
+    ----------
+    X : array (N, J)
+        Any real dtype, in memory or memory-mapped.
+    codes : int array (N,)
+    sigma : float
+    map : callable
+        Carries passes over blocks of features.
+    known : array (N, N), optional
+        Distances with all weights 1, if they are known already.
+    weights : SampleWeights, optional
+        How much samples count.
+    """
+
+    X: Any
+    codes: np.ndarray
+    sigma: float
+    map: Callable[..., Any] = map
+    known: np.ndarray | None = None
+    weights: SampleWeights | None = None
+
+    @cached_property
+    def plain_distances(self) -> np.ndarray:
+        """Distances with all weights 1."""
+        if self.known is not None:
+            return self.known
+        if self.X.shape[1] <= MOST_COLUMNS:
+            columns = take_columns(self.X, np.arange(self.X.shape[1]))
+            return weighted_distances(columns, np.ones(self.X.shape[1]))
+        return all_distances(self.X, self.map)
+
+    def at_labels(self, codes: np.ndarray) -> "Locality":
+        """The same samples with other labels, which plain distances do not depend on."""
+        return replace(self, codes=codes, map=map, known=self.plain_distances)
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Samples that have a margin."""
+        return np.flatnonzero(has_hit(self.codes))
+
+    def take(self, index: np.ndarray) -> Any:
+        """A few columns, as `signed` and `margins` take them."""
+        return take_columns(self.X, index)
+
+    def signed(self, columns: Any, w: np.ndarray) -> np.ndarray:
+        """Signed neighbour probabilities at the weights of a few columns."""
+        used = np.flatnonzero(w)
+        return self.signed_at(self.distances(columns[:, used], w[used]))
+
+    def distances(self, columns: Any, w: np.ndarray) -> np.ndarray:
+        """Distances at the weights of a few columns."""
+        return weighted_distances(columns, w)
+
+    def signed_at(self, distances: np.ndarray) -> np.ndarray:
+        rows = None if self.weights is None else self.weights.rows
+        return signed_probabilities(distances, self.codes, self.sigma, rows)
+
+    @cached_property
+    def counts(self) -> np.ndarray | None:
+        """How much the terms of the samples with a margin count; None if 1."""
+        return None if self.weights is None else self.weights.terms(self.codes)[self.rows]
+
+    def shares(
+        self, columns: Any, w: np.ndarray, signed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the probabilities of misses and of hits at w, whose difference is `signed`."""
+        return np.maximum(signed, 0.0), np.maximum(-signed, 0.0)
+
+    def margins(self, columns: Any, signed: np.ndarray) -> np.ndarray:
+        """Return the margin matrix of a few columns."""
+        return margin_columns(columns, signed)[self.rows]
+
+    def seen_from(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Signed neighbour probabilities and margins at weights of all columns."""
+        used = np.flatnonzero(w)
+        columns = self.take(used)
+        signed = self.signed(columns, w[used])
+        return signed, self.margins(columns, signed) @ w[used]
+
+    def scores(
+        self, signed: np.ndarray, p: np.ndarray, dropped: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """``c = Z'p`` of every feature without Z, and a bound on its error.
+
+        Pairs of a total mass `dropped` may be left out.
+        """
+        return feature_scores(self.X, score_pairs(signed, p, dropped), self.map)
+
+    def exact_scores(self, index: np.ndarray, signed: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """The same of some features, in float64 and over all pairs."""
+        return exact_scores(self.X, index, score_pairs(signed, p))
+
+    def turning(
+        self,
+        columns: Any,
+        w: np.ndarray,
+        signed: np.ndarray,
+        pulls: np.ndarray,
+        dropped_share: float = 0.0,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        r"""How margins change with the weights of a few columns, as neighbours do.
+
+        With :math:`t_{njk} = -\sigma \, dz_{nj}/dw_k` at all samples, and `pulls` p of them.
+        The lightest pairs, of this share of the mass, may be left out of what is curved.
+
+        Returns
+        -------
+        curved : array (J, J)
+            ``sum_n p_n t_njk``.
+        moved : array (N, J)
+            ``sum_j w_j t_njk``.
+        """
+        columns = np.ascontiguousarray(columns)
+        far = self.distances(columns, w)
+        pairs = score_pairs(signed, pulls, dropped_share * 2.0 * pulls.sum())
+        curved, moving = pair_products(columns, pairs), np.zeros_like(far)
+        for sign, near in zip((1.0, -1.0), self.shares(columns, w, signed), strict=True):
+            mean = margin_columns(columns, near)
+            curved -= sign * (mean * pulls[:, None]).T @ mean
+            moving += sign * near * (far - (near * far).sum(axis=1, keepdims=True))
+        return curved, margin_columns(columns, moving)
+
+    def on_all_samples(self, p: np.ndarray) -> np.ndarray:
+        full = np.zeros(len(self.codes))
+        full[self.rows] = p
+        return full
+
+
+def few_rows(width: int, n_rows: int) -> Iterator[slice]:
+    """Yield slices over the rows whose pairs, of so many numbers a row, fit a small buffer."""
+    step = max(1, _BLOCK_CELLS // width)
+    return (slice(first, first + step) for first in range(0, n_rows, step))
+
+
+def lam_max(locality: Locality) -> float:
+    """Return the least lam at which w = 0 is a fixed point: ``max_j sum_n zbar_n(j) / 2``."""
+    signed = locality.signed_at(np.zeros((len(locality.codes), len(locality.codes))))
+    half = np.full(len(locality.rows), 0.5) if locality.counts is None else 0.5 * locality.counts
+    half = locality.on_all_samples(half)
+    scores, _ = locality.scores(signed, half)
+    return float(np.max(scores, initial=0.0))
+
+
+def relief_margin(locality: Locality) -> np.ndarray:
+    """Return RELIEF's margin vector: the nearest miss of each sample minus its nearest hit."""
+    distances = locality.plain_distances
+    width = _NEAREST * max(float(distances.max()), np.finfo(float).tiny)
+    signed = replace(locality, sigma=width).signed_at(distances)
+    once = np.ones(len(locality.codes))
+    if locality.weights is not None:
+        once = locality.weights.terms(locality.codes)
+    return locality.scores(signed, once)[0]
+
+
+def entry_prices(locality: Locality, w: np.ndarray) -> np.ndarray:
+    r"""Return the lam below which each feature would take weight, neighbours and others at w.
+
+    :math:`\sum_n \bar z_n(j) / (1 + \exp(w^T \bar z_n))`: at a fixed point it is lam where w is
+    positive and at most that elsewhere, so it ranks features of weight zero too.
+    """
+    signed, margins = locality.seen_from(w)
+    pulls = locality.on_all_samples(Loss(counts=locality.counts).pull(margins))
+    return locality.exact_scores(np.arange(locality.X.shape[1]), signed, pulls)
+
+
+class MixedLocality(Locality):
+    """The same of samples with missing values or categories, in memory."""
+
+    X: MixedSamples
+
+    @cached_property
+    def plain_distances(self) -> np.ndarray:
+        """Distances with all weights 1."""
+        return self.X.distances(map=self.map) if self.known is None else self.known
+
+    def at_labels(self, codes: np.ndarray) -> Locality:
+        if self.X.rule != "class":
+            return super().at_labels(codes)
+        return locality_of(self.X, codes, self.sigma, map, weights=self.weights)
+
+    def take(self, index: np.ndarray) -> MixedSamples:
+        return self.X[:, index]
+
+    def distances(self, columns: MixedSamples, w: np.ndarray) -> np.ndarray:
+        return columns.distances(w)
+
+    def margins(self, columns: MixedSamples, signed: np.ndarray) -> np.ndarray:
+        return columns.margins(signed)[self.rows]
+
+    def scores(
+        self, signed: np.ndarray, p: np.ndarray, dropped: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return self.X.scores(signed, p, self.map), np.zeros(self.X.shape[1])
+
+    def exact_scores(self, index: np.ndarray, signed: np.ndarray, p: np.ndarray) -> np.ndarray:
+        return self.X[:, index].scores(signed, p, self.map)
+
+    def turning(
+        self,
+        columns: MixedSamples,
+        w: np.ndarray,
+        signed: np.ndarray,
+        pulls: np.ndarray,
+        dropped_share: float = 0.0,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        curved, moved = np.zeros((len(w), len(w))), np.zeros(columns.shape)
+        for rows in few_rows(columns.size, len(columns)):
+            pairs = pairs_of(columns, rows, w)
+            off = pairs.deviations(signed[rows])
+            moved[rows] = ((off @ w)[:, None] @ pairs.slope)[:, 0]
+            pulled = (off * pulls[rows, None, None]).reshape(-1, len(w))
+            curved += pulled.T @ pairs.slope.reshape(-1, len(w))
+        return curved, moved
+
+
+def locality_of(
+    X: Any,
+    codes: np.ndarray,
+    sigma: float,
+    map: Callable[..., Any] = map,
+    known: np.ndarray | None = None,
+    weights: SampleWeights | None = None,
+) -> Locality:
+    """Samples of any kind as what Logo sees of them."""
+    kind = MixedLocality if isinstance(X, MixedSamples) else Locality
+    return kind(of_classes(X, codes), codes, sigma, map, known, weights)

@@ -1,0 +1,122 @@
+"""What is asked of Logo: its parameters, checked, and how its steps are solved."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import InputError, check_choice, check_flag, check_number
+from convexfs.methods.base.formulation import Formulation
+from convexfs.methods.base.parameters import Solving, parameters, taken_by
+from convexfs.methods.base.solve_step import NATIVE_TOL, check_solver, runs_natively
+from convexfs.methods.logo import METHOD
+from convexfs.methods.logo.objective import Constrained, Objective, Penalised
+from convexfs.neighbors.soft import check_sigma
+
+ALGORITHMS = ("certified", "paper")
+#: The price that permuted labels set.
+NULL = "null"
+#: Gap accepted of a backend, in multiples of its accuracy: the dual point is made from w
+#: alone, so that 1e-6 on the cone program becomes 1e-4 here.
+_BACKEND_SLACK = 100.0
+
+
+@parameters
+class Iterating:
+    """Parameters of the iteration, which Logo and its cross-validated form share."""
+
+    algorithm: str = "certified"
+    damping: float = 0.5
+    tol: float = 1e-3
+    max_iter: int = 1000
+
+
+@parameters
+class Settings(Iterating):
+    """Parameters of Logo; :class:`convexfs.Logo` says what they mean."""
+
+    sigma: float = 2.0
+    lam: float | str = 1.0
+    n_permutations: int = 39
+    beta: float | None = None
+    prune: bool = False
+    start: Any = None
+    n_starts: int = 1
+
+
+@dataclass(frozen=True)
+class LogoRequest:
+    """What is asked of a fit: the method's settings, and how its steps are solved."""
+
+    settings: Settings
+    solving: Solving
+
+    def check(self) -> None:
+        """Raise for what cannot be asked."""
+        settings, limit = self.settings, self.solving.time_limit
+        check_sigma(settings.sigma)
+        check_choice("algorithm", settings.algorithm, ALGORITHMS)
+        check_number("damping", settings.damping, 0, 0.999)
+        check_number("tol", settings.tol, 0)
+        check_number("max_iter", settings.max_iter, 1, whole=True)
+        if limit is not None:
+            check_number("time_limit, in seconds,", limit, 0, open_ends=True)
+        check_flag("prune", settings.prune)
+        if settings.prune and not self.printed:
+            raise InputError(
+                "prune=True is of algorithm='paper': 'certified' prunes and asks again"
+            )
+        check_number("n_permutations", settings.n_permutations, 1, 1_000_000, whole=True)
+        if settings.beta is not None:
+            check_number("beta", settings.beta, 0, open_ends=True)
+        elif not self.searches:
+            check_number("lam", settings.lam, 0)
+        if self.printed and (settings.beta is not None or self.solving.build is not None):
+            raise InputError(
+                "algorithm='paper' is printed for eq. 7 only: leave beta and formulation out, "
+                "or use algorithm='certified'"
+            )
+        check_solver(self.formulation, self.solving)
+
+    @property
+    def printed(self) -> bool:
+        return self.settings.algorithm == "paper"
+
+    @property
+    def searches(self) -> bool:
+        """Whether permuted labels are to set the price."""
+        lam = self.settings.lam
+        return isinstance(lam, str) and lam == NULL and self.settings.beta is None
+
+    def priced(self, lam: float) -> "LogoRequest":
+        """The same at another price."""
+        settings: dict[str, Any] = taken_by(Settings, self.settings) | {"lam": lam}
+        return replace(self, settings=Settings(**settings))
+
+    @property
+    def objective(self) -> Objective:
+        lam, beta = self.settings.lam, self.settings.beta
+        return Penalised(float(lam)) if beta is None else Constrained(float(beta))
+
+    @property
+    def formulation(self) -> Formulation:
+        priced = self.settings.beta is None
+        return METHOD.formulation("logo-penalised" if priced else "logo-constrained")
+
+    @property
+    def native(self) -> bool:
+        """Whether no cvxpy solver takes part."""
+        return self.printed or runs_natively(self.formulation, self.solving)
+
+    @property
+    def gap_tol(self) -> float:
+        """The relative gap a certificate accepts."""
+        exact = self.native and not self.printed
+        return NATIVE_TOL if exact else _BACKEND_SLACK * self.solving.tol
+
+    @property
+    def deadline(self) -> float:
+        """When to end, by ``time.perf_counter``, if the fit begins now."""
+        limit = self.solving.time_limit
+        return np.inf if limit is None else time.perf_counter() + limit

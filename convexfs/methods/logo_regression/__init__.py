@@ -1,0 +1,36 @@
+"""Logo for targets that are numbers: every sample is some of a hit and some of a miss."""
+
+from convexfs.data.readers.options import NUMBERS
+from convexfs.methods.base.formulation import Formulation, Method
+
+_PAPER = "Sun, Todorovic & Goodison (2010)"
+_SOFT = "with delta_ni in [0, 1] for y_n != y_i"
+
+_FORMULATIONS = (
+    Formulation(
+        name="rlogo",
+        equation="min sum_n log(1 + exp(-w'z_n)) + lam 1'w   s.t. w >= 0, z_n from soft misses",
+        reference=f"{_PAPER}, eq. 7, {_SOFT}",
+        symbol="w",
+        cones=frozenset({"LP", "EXP"}),
+        same_as="logo-penalised",
+    ),
+    Formulation(
+        name="rlogo-constrained",
+        equation="min sum_n log(1 + exp(-w'z_n))   s.t. 1'w <= beta, w >= 0, z_n from soft misses",
+        reference=f"{_PAPER}, eq. 8, {_SOFT}",
+        symbol="w",
+        cones=frozenset({"LP", "EXP"}),
+        chosen_by="beta",
+        same_as="logo-constrained",
+    ),
+)
+
+METHOD = Method(
+    name="rlogo",
+    home=__name__,
+    estimators={"rlogo": "estimator:LogoRegressor"},
+    formulations=_FORMULATIONS,
+    target=NUMBERS,
+    takes_missing=("rlogo",),
+)

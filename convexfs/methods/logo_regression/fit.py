@@ -1,0 +1,127 @@
+"""Logo for a target of numbers: the same fixed point, of soft hits and misses."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
+from convexfs.methods.logo.fit import (
+    Locality,
+    LogoRequest,
+    LogoResult,
+    MixedLocality,
+    fit_locality,
+)
+from convexfs.methods.logo.fit import Settings as LogoSettings
+from convexfs.neighbors.missing_values import MixedSamples
+from convexfs.neighbors.regression import (
+    check_difference,
+    has_both,
+    signed_shares,
+    soft_shares,
+    target_difference,
+)
+
+
+@parameters
+class Settings(LogoSettings):
+    """Parameters of Logo for numbers; :class:`convexfs.LogoRegressor` says what they mean."""
+
+    difference: str = "rank"
+
+
+@dataclass(frozen=True)
+class SoftLocality(Locality):
+    """Samples whose ``codes`` are numbers: each is a miss of another by how much they differ."""
+
+    difference: str = "rank"
+
+    @cached_property
+    def delta(self) -> np.ndarray:
+        return target_difference(self.codes, self.difference)
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        return np.flatnonzero(has_both(self.delta))
+
+    def signed_at(self, distances: np.ndarray) -> np.ndarray:
+        return signed_shares(distances, self.delta, self.sigma)
+
+    def shares(
+        self, columns: Any, w: np.ndarray, signed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        used = np.flatnonzero(w)
+        distances = self.distances(columns[:, used], w[used])
+        return soft_shares(distances, self.delta, self.sigma)
+
+
+class SoftMixedLocality(SoftLocality, MixedLocality):
+    """The same of samples with missing values, whose differences are expected, or categories."""
+
+    at_labels = Locality.at_labels
+
+    def turning(
+        self,
+        columns: MixedSamples,
+        w: np.ndarray,
+        signed: np.ndarray,
+        pulls: np.ndarray,
+        dropped_share: float = 0.0,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        # As of numbers: signs do not tell misses from hits here, every sample is some of both.
+        far = self.distances(columns, w)
+        curved, moving = np.zeros((len(w), len(w))), np.zeros_like(far)
+        for n, weights in enumerate(pulls[:, None] * signed):
+            apart = differences(columns, n)
+            curved += apart.T @ (apart * weights[:, None])
+        for sign, near in zip((1.0, -1.0), self.shares(columns, w, signed), strict=True):
+            mean = columns.margins(near)
+            curved -= sign * (mean * pulls[:, None]).T @ mean
+            moving += sign * near * (far - (near * far).sum(axis=1, keepdims=True))
+        return curved, columns.margins(moving)
+
+
+def differences(samples: MixedSamples, n: int) -> np.ndarray:
+    """Differences (N, J) of one sample from all; expected, where a value is missing."""
+    gone, one, both = 1.0 - samples.seen, samples.expected.one[0], samples.expected.both[0, 0]
+    apart = np.minimum(np.abs(samples.x[n] - samples.x), samples.cap)
+    apart *= samples.seen[n] * samples.seen
+    return apart + one[n] * gone + gone[n] * (one + both * gone)
+
+
+def logo_regression(
+    X: np.ndarray | MixedSamples,
+    y: np.ndarray,
+    settings: Settings | None = None,
+    solving: Solving = AS_USUAL,
+    *,
+    seed: Any = None,
+    map: Callable[..., Any] = map,
+    watch: Callable[[str], Any] | None = None,
+) -> LogoResult:
+    r"""Feature weights of Logo for a target of numbers.
+
+    The fixed point of :func:`convexfs.methods.logo.fit.logo`, with the same convex step, proofs
+    and parameters. What differs is who is near: every sample is a miss of another by the share
+    :math:`\delta` that their targets differ, and a hit by :math:`1 - \delta`; see
+    :mod:`convexfs.neighbors.regression`. Classes are the case of :math:`\delta` 0 and 1.
+
+    Parameters
+    ----------
+    X : array (N, J), or MixedSamples
+    y : array (N,)
+        Numbers.
+    settings, solving, seed, map, watch
+        As for Logo.
+    """
+    settings = settings or Settings()
+    request = LogoRequest(settings, solving)
+    request.check()
+    check_difference(settings.difference)
+    y = np.asarray(y, dtype=np.float64)
+    kind = SoftMixedLocality if isinstance(X, MixedSamples) else SoftLocality
+    locality = kind(X, y, float(settings.sigma), map, difference=settings.difference)
+    return fit_locality(locality, request, seed, watch)

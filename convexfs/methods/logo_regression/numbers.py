@@ -1,0 +1,41 @@
+"""What a step of Logo is made of where the target is a number."""
+
+import numpy as np
+
+from convexfs.errors import check_number
+from convexfs.neighbors.feature_blocks import margin_columns, weighted_distances
+from convexfs.neighbors.regression import (
+    check_difference,
+    has_both,
+    signed_shares,
+    target_difference,
+)
+from convexfs.neighbors.soft import check_sigma
+
+Numbers = tuple[dict[str, np.ndarray], dict[str, float]]
+
+
+def rlogo(X: np.ndarray, y: np.ndarray, *, sigma: float, lam: float, difference: str) -> Numbers:
+    """The numeric half of the priced step: the margin matrix at weights of 1."""
+    check_number("lam", lam, 0)
+    return {"Z": margin_matrix(X, y, sigma, difference)}, {"lam": lam}
+
+
+def rlogo_constrained(
+    X: np.ndarray, y: np.ndarray, *, sigma: float, difference: str, beta: float = 1.0
+) -> Numbers:
+    """The numeric half of the step with a budget: the margin matrix at weights of 1."""
+    check_number("beta", beta, 0, open_ends=True)
+    return {"Z": margin_matrix(X, y, sigma, difference)}, {"beta": beta}
+
+
+def margin_matrix(
+    X: np.ndarray, y: np.ndarray, sigma: float = 2.0, difference: str = "rank"
+) -> np.ndarray:
+    """Rows ``zbar_n`` of the samples that have something of a hit and of a miss."""
+    check_sigma(sigma)
+    check_difference(difference)
+    X = np.asarray(X, dtype=np.float64)
+    delta = target_difference(np.asarray(y, dtype=np.float64), difference)
+    distances = weighted_distances(X, np.ones(X.shape[1]))
+    return margin_columns(X, signed_shares(distances, delta, sigma))[has_both(delta)]

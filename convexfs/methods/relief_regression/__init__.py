@@ -1,0 +1,35 @@
+"""RReliefF: RELIEF for targets that are numbers, and its form with soft hits and misses."""
+
+from convexfs.data.readers.options import NUMBERS
+from convexfs.methods.base.formulation import Formulation, Method
+
+_PROBLEM = "max w'z - lam 1'w   s.t. norm2(w) <= 1, w >= 0"
+
+_FORMULATIONS = (
+    Formulation(
+        name="rrelief",
+        equation=f"{_PROBLEM}, z from the nearest samples of any target",
+        reference="Robnik-Sikonja & Kononenko, Analysis of ReliefF and RReliefF (2003), Fig. 3",
+        symbol="w",
+        cones=frozenset({"LP", "SOC"}),
+        same_as="relief",
+    ),
+    Formulation(
+        name="rrelief-soft",
+        equation=f"{_PROBLEM}, z from soft misses and hits, shares delta and 1 - delta of each",
+        reference="Sun & Wu (2009), eq. 3-7, with delta_ni in [0, 1] for y_n != y_i",
+        symbol="w",
+        cones=frozenset({"LP", "SOC"}),
+        chosen_by="sigma",
+        same_as="relief",
+    ),
+)
+
+METHOD = Method(
+    name="rrelief",
+    home=__name__,
+    estimators={"rrelief": "estimator:ReliefRegressor"},
+    formulations=_FORMULATIONS,
+    target=NUMBERS,
+    takes_missing=("rrelief",),
+)

@@ -1,0 +1,137 @@
+"""What RReliefF's problem is made of, computed from samples and a target of numbers."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from convexfs.errors import check_number
+from convexfs.neighbors.feature_blocks import exact_scores, score_pairs
+from convexfs.neighbors.hits_misses import (
+    SignedNeighbors,
+    all_pairs,
+    cancelled_sums,
+    margin_vector,
+    nearest,
+    nearest_at,
+    sample_distances,
+)
+from convexfs.neighbors.missing_values import MixedSamples
+from convexfs.neighbors.regression import (
+    check_difference,
+    neighbor_influence,
+    rrelief_neighbors,
+    signed_shares,
+    target_difference,
+)
+from convexfs.neighbors.shadow_columns import shadow_margins
+from convexfs.neighbors.soft import check_sigma
+
+Numbers = tuple[dict[str, np.ndarray], dict[str, float]]
+
+
+def rrelief(
+    X: np.ndarray | MixedSamples,
+    y: np.ndarray,
+    *,
+    n_neighbors: float,
+    spread: float | None,
+    l1: float,
+    map: Callable[..., Any] = map,
+) -> Numbers:
+    """The numeric half of RReliefF: z are its weights as printed."""
+    _check_l1(l1)
+    return _priced(ranked_margin(X, n_neighbors, spread, map)(y), l1)
+
+
+def rrelief_soft(
+    X: np.ndarray | MixedSamples,
+    y: np.ndarray,
+    *,
+    difference: str,
+    l1: float,
+    sigma: float = 2.0,
+    map: Callable[..., Any] = map,
+) -> Numbers:
+    """The numeric half with soft misses and hits at weights of 1."""
+    _check_l1(l1)
+    return _priced(soft_margin(X, sigma, difference, map)(y), l1)
+
+
+def ranked_margin(
+    X: np.ndarray | MixedSamples,
+    n_neighbors: float,
+    spread: float | None,
+    map: Callable[..., Any] = map,
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function from targets to RReliefF's z, of samples searched once."""
+    influence = neighbor_influence(len(X), n_neighbors, spread)
+    index = nearest(X, len(influence), map)
+    # Its coefficients sum up to 1 on either side, where those of a class do for each sample.
+    cancelled = cancelled_sums(X) / len(X)
+
+    def margin(y: np.ndarray) -> np.ndarray:
+        z = margin_vector(X, rrelief_neighbors(index, influence, np.asarray(y, np.float64)))
+        z[np.abs(z) <= cancelled] = 0.0
+        return z
+
+    return margin
+
+
+def soft_margin(
+    X: np.ndarray | MixedSamples, sigma: float, difference: str, map: Callable[..., Any] = map
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function from targets to z of soft misses and hits, of distances known once."""
+    check_sigma(sigma)
+    check_difference(difference)
+    distances, once, cancelled = sample_distances(X, map=map), np.ones(len(X)), cancelled_sums(X)
+    every = np.arange(X.shape[1])
+
+    def margin(y: np.ndarray) -> np.ndarray:
+        delta = target_difference(np.asarray(y, np.float64), difference)
+        signed = signed_shares(distances, delta, sigma)
+        if isinstance(X, MixedSamples):
+            z = X.scores(signed, once)
+        else:
+            z = exact_scores(X, every, score_pairs(signed, once))
+        z[np.abs(z) <= cancelled] = 0.0
+        return z
+
+    return margin
+
+
+def shadow_margin(
+    X: np.ndarray | MixedSamples,
+    y: np.ndarray,
+    rows: np.ndarray,
+    *,
+    n_neighbors: float,
+    spread: float | None,
+    sigma: float | None,
+    difference: str,
+    map: Callable[..., Any] = map,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return z beside shadow columns, averaged, and z of the shadows.
+
+    See :func:`convexfs.neighbors.shadow_columns.shadow_margins`.
+    """
+    if sigma is None:
+        influence = neighbor_influence(len(X), n_neighbors, spread)
+
+        def neighbors_at(distances: np.ndarray) -> SignedNeighbors:
+            return rrelief_neighbors(nearest_at(distances, len(influence)), influence, y)
+    else:
+        delta = target_difference(y, difference)
+
+        def neighbors_at(distances: np.ndarray) -> SignedNeighbors:
+            return all_pairs(signed_shares(distances, delta, sigma))
+
+    return shadow_margins(X, rows, neighbors_at, map=map)
+
+
+def _check_l1(l1: float) -> None:
+    check_number("l1, a share of the largest margin,", l1, 0, 1)
+
+
+def _priced(z: np.ndarray, l1: float) -> Numbers:
+    return {"z": z}, {"lam": l1 * float(max(z.max(initial=0.0), 0.0))}

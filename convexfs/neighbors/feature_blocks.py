@@ -1,0 +1,304 @@
+"""One visit to every feature of a matrix that may be wider than memory.
+
+A pass is a ``map`` over blocks of columns: threads, processes or a cluster can
+carry it, and the answer is the same. A block of a memory-mapped file travels as
+the file's name and a range of columns, and is read where it is worked on.
+
+Passes compute in float32 on centred columns. Where that matters the error is
+returned too, as a proven bound per feature. Distances of binary data and genotypes
+(int8, uint8 or bool of nothing but 0, 1 and 2) are counted in bits, exactly.
+
+A matrix whose columns lie elsewhere is a :class:`~convexfs.data.out_of_core.ColumnSource`,
+which carries the passes itself.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg.blas import dsyrk  # type: ignore[attr-defined]
+
+from convexfs.data.out_of_core import ColumnSource, parts, ranges
+from convexfs.errors import InputError
+from convexfs.neighbors import bitpacked, distances
+from convexfs.neighbors.kernels import distance_sums
+from convexfs.neighbors.kernels import feature_sums as kernels
+from convexfs.neighbors.sparse import SparseBlock, SparseSamples, TileBlock
+
+#: Features read at a time; with a few hundred samples, a few megabytes.
+_READ = 1024
+#: Pairs whose differences are held at a time.
+_PAIRS = 1024
+#: Unit roundoff of float32.
+_ROUNDOFF = 2.0**-24
+
+
+@dataclass(frozen=True)
+class ArrayBlock:
+    """Columns held in memory."""
+
+    values: np.ndarray
+
+    def open(self) -> np.ndarray:
+        return self.values
+
+
+@dataclass(frozen=True)
+class FileBlock:
+    """Columns of a matrix in a binary file."""
+
+    path: str
+    offset: int
+    dtype: str
+    n_rows: int
+    strides: tuple[int, ...]
+    start: int
+    stop: int
+
+    def open(self) -> np.ndarray:
+        raw = np.memmap(self.path, np.uint8, "r", self.offset)
+        shape = (self.n_rows, self.stop - self.start)
+        return np.ndarray(shape, self.dtype, raw, self.start * self.strides[1], self.strides)
+
+
+class Block(Protocol):
+    """Some columns, which travel as they are described and are read where they are opened."""
+
+    def open(self) -> Any:
+        """Return an array, or a window to be read in parts."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Weighted pairs of samples, those that count.
+
+    Attributes
+    ----------
+    starts, others, weight : arrays
+        The partners of sample n, all after it, are ``others[starts[n]:starts[n + 1]]``.
+    uncertainty : array (N,)
+        R_n with ``|error_j| <= sum_n R_n |x_nj - m|`` for a float32 sum over these
+        pairs instead of an exact one over all, whatever the centre m.
+    """
+
+    starts: np.ndarray
+    others: np.ndarray
+    weight: np.ndarray
+    uncertainty: np.ndarray
+
+
+def feature_blocks(X: Any) -> Sequence[Block | SparseBlock]:
+    """Yield ranges of columns, as many for any number of workers."""
+    cuts = ranges(X.shape[1])
+    if isinstance(X, SparseSamples):
+        if X.is_thin:
+            return X.blocks()
+        return [TileBlock(X.by_columns[:, start:stop]) for start, stop in cuts]
+    file = _backing_file(X)
+    if file is None:
+        return [ArrayBlock(X[:, start:stop]) for start, stop in cuts]
+    offset = file.offset + X.ctypes.data - file.ctypes.data
+    layout = (str(file.filename), offset, X.dtype.str, len(X), X.strides)
+    return [FileBlock(*layout, start, stop) for start, stop in cuts]
+
+
+def all_distances(X: np.ndarray, map: Callable[..., Any] = map) -> np.ndarray:
+    """Manhattan distances between all rows of `X`, every feature counting 1."""
+    return distances_in(X, np.float32, map)
+
+
+def distances_in(
+    X: np.ndarray | ColumnSource, dtype: Any, map: Callable[..., Any] = map
+) -> np.ndarray:
+    """Manhattan distances between all rows, of differences taken in float32 or float64."""
+    of_block = partial(_distances, dtype=dtype)
+    if isinstance(X, ColumnSource):
+        total = X.reduce(of_block, map)
+    else:
+        total = np.zeros((len(X), len(X)))
+        for part in map(of_block, feature_blocks(X)):
+            total += part
+    return _require_finite(total + total.T)
+
+
+def weighted_distances(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """``d_ni = sum_j w_j |x_nj - x_ij|`` in float64, for few features."""
+    return distances.distances(np.ascontiguousarray(columns * weights, dtype=np.float64))
+
+
+def margin_columns(columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
+    """``z_nj = sum_i A_ni |x_nj - x_ij|`` in float64, for few features."""
+    Z = np.empty(columns.shape)
+    kernels.signed_differences(np.ascontiguousarray(columns, dtype=np.float64), signed, Z)
+    return Z
+
+
+def take_columns(X: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Some columns as a float64 matrix, their means taken off."""
+    return centred(X[:, index], np.float64)
+
+
+def score_pairs(signed: np.ndarray, p: np.ndarray, budget: float = 0.0) -> Pairs:
+    r"""Return the pairs that make up ``c = Z'p`` without Z.
+
+    .. math::
+        c_j = \sum_n p_n z_{nj} = \sum_{n<i} S_{ni} |x_{nj} - x_{ij}|,\qquad
+        S = \mathrm{diag}(p) A + A^T \mathrm{diag}(p)
+
+    The lightest pairs are left out up to a total mass `budget`. Since
+    :math:`|x_{nj} - x_{ij}| \le |x_{nj} - m| + |x_{ij} - m|`, what they and the
+    rounding of a sum of k terms (at most k + 8 roundoffs of its mass) can change
+    is bounded by the mass at each sample.
+    """
+    S = p[:, None] * signed
+    S = np.triu(S + S.T, 1)
+    row, other = np.nonzero(S)
+    weight = S[row, other]
+    heavy = _heaviest(np.abs(weight), budget)
+    row, other, weight = row[heavy], other[heavy], weight[heavy]
+    starts = np.searchsorted(row, np.arange(len(p) + 1))
+    mass = np.abs(S)
+    S[row, other] = 0.0
+    dropped = np.abs(S)
+    terms = kernels.FEW_TERMS + int(np.diff(starts).max(initial=0)) + 8
+    uncertainty = _at_each_sample(dropped) + _ROUNDOFF * terms * _at_each_sample(mass)
+    return Pairs(starts, other.astype(np.int32), weight, uncertainty)
+
+
+def feature_scores(
+    X: np.ndarray, pairs: Pairs, map: Callable[..., Any] = map
+) -> tuple[np.ndarray, np.ndarray]:
+    """``c_j`` of every feature over the given pairs, and a bound on its error."""
+    of_block = partial(_scores, pairs=pairs)
+    if isinstance(X, ColumnSource):
+        found = X.gather(of_block, map)
+    else:
+        found = list(map(of_block, feature_blocks(X)))
+    scores, errors = (np.concatenate(column) for column in zip(*found, strict=True))
+    return _require_finite(scores), errors
+
+
+def exact_scores(X: np.ndarray, index: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """``c_j`` of some features, in float64."""
+    scores = np.empty(len(index))
+    for start in range(0, len(index), _READ):
+        chosen = slice(start, start + _READ)
+        block = take_columns(X, index[chosen])
+        kernels.pair_sums(block, pairs.starts, pairs.others, pairs.weight, scores[chosen])
+    return scores
+
+
+def pair_products(columns: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """``sum of weight d d'`` over the pairs with ``d = |x_n - x_i|``, in float64, for few features.
+
+    Pairs of positive and of negative weight apart, since a square root of it goes to either d:
+    a symmetric product then takes half the work of another.
+    """
+    n_features = columns.shape[1]
+    total = np.zeros((n_features, n_features), order="F")
+    rows = np.repeat(np.arange(len(columns)), np.diff(pairs.starts))
+    buffer = np.empty((_PAIRS, n_features))
+    for sign in (1.0, -1.0):
+        chosen = np.flatnonzero(sign * pairs.weight > 0)
+        for first in range(0, len(chosen), _PAIRS):
+            few = chosen[first : first + _PAIRS]
+            root, part = np.sqrt(np.abs(pairs.weight[few])), buffer[: len(few)]
+            kernels.scaled_differences(columns, rows[few], pairs.others[few], root, part)
+            dsyrk(sign, part.T, beta=1.0, c=total, overwrite_c=True)
+    return total + np.triu(total, 1).T
+
+
+def _distances(block: Any, dtype: Any) -> np.ndarray:
+    if isinstance(block, SparseBlock):
+        return block.distances()
+    columns = block.open()
+    total = np.zeros((columns.shape[0], columns.shape[0]))
+    for part in parts(columns, _READ):
+        words = bitpacked.packed(part)
+        if words is not None:
+            bitpacked.add_distances(words, total)
+        else:
+            add_distances(centred(part, dtype), total)
+    return total
+
+
+def add_distances(block: np.ndarray, total: np.ndarray) -> None:
+    """Add the Manhattan distances between rows to the upper triangle of `total`."""
+    if block.dtype == np.float32:
+        kernels.add_distances(block, total)
+    else:
+        distance_sums.add_later(block, 0, len(block), False, total)
+
+
+def _scores(block: Any, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(block, SparseBlock):
+        return block.scores(pairs)
+    columns = block.open()
+    scores, errors = np.empty(columns.shape[1]), np.empty(columns.shape[1], np.float32)
+    weight = pairs.weight.astype(np.float32)
+    # A thousandth more covers the rounding of the bound itself.
+    uncertainty = (1.001 * pairs.uncertainty).astype(np.float32)
+    start = 0
+    for raw in parts(columns, _READ):
+        part = centred(raw, np.float32)
+        covered = slice(start, start + part.shape[1])
+        kernels.pair_sums(part, pairs.starts, pairs.others, weight, scores[covered])
+        errors[covered] = uncertainty @ np.abs(part, out=part)
+        start = covered.stop
+    return scores, errors
+
+
+def centred(columns: np.ndarray, dtype: Any) -> np.ndarray:
+    """C-contiguous copy without the column means.
+
+    Differences stay what they are, but their rounding is then relative to a
+    feature's spread and not to its offset.
+    """
+    exact = np.can_cast(columns.dtype, np.float32)
+    work = np.float32 if dtype == np.float32 and exact else np.float64
+    centred = np.empty(columns.shape, dtype)
+    # Values float32 cannot hold become infinite here and an error after the pass.
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre = columns.mean(axis=0, dtype=work)
+        return np.subtract(columns, centre, out=centred, dtype=work, casting="same_kind")
+
+
+def _require_finite(result: np.ndarray) -> np.ndarray:
+    if not np.isfinite(result).all():
+        raise InputError(
+            "some feature values differ by more than float32 can add up (1e38): "
+            "scale the features first"
+        )
+    return result
+
+
+def _heaviest(mass: np.ndarray, budget: float) -> np.ndarray:
+    """Keep all but the lightest, whose masses add up to at most `budget`.
+
+    Light is told by powers of two: to sort all pairs would take longer than their sums do.
+    """
+    if budget <= 0 or not len(mass):
+        return np.ones(len(mass), dtype=bool)
+    power = np.frexp(mass)[1]
+    power -= power.min()
+    up_to = np.cumsum(np.bincount(power, mass))
+    return power >= np.searchsorted(up_to, budget, side="right")
+
+
+def _at_each_sample(upper: np.ndarray) -> np.ndarray:
+    return upper.sum(axis=0) + upper.sum(axis=1)
+
+
+def _backing_file(X: np.ndarray) -> np.memmap | None:
+    """Find the memory map that `X` is a view of, if its columns can be read from the file."""
+    base: Any = X
+    while base is not None and not isinstance(base, np.memmap):
+        base = getattr(base, "base", None)
+    if base is None or base.filename is None or min(X.strides) < 0:
+        return None
+    # A slice of a memory map keeps the offset of the whole: measure from that one.
+    while isinstance(base.base, np.memmap):
+        base = base.base
+    return base

@@ -1,0 +1,101 @@
+"""Compiled loops that add up distances between samples, Manhattan or squared Euclidean.
+
+A vector instruction takes one feature of many samples. Hence a distance is the sum of its terms
+in the order of the features, 128 at a time, and no other: it is the same number on every
+processor, whatever rows stand around it, and equal samples are equally far from any other.
+Matrices (samples, features) are C-contiguous, in float64. All loops release the GIL, and share
+one file because numba's cache does not notice an edit in another one.
+"""
+
+import numpy as np
+
+from convexfs.kernels import INNER, compiled
+
+#: Features whose terms are summed before they are added to those of others.
+_FEATURES = 128
+#: Rows and columns of a tile of distances, which then stays in the L2 cache.
+_SIDE = 128
+#: Features a sweep: the running sum is loaded and stored once for them.
+_SWEEP = 4
+#: Samples whose values lie in one line of the cache.
+_LINE = 8
+
+
+@compiled()
+def add_later(X, start, stop, squared, out):
+    """Add the distances of rows [start, stop) from later rows to the upper triangle of `out`."""
+    n, n_features = X.shape
+    for first in range(0, n_features, _FEATURES):
+        values = by_feature(X[:, first : first + _FEATURES])
+        for row in range(start, stop, _SIDE):
+            lines = out[row : min(row + _SIDE, stop)]
+            for column in range(row, n, _SIDE):
+                add_tile(values, row, values, column, squared, row == column, lines)
+
+
+@compiled()
+def add_between(some, rows, squared, out):
+    """Add the distances of some rows from other rows to `out`."""
+    for first in range(0, some.shape[1], _FEATURES):
+        values = by_feature(some[:, first : first + _FEATURES])
+        others = by_feature(rows[:, first : first + _FEATURES])
+        for row in range(0, len(some), _SIDE):
+            lines = out[row : row + _SIDE]
+            for column in range(0, len(rows), _SIDE):
+                add_tile(values, row, others, column, squared, False, lines)
+
+
+@compiled()
+def mirror(out):
+    """Write below the diagonal what is above it."""
+    n = len(out)
+    for row in range(0, n, _SIDE):
+        for column in range(0, row + _SIDE, _SIDE):
+            for a in range(row, min(row + _SIDE, n)):
+                for b in range(column, min(column + _SIDE, a)):
+                    out[a, b] = out[b, a]
+
+
+@compiled(**INNER)
+def by_feature(rows):
+    """Copy with a row for each feature, and rows of zeros until the last sweep is full."""
+    n, width = rows.shape
+    out = np.zeros((width + -width % _SWEEP, n))
+    for first in range(0, n, _LINE):
+        few = rows[first : first + _LINE]
+        for j in range(width):
+            line = out[j, first : first + _LINE]
+            for a in range(len(line)):
+                line[a] = few[a, j]
+    return out
+
+
+@compiled(**INNER)
+def add_tile(values, row, others, column, squared, half, lines):
+    """Add the distances of samples from `row` on and samples from `column` on to `lines`.
+
+    With `half` they are the same samples, and only the distances from later ones are added.
+    """
+    height, stop = len(lines), min(column + _SIDE, others.shape[1])
+    sums = np.zeros((height, stop - column))
+    for j in range(0, len(values), _SWEEP):
+        for a in range(height):
+            skipped = a - a % _LINE if half else 0
+            x0, x1 = values[j, row + a], values[j + 1, row + a]
+            x2, x3 = values[j + 2, row + a], values[j + 3, row + a]
+            y0, y1 = others[j, column + skipped : stop], others[j + 1, column + skipped : stop]
+            y2, y3 = others[j + 2, column + skipped : stop], others[j + 3, column + skipped : stop]
+            total = sums[a, skipped:]
+            if squared:
+                for b in range(len(total)):
+                    d0, d1, d2, d3 = x0 - y0[b], x1 - y1[b], x2 - y2[b], x3 - y3[b]
+                    total[b] = total[b] + d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3
+            else:
+                for b in range(len(total)):
+                    d0, d1, d2, d3 = x0 - y0[b], x1 - y1[b], x2 - y2[b], x3 - y3[b]
+                    total[b] = total[b] + abs(d0) + abs(d1) + abs(d2) + abs(d3)
+    for a in range(height):
+        first = a + 1 if half else 0
+        line, total = lines[a, column + first : stop], sums[a, first:]
+        for b in range(len(line)):
+            line[b] += total[b]

@@ -1,0 +1,158 @@
+"""Margins of samples beside shadow columns: a copy of all columns with its rows permuted.
+
+Rows are permuted together, so that the copy has the same values and the same correlations and
+no relation to the classes. Neighbours are sought in the columns and their shadows. Distances
+add up over columns, so those of the copy are the permuted distances of the samples.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from convexfs.data.sparse import standard_deviation
+from convexfs.neighbors.hits_misses import (
+    SignedNeighbors,
+    all_pairs,
+    cancelled_sums,
+    margin_vector,
+    sample_distances,
+)
+from convexfs.neighbors.kernels import nearest
+from convexfs.neighbors.missing_values import MixedSamples, of_classes
+from convexfs.neighbors.samples import as_samples, beside, some_rows, spreads
+from convexfs.neighbors.sparse import SparseSamples
+
+#: Mean margins of the columns (J,), and margins of their shadows (B, J).
+Margins = tuple[np.ndarray, np.ndarray]
+#: Draws whose neighbours are held at a time.
+_HELD = 16
+
+
+@dataclass(frozen=True)
+class ShadowDraws:
+    """Permutations of the rows, and how margins are computed for them.
+
+    Attributes
+    ----------
+    rows : int array (B, N)
+        Row that stands in row n of the shadows of draw b.
+    seed : int
+        For estimators that draw samples.
+    sample_weight : array (N,), optional
+    map : callable
+        Applied over the draws.
+    """
+
+    rows: np.ndarray
+    seed: int = 0
+    sample_weight: np.ndarray | None = None
+    map: Callable[..., Any] = map
+
+
+def shadow_margins(
+    X: Any,
+    rows: np.ndarray,
+    neighbors_at: Callable[[np.ndarray], SignedNeighbors],
+    metric: str = "manhattan",
+    codes: np.ndarray | None = None,
+    map: Callable[..., Any] = map,
+) -> Margins:
+    """Return the margins of the columns, averaged over the draws, and those of their shadows.
+
+    Parameters
+    ----------
+    X : array (N, J), SparseSamples or MixedSamples
+    rows : int array (B, N)
+        Row of X that stands in row n of the shadows of draw b.
+    neighbors_at : callable
+        From distances between all samples to their hits and misses.
+    metric : {"manhattan", "sqeuclidean"}
+    codes : int array (N,), optional
+        Classes, which the rule "class" for missing values needs.
+    map : callable
+        Applied over the draws; a thread pool's ``map`` gives the same numbers.
+
+    Returns
+    -------
+    mean : array (J,)
+    shadows : array (B, J)
+    """
+    told = (lambda samples: samples) if codes is None else (lambda one: of_classes(one, codes))
+    X = told(as_samples(X))
+    distances = sample_distances(X, metric, map)
+    mixed = isinstance(X, MixedSamples)
+    # These rules for missing values do not add up: of pairs seen, and of expectations by class.
+    joined = mixed and (X.rule == "observed" or (X.rule == "class" and codes is not None))
+    cancelled = cancelled_sums(X, metric)
+
+    def draw(order: np.ndarray) -> tuple[Any, np.ndarray]:
+        shadow = told(some_rows(X, order))
+        if joined:
+            near = neighbors_at(sample_distances(beside(X, shadow)))
+        else:
+            near = neighbors_at(distances + distances[np.ix_(order, order)])
+        margin = margin_vector(shadow, near, metric)
+        # Means over the neighbours seen are not linear in the neighbours' weights.
+        own = margin_vector(X, near, metric) if mixed else near
+        return own, np.where(np.abs(margin) <= cancelled, 0.0, margin)
+
+    mean, shadows = _mean_margin(X, _in_order(map, draw, rows), len(rows), metric, map)
+    return np.where(np.abs(mean) <= cancelled, 0.0, mean), shadows
+
+
+def _in_order(map: Callable[..., Any], draw: Callable[..., Any], rows: np.ndarray) -> Iterable[Any]:
+    for start in range(0, len(rows), _HELD):
+        yield from map(draw, rows[start : start + _HELD])
+
+
+def _mean_margin(
+    X: Any, draws: Iterable[Any], number: int, metric: str, map: Callable[..., Any]
+) -> Margins:
+    """Average the margins of X by averaging the weights of its pairs: one pass over X."""
+    mixed = isinstance(X, MixedSamples)
+    total = np.zeros(X.shape[1] if mixed else (len(X), len(X)))
+    shadows = np.empty((number, X.shape[1]))
+    for b, (own, shadow) in enumerate(draws):
+        shadows[b] = shadow
+        if mixed:
+            total += own
+        else:
+            nearest.add_signed(np.ascontiguousarray(own.index), own.coefficient, total)
+    total /= number
+    if mixed:
+        return total, shadows
+    # The difference of n and i is that of i and n: each pair is visited once.
+    return margin_vector(X, all_pairs(np.triu(total + total.T, 1)), metric, map), shadows
+
+
+def feature_deviations(X: Any) -> np.ndarray:
+    """Return the standard deviation of each feature, in the units of its differences.
+
+    That is ``sqrt(E[d^2] / 2)`` for the difference d of two samples, which also categories have.
+    """
+    X = as_samples(X)
+    spread = spreads(X)
+    unit = np.where(spread > 0, spread, 1.0)  # squares of tiny and huge numbers are none
+    if isinstance(X, SparseSamples):
+        found = standard_deviation(X.times(1.0 / unit).by_columns)
+    elif isinstance(X, MixedSamples):
+        found = _mixed_deviations(X, unit)
+    else:
+        found = (X / unit).std(axis=0)
+    return np.where(spread > 0, found, 0.0) * unit
+
+
+def _mixed_deviations(X: MixedSamples, unit: np.ndarray) -> np.ndarray:
+    values, found = np.where(X.seen > 0, X.x / unit, np.nan), np.zeros(X.shape[1])
+    for j in np.flatnonzero(X.spread):
+        categories = np.isfinite(X.cap[j])
+        shares = _shares(values[:, j])
+        found[j] = np.sqrt((1 - shares @ shares) / 2) if categories else np.nanstd(values[:, j])
+    return found
+
+
+def _shares(categories: np.ndarray) -> np.ndarray:
+    counts = np.unique(categories[~np.isnan(categories)], return_counts=True)[1]
+    return counts / max(counts.sum(), 1)

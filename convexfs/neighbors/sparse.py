@@ -1,0 +1,191 @@
+"""Samples as a sparse matrix: passes over their nonzeros, and dense tiles of few columns.
+
+A shift of a feature changes no difference, so nothing is centred and zeros stay zeros; see
+:mod:`convexfs.neighbors.kernels.sparse_sums` for how differences are summed over nonzeros.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from convexfs.neighbors.kernels import sparse_sums as kernels
+
+if TYPE_CHECKING:
+    from convexfs.neighbors.feature_blocks import Pairs
+
+#: Share of nonzeros from which on passes over features are faster on dense tiles.
+_DENSE = 0.2
+#: Nonzeros of a part of a pass: values and rows then stay in the L2 cache.
+_PART = 60_000
+#: Blocks of a pass over all features at most, each with a result of its own to be added up.
+_MOST_BLOCKS = 8
+
+
+class SparseSamples:
+    """A sparse matrix whose rows are samples, as the passes want it.
+
+    It has what they ask of an array: ``shape``, ``len``, ``copy``, and some columns by
+    ``X[:, index]``, which come as a dense tile. ``size`` is the number of nonzeros.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse matrix or array
+        Copied: rows are put in order, repeated entries summed, stored zeros left out.
+    """
+
+    def __init__(self, matrix: Any):
+        self.by_columns: Any = sparse.csc_array(matrix, dtype=np.float64, copy=True)
+        self.by_columns.sum_duplicates()
+        self.by_columns.eliminate_zeros()
+
+    @cached_property
+    def by_rows(self) -> Any:
+        """The same matrix by rows, the columns of each in order."""
+        return self.by_columns.tocsr()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.by_columns.shape
+
+    @property
+    def size(self) -> int:
+        return self.by_columns.nnz
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether passes over nonzeros are faster than over dense tiles."""
+        return self.size < _DENSE * self.shape[0] * self.shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: tuple[slice, Any]) -> np.ndarray:
+        # In the order of rows: by columns, kernels would stride through all of it.
+        return self.by_columns[key].toarray(order="C")
+
+    def copy(self) -> "SparseSamples":
+        """These samples, which nobody changes."""
+        return self
+
+    def columns(self, index: np.ndarray) -> "SparseSamples":
+        """Some columns, as sparse as they are."""
+        return SparseSamples(self.by_columns[:, index])
+
+    def times(self, factor: np.ndarray) -> "SparseSamples":
+        """The columns multiplied by a number each."""
+        # A product with a diagonal matrix would leave the rows of a column out of order.
+        data = self.by_columns.data * np.repeat(factor, np.diff(self.by_columns.indptr))
+        parts = (data, self.by_columns.indices, self.by_columns.indptr)
+        return SparseSamples(sparse.csc_array(parts, shape=self.shape))
+
+    def largest(self) -> np.ndarray:
+        """The largest absolute value of each column."""
+        return abs(self.by_columns).max(axis=0).toarray().ravel()
+
+    def row_distances(self, start: int, stop: int, squared: bool) -> np.ndarray:
+        """Manhattan or squared Euclidean distances of rows [start, stop) to all rows."""
+        rows, columns, mass = self.by_rows, self.by_columns, self._row_mass(squared)
+        out = kernels.row_overlaps(
+            start, stop, rows.indptr, rows.indices, rows.data,
+            columns.indptr, columns.indices, columns.data, squared,
+        )  # fmt: skip
+        out *= -2.0
+        out += mass[start:stop, None]
+        out += mass
+        return np.maximum(out, 0.0, out=out)
+
+    def signed_difference_sum(
+        self, start: int, index: np.ndarray, coefficient: np.ndarray, squared: bool
+    ) -> np.ndarray:
+        """Sum over rows and neighbours of coefficient * |x_row - x_neighbour| (or its square)."""
+        rows = self.by_rows
+        return kernels.signed_difference_sum(
+            rows.indptr, rows.indices, rows.data, self.shape[1], start, index, coefficient, squared
+        )
+
+    def scores(self, upper: np.ndarray, map: Callable[..., Any] = map) -> np.ndarray:
+        """``c_j = sum_{n<i} upper[n, i] |x_nj - x_ij|`` of every column."""
+        mass = upper.sum(axis=0) + upper.sum(axis=1)
+        parts = map(lambda block: block.matrix_scores(upper, mass), self.blocks())
+        return np.concatenate(list(parts))
+
+    def blocks(self) -> "list[SparseBlock]":
+        """Ranges of columns of about as many nonzeros, as many for any number of workers."""
+        n_blocks = min(_MOST_BLOCKS, self.shape[1])
+        cuts = _cuts(self.by_columns.indptr, -(-self.size // n_blocks))
+        return [SparseBlock(self.by_columns[:, first:last]) for first, last in cuts]
+
+    def _row_mass(self, squared: bool) -> np.ndarray:
+        # Summed in the order in which overlaps are: a copy of a row is then at distance 0.
+        rows = self.by_rows
+        each = np.repeat(np.arange(len(self)), np.diff(rows.indptr))
+        mass = rows.data**2 if squared else np.abs(rows.data)
+        return np.bincount(each, mass, minlength=len(self))
+
+
+@dataclass(frozen=True)
+class SparseBlock:
+    """Some columns of sparse samples, in order."""
+
+    columns: Any
+
+    def distances(self) -> np.ndarray:
+        """Manhattan distances between rows in these columns, in the upper triangle."""
+        n, X = self.columns.shape[0], self.columns
+        out = np.zeros((n, n))
+        for first, last in _cuts(X.indptr, _PART):
+            part = X.indptr[first : last + 1]
+            kernels.add_overlaps(part, X.indices, X.data, out)
+        mass = np.bincount(X.indices, np.abs(X.data), minlength=n)
+        out *= -2.0
+        out += mass[:, None]
+        out += mass
+        return np.triu(np.maximum(out, 0.0, out=out), 1)
+
+    def scores(self, pairs: "Pairs") -> tuple[np.ndarray, np.ndarray]:
+        """``c_j`` over the pairs, and a bound on what the pairs left out can change."""
+        X, n = self.columns, self.columns.shape[0]
+        row = np.repeat(np.arange(n), np.diff(pairs.starts))
+        mass = np.bincount(row, pairs.weight, minlength=n)
+        mass += np.bincount(pairs.others, pairs.weight, minlength=n)
+        # By the list a nonzero meets every partner of its row, by the matrix those of its column.
+        if len(pairs.weight) * X.shape[1] < X.nnz * n / 2:
+            scores = np.empty(X.shape[1])
+            kernels.pair_scores(
+                X.indptr, X.indices, X.data, pairs.starts, pairs.others, pairs.weight, mass, scores
+            )
+        else:
+            upper = np.zeros((n, n))
+            upper[row, pairs.others] = pairs.weight
+            scores = self.matrix_scores(upper, mass)
+        return scores, (pairs.uncertainty @ abs(X)).astype(np.float32)
+
+    def matrix_scores(self, upper: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """``c_j = sum_{n<i} upper[n, i] |x_nj - x_ij|``."""
+        X, scores = self.columns, np.empty(self.columns.shape[1])
+        kernels.matrix_scores(X.indptr, X.indices, X.data, upper, mass, scores)
+        return scores
+
+
+@dataclass(frozen=True)
+class TileBlock:
+    """Some columns of sparse samples that are worked on as a dense tile."""
+
+    columns: Any
+
+    def open(self) -> np.ndarray:
+        return self.columns.toarray(order="C")
+
+
+def _cuts(indptr: np.ndarray, nonzeros: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of columns of about this many nonzeros, at least a column each."""
+    first, end = 0, len(indptr) - 1
+    while first < end:
+        last = int(np.searchsorted(indptr, indptr[first] + nonzeros, "right")) - 1
+        last = min(max(last, first + 1), end)
+        yield first, last
+        first = last

@@ -1,0 +1,1 @@
+"""Figures and pages that studies, selections and fits share."""

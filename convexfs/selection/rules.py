@@ -1,0 +1,316 @@
+"""Which of the weighed features are kept, by what rule, and how sure that is."""
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from convexfs.data.column_ranges import constant_columns
+from convexfs.data.dataset import Dataset
+from convexfs.data.writers import feature_frame
+from convexfs.errors import InputError, check_number, warn
+from convexfs.inference.shadow_statistics import USUAL, check_shadow_rule
+from convexfs.records import NOT_TESTED
+
+if TYPE_CHECKING:
+    from convexfs.inference.selection_curves import SelectionCurve
+    from convexfs.inference.shadow_statistics import ShadowResult
+
+#: Rules that bound an error rate, and the bound of each by default.
+LEVELS = {"fdr": 0.1, "fwer": 0.05, "knockoffs": 0.2}
+#: Rules that test features against shadow columns.
+TESTS = ("", "fdr", "fwer")
+#: What a line about the certificate of a rule's own problem begins with.
+ITS_CERTIFICATE = "rule's certificate"
+#: Largest p-value of held-out errors that are better than chance.
+_CHANCE = 0.05
+#: Samples of the smallest class for held-out errors that nobody asked for.
+_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Which features are kept, with what is to be told of it.
+
+    Attributes
+    ----------
+    support : bool array
+    lines : mapping of str to str
+        By what each is about, in the order of printing.
+    record : mapping
+        The same as numbers.
+    column : tuple of str and array, optional
+        A number a feature, for the table.
+    picture : callable, optional
+        Draws what the rule went by.
+    test, curve : ShadowResult and SelectionCurve, optional
+        Test of the features, and errors of held-out samples.
+    chosen_share : array, optional
+        How often each feature is selected from halves of the samples.
+    """
+
+    support: np.ndarray
+    lines: Mapping[str, str]
+    record: Mapping[str, Any]
+    column: tuple[str, np.ndarray] | None = None
+    picture: Callable[[], Any] | None = None
+    test: "ShadowResult | None" = None
+    curve: "SelectionCurve | None" = None
+    chosen_share: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A rule for keeping features, applied to what a method says of them.
+
+    Parameters
+    ----------
+    rule : {"", "top", "fdr", "fwer", "curve", "stability", "knockoffs"}
+        "" is what the method does by default: a test, or its non-zero weights.
+    level : float, optional
+        What "fdr", "fwer" and "knockoffs" bound.
+    top : int, optional
+        Features to keep, or of "stability" those of each half of the samples.
+    seed : int
+    scale : str
+        What the features were scaled by, to be done again inside folds.
+    groups, blocks : arrays, optional
+        Rows that belong together, and batches within which rows are permuted.
+    permutations : int, optional
+        Permutations of the test; by default 200, or fewer if these took too long.
+    gate : float, default=1
+        Largest max-T p-value of the best feature at which "fdr" selects anything.
+    tell : callable, optional
+        Told of the progress.
+    """
+
+    rule: str = ""
+    level: float | None = None
+    top: int | None = None
+    seed: int = 0
+    scale: str = "none"
+    groups: np.ndarray | None = None
+    blocks: np.ndarray | None = None
+    permutations: int | None = None
+    gate: float = 1.0
+    tell: Callable[[str], Any] | None = field(default=None, repr=False)
+
+    def check(self, comparator: bool) -> None:
+        """Raise for what cannot be asked, before any data are read."""
+        if self.rule in LEVELS:
+            check_number(f"--{self.rule}", self.bound, 0, 1, open_ends=True)
+        if self.rule in ("stability", "knockoffs") and comparator:
+            raise InputError(f"--{self.rule} takes a method of convexfs, not a comparator")
+        if self.rule not in TESTS and (self.permutations is not None or self.gate != 1.0):
+            raise InputError(
+                f"--permutations and --gate belong to the test, and --{self.rule} runs none: "
+                "leave them out, or use --fdr or --fwer"
+            )
+        if self.rule in TESTS:
+            number = USUAL if self.permutations is None else self.permutations
+            check_shadow_rule(self.rule or "fdr", self.bound, self.gate, number)
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether the rule can do with missing values and categories, if the method can."""
+        return self.rule != "knockoffs"
+
+    @property
+    def bound(self) -> float:
+        return LEVELS[self.rule or "fdr"] if self.level is None else self.level
+
+    def __call__(
+        self, source: Any, weights: np.ndarray, data: Dataset, untested: np.ndarray | None = None
+    ) -> Judgement:
+        """Judge the features.
+
+        Parameters
+        ----------
+        source : estimator or callable
+            What weighs features, to be fitted again.
+        weights : array (n_features,)
+            As it weighed those of all samples.
+        data : Dataset
+            Scaled.
+        untested : bool array, optional
+            What a method selects by weights of 0, without a test.
+        """
+        constant = constant_columns(data.X)
+        if self.rule == "top":
+            mask = heaviest(weights, constant, self.top or 1)
+            return Judgement(mask, self._untested(mask), {"rule": "top"})
+        if self.rule == "" and untested is not None:
+            mask = untested & ~constant
+            return Judgement(mask, self._untested(mask), {"rule": "non-zero weights"})
+        if self.rule == "curve":
+            return self._by_curve(source, weights, constant, data)
+        if self.rule == "stability":
+            return self._by_stability(source, data)
+        return self._by_test(source, constant, data)
+
+    def _untested(self, support: np.ndarray) -> dict[str, str]:
+        return {
+            "permuted labels": NOT_TESTED,
+            "selected": f"{support.sum()} of {len(support)}; {NOT_TESTED}",
+        }
+
+    def _by_test(self, source: Any, constant: np.ndarray, data: Dataset) -> Judgement:
+        from convexfs.inference.selector_tests import affordable, shadows_judged
+
+        control = self.rule or "fdr"
+        samples = _samples(source, data)
+        least = math.ceil(1 / (self.bound if control == "fwer" else self.gate)) - 1
+        number = self.permutations or max(affordable(source, samples), least)
+        result = shadows_judged(
+            source, samples, data.y, number, self.seed, groups=self.groups, blocks=self.blocks,
+            tell=self.tell, control=control, level=self.bound, gate=self.gate,
+            asked=self.permutations or USUAL,
+        )  # fmt: skip
+        support = result.selected & ~constant
+        if not support.any():
+            warn(f"nothing is selected: {result.why_empty()}; --top K selects the K heaviest")
+        lines, record = (
+            result.lines(),
+            {"rule": control, "permutations": _test_record(result, data)},
+        )
+        curve = self._curve_beside(source, data)
+        if curve is not None:
+            lines = lines | curve_lines(curve, data)
+            lines["smallest list"] = smallest_list(curve)
+            record = record | {"curve": _curve_record(curve)}
+        named = ("max-T p", result.max_t_pvalues) if control == "fwer" else ("q", result.qvalues)
+        return Judgement(
+            support, lines, record, column=named, picture=result.plot, test=result, curve=curve
+        )
+
+    def _curve_beside(self, source: Any, data: Dataset) -> Any:
+        """Held-out errors beside a test, where fits are fast and folds have all classes."""
+        fast = enough_for_folds(data) and hasattr(source, "_operations")
+        fast = fast and source._operations(_samples(source, data)) is not None
+        return self.curve(source, data) if fast else None
+
+    def curve(self, source: Any, data: Dataset) -> "SelectionCurve":
+        """Held-out errors over the number of features, as this rule scales and groups rows."""
+        from convexfs.inference import selection_curve
+
+        X = feature_frame(data) if data.is_mixed else data.X
+        return selection_curve(
+            source, X, data.y, scale=self.scale, groups=self.groups, random_state=self.seed
+        )
+
+    def _by_curve(
+        self, source: Any, weights: np.ndarray, constant: np.ndarray, data: Dataset
+    ) -> Judgement:
+        curve = self.curve(source, data)
+        support = heaviest(weights, constant, curve.chosen)
+        lines = self._untested(support)
+        lines["selected"] = (
+            f"{support.sum()} of {len(support)}: the fewest that predict as well as any number"
+        )
+        record = {"rule": "curve", "curve": _curve_record(curve)}
+        lines = lines | curve_lines(curve, data)
+        return Judgement(support, lines, record, picture=curve.plot, curve=curve)
+
+    def _by_stability(self, source: Any, data: Dataset) -> Judgement:
+        from convexfs.inference import StabilitySelector
+
+        model = StabilitySelector(self._few(source, data), random_state=self.seed)
+        model.fit(feature_frame(data), data.labels)
+        values = model.probabilities_
+        record = {"probabilities": _by_name(values, data), "threshold": float(model.threshold_)}
+        return Judgement(
+            np.asarray(model.get_support()),
+            summary_lines(model),
+            {"rule": self.rule, self.rule: record},
+            column=("probability", values),
+            picture=model.plot,
+            chosen_share=values,
+        )
+
+    def _few(self, source: Any, data: Dataset) -> Any:
+        """The method, keeping few features of each half: a root of all unless it is sparse."""
+        if source._sparse and self.top is None:
+            return source
+        number = self.top or max(round(math.sqrt(data.n_features)), 1)
+        return type(source)(**source.get_params() | {"n_features_to_select": number})
+
+
+def _samples(source: Any, data: Dataset) -> Any:
+    """The samples as the method's fit has them, missing values and categories included."""
+    from convexfs.inference.selector_tests import unfitted
+
+    if not data.is_mixed:
+        return data.X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it was told of them in its fit
+        return unfitted(source)._checked(feature_frame(data), data.labels)[0]
+
+
+def summary_lines(selector: Any) -> dict[str, str]:
+    """The lines of a selector's summary by what they are about."""
+    lines = dict(line.split(None, 1) for line in selector.summary().splitlines())
+    about = lines.pop("certificate")
+    return {"permuted labels": NOT_TESTED, **lines, ITS_CERTIFICATE: about}
+
+
+def curve_lines(curve: "SelectionCurve", data: Dataset) -> dict[str, str]:
+    """Return the lines about held-out errors, with the names of the classes."""
+    return curve.lines(None if data.numeric else data.class_names)
+
+
+def smallest_list(curve: "SelectionCurve") -> str:
+    """Return how many of the heaviest features predict as well as any number of them."""
+    if curve.pvalue > _CHANCE:
+        return "none: no number of features predicts better than chance"
+    features = "feature predicts" if curve.chosen == 1 else "features predict"
+    return f"{curve.chosen} {features} as well as any number (--curve)"
+
+
+def enough_for_folds(data: Dataset) -> bool:
+    """Whether there are classes of dense samples, and some of each for every fold."""
+    if data.numeric or data.is_sparse:
+        return False
+    return bool(np.bincount(data.y).min() >= _FOLDS)
+
+
+def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarray:
+    """Mask of the heaviest features; constant columns come last and are never kept."""
+    mask = np.zeros(len(weights), dtype=bool)
+    mask[np.lexsort((-weights, constant))[:number]] = True
+    return mask & ~constant
+
+
+def _test_record(result: "ShadowResult", data: Dataset) -> dict[str, Any]:
+    return {
+        "n_permutations": result.n_permutations,
+        "global_pvalue": result.global_pvalue,
+        "control": result.control,
+        "level": result.level,
+        "gate": result.gate,
+        "max_false_95": result.max_false(0.95),
+        "pvalues": _by_name(result.pvalues, data),
+        "max_t_pvalues": _by_name(result.max_t_pvalues, data),
+        "qvalues": _by_name(result.qvalues, data),
+    }
+
+
+def _curve_record(curve: Any) -> dict[str, Any]:
+    return {
+        "sizes": curve.sizes.tolist(),
+        "errors": curve.errors.tolist(),
+        "se": curve.se.tolist(),
+        "chosen": curve.chosen,
+        "honest_error": curve.held_out_error,
+        "interval": list(curve.interval),
+        "confusion": None if curve.confusion is None else curve.confusion.tolist(),
+        "chance": curve.chance,
+        "measure": curve.measure,
+        "pvalue": curve.pvalue,
+    }
+
+
+def _by_name(values: np.ndarray, data: Dataset) -> dict[str, float]:
+    return dict(zip(data.feature_names, values.tolist(), strict=True))

@@ -1,0 +1,143 @@
+"""A comparison done again from its archive, and what came out otherwise."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from convexfs.batch.problem_file import ProblemFile, load_problem_file
+from convexfs.batch.run import Progress
+from convexfs.data.specs import renamed
+from convexfs.errors import InputError
+from convexfs.records import NATIVE, SKIPPED
+from convexfs.study import columns
+from convexfs.study.archive import Contents, unpack_archive
+from convexfs.study.columns import names
+from convexfs.study.compare import compare_problems
+from convexfs.study.outcome_rules import ANSWERED, SMALL_OBJECTIVE, Frame, allowed
+from convexfs.study.plan import ALL, Plan
+
+#: Where the archive is unpacked, in the folder of the results.
+UNPACKED = "archive"
+#: Differing packages that are named.
+NAMED = 12
+#: What tells a task from others, wherever its files lie.
+_TASK = [
+    "settings", "solver", "problem", "problem_code", "formulation", "data_sha256", "hyper",
+    "repeat", "seed",
+]  # fmt: skip
+_MACHINE = ("python", "platform", "processor", "cores")
+
+
+def unpacked(archive: str | Path, out: str | Path, **limit: int) -> Contents:
+    """Return the contents of an archive, unpacked into a folder of the results."""
+    return unpack_archive(archive, Path(out) / UNPACKED, **limit)
+
+
+def repeat(contents: Contents, out: str | Path, **limits: Any) -> list[Progress]:
+    """Do all comparisons of an archive again, with the solvers that are here."""
+    done = []
+    for study in contents.studies:
+        problems = [_problem(contents.folder, own) for own in study["files"]]
+        plan = _plan(study["plan"])
+        reading = {"data_dir": None, "read_limit": None}
+        done.append(compare_problems(problems, out, plan, reading, **limits))
+    return done
+
+
+def _problem(folder: Path, told: dict[str, Any]) -> ProblemFile:
+    """Read a problem file of an archive, on the data that came with it."""
+    problem = load_problem_file(folder / told["path"], told["sha256"])
+    data = tuple(
+        renamed(spec, str((folder / name).resolve())) if name else spec
+        for spec, name in told["data"]
+    )
+    return replace(problem, data=data)
+
+
+def _plan(told: dict[str, Any]) -> Plan:
+    """Return the plan of an archive for the solvers that are here."""
+    try:
+        missing = set(missing_solvers(told))
+        here = [name for name in _named(told["solvers"]) if name not in missing]
+        plan = Plan(**told)
+        own = {name: sets for name, sets in plan.own_options.items() if name not in missing}
+    except (TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"the plan of the archive cannot be understood ({error!r})") from error
+    if missing and not here:
+        raise InputError(f"none of its solvers is installed here: {', '.join(sorted(missing))}")
+    return replace(plan, solvers=here or ALL, own_options=own)
+
+
+def missing_solvers(plan: dict[str, Any]) -> list[str]:
+    """Return the solvers of a plan that are not installed here."""
+    from convexfs.solving.backends import BACKENDS
+
+    here = {NATIVE} | {name for name, row in BACKENDS.items() if row.installed}
+    return [name for name in _named(plan["solvers"]) if name.upper() not in {*map(str.upper, here)}]
+
+
+def _named(solvers: str | list[str]) -> list[str]:
+    """Return the names of a plan; none if it asks for all there are."""
+    names = solvers.split(",") if isinstance(solvers, str) else list(solvers)
+    return [] if names == [ALL] else [str(name).strip() for name in names]
+
+
+def environment_differences(
+    before: list[dict[str, Any]], after: list[dict[str, Any]]
+) -> Iterator[str]:
+    """Say how the machine and versions of the last environments differ."""
+    then, now = (records[-1] if records else {} for records in (before, after))
+    for name in _MACHINE:
+        if then.get(name) != now.get(name):
+            yield f"{name}: {then.get(name)} then, {now.get(name)} now"
+    old, new = (record.get("packages", {}) for record in (then, now))
+    changed = [
+        f"{name} {old.get(name, 'missing')} → {new.get(name, 'missing')}"
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
+    if changed:
+        more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
+        yield f"packages: {', '.join(changed[:NAMED])}{more}"
+
+
+def repeated(before: Frame, after: Frame) -> pd.DataFrame:
+    """Return the :data:`~convexfs.study.columns.REPEATED` of every solver at every settings.
+
+    Both are rows of :func:`convexfs.study.outcomes.outcomes`; tasks are matched by what was
+    solved, with what and how, whatever versions and machine.
+    """
+    pairs = before.merge(after, on=_TASK, how="outer", suffixes=("", "_now"), indicator="where")
+    rows = [
+        {"settings": settings, "solver": solver, **_compared(own)}
+        for (settings, solver), own in pairs.groupby(["settings", "solver"])
+    ]
+    return pd.DataFrame(rows, columns=names(columns.REPEATED))
+
+
+def _compared(pairs: Frame) -> dict[str, Any]:
+    both: Frame = pairs[pairs["where"] == "both"]
+    other: Frame = both[both["outcome"] != both["outcome_now"]]
+    timed: Frame = both[both["outcome"].isin(ANSWERED) & both["outcome_now"].isin(ANSWERED)]
+    sizes = np.maximum(timed["objective"].abs(), timed["objective_now"].abs())
+    apart = (timed["objective_now"] - timed["objective"]).abs() / sizes.clip(SMALL_OBJECTIVE)
+    return {
+        "tasks": int((pairs["where"] != "right_only").sum()),
+        "again": int((both["outcome_now"] != SKIPPED).sum()),
+        "other_outcome": len(other),
+        "other_objective": int((apart > allowed(timed)).sum()),
+        "other_iterations": int((timed["iterations"] != timed["iterations_now"]).sum()),
+        "times": (timed["solve_seconds_now"] / timed["solve_seconds"]).median(),
+        "example": _example(other),
+    }
+
+
+def _example(other: Frame) -> str | None:
+    if other.empty:
+        return None
+    first = other.iloc[0]
+    return f"{first['instance']}: {first['outcome']} → {first['outcome_now']}"

@@ -1,0 +1,119 @@
+"""Solvers matched by the accuracy their answers have, not by the one that was asked for.
+
+A solver may be asked for 1e-6 and return 1e-9, and another for the same and return 1e-4: their
+times are not those of the same work. Solved at a ladder of tolerances, each has a time for
+almost every accuracy: that of its quickest run whose answer was verified to have it, whatever
+it was told and whatever it said of itself. Where no run got there in time, the limit is
+charged. Warm starts stay out: they know an answer beforehand.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from convexfs.records import SKIPPED
+from convexfs.study import columns
+from convexfs.study.columns import names
+from convexfs.study.means import chosen_shift, seconds, times_best, with_best
+from convexfs.study.outcome_rules import SOLVED, Frame, price
+
+#: Accuracies that tables tell, and those that curves go through.
+TARGETS = (1e-3, 1e-6, 1e-8)
+CURVE = tuple(10.0**-power for power in range(1, 11))
+ALL = "all"
+_RUN = ["problem_class", "instance", "repeat", "solver"]
+
+
+def verified(outcomes: Frame) -> Frame:
+    """Return the accuracy each answer was verified to have; infinite where none was.
+
+    It is the largest of its residuals and of its distance from a proven objective.
+    """
+    known = outcomes["error"].where(outcomes["gap"].notna(), np.inf)
+    return np.maximum(known, outcomes["objective_error"].fillna(0.0)).fillna(np.inf)
+
+
+def quickest(outcomes: Frame, target: float) -> Frame:
+    """Return the quickest run of every solver at every instance and repeat that got to `target`.
+
+    The columns are those of outcomes that tell what was run; ``outcome`` is solved where a run
+    got there, else failed; ``charged_seconds`` its own or the limit; ``at`` its settings.
+    """
+    tried = outcomes[(outcomes["outcome"] != SKIPPED) & ~outcomes["settings"].str.contains("warm")]
+    limit = price(tried)
+    there = (verified(tried) <= target) & (tried["solve_seconds"] <= limit)
+    runs = tried[_RUN].assign(
+        outcome=np.where(there, SOLVED, "failed"),
+        charged_seconds=tried["solve_seconds"].where(there, limit),
+        at=tried["settings"].where(there),
+        settings=f"{target:g}",
+    )
+    return runs.sort_values("charged_seconds", kind="stable").drop_duplicates(_RUN).sort_index()
+
+
+def time_to_accuracy(
+    outcomes: Frame, shift: float | None = None, targets: Sequence[float] = TARGETS
+) -> pd.DataFrame:
+    """Return the :data:`~convexfs.study.columns.ACHIEVED` of every solver at some accuracies.
+
+    In each class the most that got there comes first, then the least ``times_best``.
+    """
+    shift = chosen_shift(outcomes, shift)
+    rows = [row for target in targets for row in _reached(outcomes, target, shift)]
+    table = pd.DataFrame(rows, columns=names(columns.ACHIEVED))
+    by = ["target", "problem_class", "reached", "times_best"]
+    return table.sort_values(by, ascending=[False, True, False, True], ignore_index=True)
+
+
+def _reached(outcomes: Frame, target: float, shift: float) -> Iterator[dict[str, Any]]:
+    runs = with_best(quickest(outcomes, target))
+    for name, group in _classes(runs):
+        for solver, own in group.groupby("solver"):
+            settings = own["at"].value_counts()
+            yield {
+                "target": target,
+                "problem_class": name,
+                "solver": solver,
+                "instances": own["instance"].nunique(),
+                "reached": (own["outcome"] == SOLVED).mean(),
+                **seconds(own, shift),
+                "times_best": times_best(own, shift),
+                "times_best_unshifted": times_best(own, 0.0),
+                "at": settings.index[0] if len(settings) else None,
+            }
+
+
+def _classes(runs: Frame) -> list[tuple[str, Frame]]:
+    """Return the runs of each class, and of all if there are several."""
+    groups = list(runs.groupby("problem_class"))
+    return [(ALL, runs), *groups] if len(groups) > 1 else groups
+
+
+def reached_within(outcomes: Frame, targets: Sequence[float] = TARGETS) -> pd.DataFrame:
+    """Return the share of its problems a solver has brought to an accuracy after some seconds.
+
+    Returns
+    -------
+    DataFrame
+        ``target, problem_class, solver, seconds, share``: from each row's seconds on the share
+        holds until the next row's. Every solver has a row at the largest of all.
+    """
+    steps = [
+        _steps(own, last).assign(target=target, problem_class=name, solver=solver)
+        for target in targets
+        for name, group in _classes(quickest(outcomes, target))
+        if (last := group.loc[group["outcome"] == SOLVED, "charged_seconds"].max()) >= 0
+        for solver, own in group.groupby("solver")
+    ]
+    columns = ["target", "problem_class", "solver", "seconds", "share"]
+    table: Frame = pd.concat(steps or [pd.DataFrame(columns=columns)], ignore_index=True)
+    return table[columns]
+
+
+def _steps(own: Frame, last: float) -> Frame:
+    there = np.sort(own.loc[own["outcome"] == SOLVED, "charged_seconds"])
+    moments = np.unique([*there, last])
+    shares = np.searchsorted(there, moments, side="right") / len(own)
+    return pd.DataFrame({"seconds": moments, "share": shares})

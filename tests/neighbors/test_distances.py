@@ -1,0 +1,119 @@
+"""Against numpy, feature by feature and pair by pair, in the order the kernels promise."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from convexfs.errors import InputError
+from convexfs.neighbors import distances
+from convexfs.neighbors.kernels import nearest
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def naive_distances(X: np.ndarray, squared: bool) -> np.ndarray:
+    """Terms added one after the other, 128 features at a time."""
+    total = np.zeros((len(X), len(X)))
+    for start in range(0, X.shape[1], 128):
+        part = np.zeros_like(total)
+        for column in X.T[start : start + 128]:
+            apart = np.subtract.outer(column, column)
+            part += apart * apart if squared else np.abs(apart)
+        total += part
+    return total
+
+
+@given(seed=SEEDS, n=st.integers(1, 300), j=st.integers(1, 300), squared=st.booleans())
+def test_distances_add_their_terms_in_the_order_of_the_features(seed, n, j, squared):
+    X = np.random.default_rng(seed).standard_normal((n, j))
+    np.testing.assert_array_equal(distances.distances(X, squared), naive_distances(X, squared))
+
+
+@pytest.mark.parametrize("shape", [(5, 1), (37, 3), (40, 300), (133, 1000)])
+@pytest.mark.parametrize(("squared", "name"), [(False, "cityblock"), (True, "sqeuclidean")])
+def test_distances_equal_scipys(shape, squared, name):
+    X = np.random.default_rng(1).standard_normal(shape)
+    expected = cdist(X, X, name)
+    np.testing.assert_allclose(distances.distances(X, squared), expected, rtol=1e-12)
+    some = distances.distances_of(X, 2, shape[0] - 1, squared)
+    np.testing.assert_allclose(some, expected[2:-1], rtol=1e-12)
+
+
+@given(seed=SEEDS, n=st.integers(2, 300), cells=st.integers(1, 20_000), squared=st.booleans())
+def test_blocks_and_threads_change_no_distance(seed, n, cells, squared):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 150))
+    whole, (start, stop) = distances.distances(X, squared), np.sort(rng.integers(n + 1, size=2))
+    np.testing.assert_array_equal(
+        distances.distances_of(X, start, stop, squared), whole[start:stop]
+    )
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(3) as pool:
+        patch.setattr(distances, "_BLOCK_CELLS", cells)
+        np.testing.assert_array_equal(distances.distances(X, squared, pool.map), whole)
+
+
+@given(seed=SEEDS, squared=st.booleans())
+def test_equal_samples_are_equally_far_from_any_other(seed, squared):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 97))[rng.integers(60, size=301)]
+    found, first = distances.distances(X, squared), np.unique(X, axis=0, return_inverse=True)[1]
+    for copies in (np.flatnonzero(first == value) for value in range(first.max() + 1)):
+        assert (found[:, copies] == found[:, copies[:1]]).all()
+    assert not found[first[:, None] == first].any()
+
+
+@given(
+    seed=SEEDS,
+    panel=st.integers(1, 80),
+    number=st.integers(1, 12),
+    pooled=st.booleans(),
+    few_values=st.booleans(),
+)
+def test_panels_find_the_nearest_of_sorted_distances(seed, panel, number, pooled, few_values):
+    """With few values most distances are equal, and the lower index is the nearer."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(3, size=(70, 4)).astype(float) if few_values else rng.random((70, 4))
+    codes = rng.permutation(np.arange(70) % 3)
+    D = naive_distances(X, squared=False)
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(3) as pool:
+        patch.setattr(distances, "_PANEL", panel)
+        groups = 0 if pooled else 3
+        found = distances.nearest_in_groups(X, codes, groups, number, map=pool.map)
+    np.testing.assert_array_equal(found, nearest.nearest_in_groups(D, 0, codes, groups, number))
+    for n, own in enumerate(codes):
+        members = [codes == own, codes != own] if pooled else [codes == c for c in range(3)]
+        for group, member in enumerate(members):
+            others = np.flatnonzero(member & (np.arange(70) != n))
+            expected = others[np.argsort(D[n, others], kind="stable")][:number]
+            assert found[n, group].tolist() == expected.tolist()
+
+
+@given(seed=SEEDS, j=st.integers(1, 1100), number=st.integers(1, 9), squared=st.booleans())
+def test_differences_from_neighbours_are_added_one_after_the_other(seed, j, number, squared):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, j))
+    index = rng.integers(30, size=(10, 2, number))
+    coefficient = rng.standard_normal(index.shape) * rng.integers(2, size=index.shape)
+    index[coefficient == 0.0] = -1
+    expected = np.zeros(j)
+    for row, group, m in np.ndindex(index.shape):
+        apart = X[5 + row] - X[index[row, group, m]]
+        c = coefficient[row, group, m]
+        expected += c * apart * apart if squared else c * np.abs(apart)
+    found = nearest.signed_difference_sum(X, 5, index, coefficient, squared)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("place", [0, 40])
+def test_distances_too_large_for_a_number_are_refused_wherever_they_are(place, monkeypatch):
+    monkeypatch.setattr(distances, "_PANEL", 16)
+    X = np.zeros((41, 2))
+    X[place] = 1e308
+    with pytest.raises(InputError, match="distances overflow"):
+        distances.nearest_in_groups(X, np.zeros(41, dtype=int), 1, 2)
+    with pytest.raises(InputError, match="distances overflow"):
+        distances.distances(X)

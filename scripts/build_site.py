@@ -40,7 +40,7 @@ MODULES = (
     "convexfs.methods.llfs.pictures",
     "convexfs.methods.llfs.theory",
     "convexfs.methods.logo.theory",
-    "convexfs.baselines",
+    "papers.baselines",
     "convexfs.data.generators",
     "convexfs.errors",
 )

@@ -1,4 +1,4 @@
-"""The instances of scripts/make_instances.py: of every class, the same each time, soon solved."""
+"""The instances of scripts/benchmarks/make_instances.py: of every class, the same each time, soon solved."""
 
 import math
 import runpy
@@ -13,7 +13,9 @@ from convexfs.formats import ending
 from convexfs.solving.backends import needs_of
 from tests.typed import number
 
-SCRIPT = runpy.run_path(str(Path(__file__).parents[1] / "scripts" / "make_instances.py"))
+SCRIPT = runpy.run_path(
+    str(Path(__file__).parents[1] / "scripts" / "benchmarks" / "make_instances.py")
+)
 INSTANCES = dict(SCRIPT["instances"]())
 #: Optima that are known without a solver.
 KNOWN = {"klee_minty_6": 5.0**6, "degenerate_10": 10.0, "five_cycle": math.sqrt(5)}

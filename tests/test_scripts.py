@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
-from convexfs.reproduction import EXPERIMENTS, experiment_named
+from papers import EXPERIMENTS, experiment_named
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 
@@ -52,7 +51,7 @@ def test_points_of_llfs_become_a_table_and_a_model(tmp_path):
 
 
 def test_tables_go_where_documents_have_a_place_for_them():
-    script = runpy.run_path(str(SCRIPTS / "write_reproduction.py"))
+    script = runpy.run_path(str(SCRIPTS / "papers" / "write_tables.py"))
     text = "a\n<!-- table one -->\nold\n<!-- end -->\nb\n<!-- table two -->\nkept\n<!-- end -->\n"
     filled = script["filled"](text, {"one": "| new |\n"})
     assert "\n| new |\n" in filled
@@ -62,14 +61,14 @@ def test_tables_go_where_documents_have_a_place_for_them():
 
 
 def test_runs_are_kept_without_curves():
-    script = runpy.run_path(str(SCRIPTS / "write_reproduction.py"))
+    script = runpy.run_path(str(SCRIPTS / "papers" / "write_tables.py"))
     rows = [("error", 0, 1.23456789), ("curve", 0, 1.0), ("curve", 1, 2.0)]
     runs = pd.DataFrame(rows, columns=["measure", "position", "value"])
     assert script["kept_runs"](runs).to_dict("list") == {"measure": ["error"], "value": [1.234568]}
 
 
 def test_points_of_a_figure_become_a_table():
-    script = runpy.run_path(str(SCRIPTS / "write_reproduction.py"))
+    script = runpy.run_path(str(SCRIPTS / "papers" / "write_tables.py"))
     rows = [("ours", 1.0, 2.0), ("ours", 10.0, 0.12345), ("paper", 10.0, 21.0)]
     shown = script["points_shown"](pd.DataFrame(rows, columns=["series", "x", "y"]))
     assert shown.splitlines() == [

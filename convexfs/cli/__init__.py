@@ -24,7 +24,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import convexfs
-from convexfs.errors import ConvexfsError
+from convexfs.errors import ConvexfsError, InputError
 
 #: Where each command is; beside it are its options.
 COMMANDS = {
@@ -41,8 +41,10 @@ COMMANDS = {
     "compare": "convexfs.cli.compare:compare",
     "report": "convexfs.cli.report:report",
     "archive": "convexfs.cli.archive:archive",
-    "reproduce": "convexfs.cli.reproduce:reproduce",
 }
+
+#: Commands of earlier versions, and where they went.
+FORMER = {"reproduce": "the papers' experiments left the package: run python scripts/reproduce.py"}
 
 #: What the system says of output that has no place.
 _WRITING = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EAGAIN}
@@ -80,6 +82,8 @@ def main(argv: Sequence[str] | None = None, loaded: Callable[[], None] | None = 
 
 def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
     try:
+        if argv and argv[0] in FORMER.keys() - COMMANDS.keys():
+            raise InputError(f"{FORMER[argv[0]]} in a checkout")
         arguments = _parser(argv).parse_args(argv)
         arguments.words = argv
         if loaded is not None:
@@ -140,10 +144,9 @@ def _drop_output() -> None:
 
 
 def list_all(_: argparse.Namespace) -> int:
-    """Print methods, comparators, formulations, generators and bundled data."""
+    """Print methods, formulations, generators and bundled data."""
     from rich.text import Text
 
-    from convexfs.baselines import PROJECTIONS, SELECTORS
     from convexfs.cli.terminal import Console
     from convexfs.data.specs import BUNDLED, GENERATORS
     from convexfs.methods import FORMULATIONS, estimator_homes
@@ -154,12 +157,6 @@ def list_all(_: argparse.Namespace) -> int:
         kind = "selector" if method.component_number is None else "projection"
         methods.add_row(name, f"convexfs.{method.class_name(name)}", kind)
     console.print(methods)
-    comparators = _table("Comparators", "method", "kind", "what")
-    for name in SELECTORS:
-        comparators.add_row(name, "selector", _summary(SELECTORS[name]))
-    for name in PROJECTIONS:
-        comparators.add_row(name, "projection", _summary(PROJECTIONS[name]))
-    console.print(comparators)
     problems = _table("Formulations", "formulation", "problem", "printed in")
     for row in FORMULATIONS.values():
         problems.add_row(row.name, Text(row.equation), Text(row.reference))

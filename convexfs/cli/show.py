@@ -25,7 +25,7 @@ from convexfs.methods.base.solve_step import stated
 #: What a formulation is stated on if nothing else is said; it takes no library to make.
 DATA = "subclasses:noise=2"
 DATA_OF_NUMBERS = "product:n=30,noise=2"
-NOTATIONS = ("text", "latex", "optidef", "mathml", "numpy")
+NOTATIONS = ("text", "latex", "optidef", "mathml")
 
 
 def show(arguments: argparse.Namespace) -> int:
@@ -52,7 +52,8 @@ def add_show_options(parser: argparse.ArgumentParser) -> None:
     add("--target", help="name of the class column")
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
     add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
-    add("--as", dest="notation", choices=NOTATIONS, help="print only the formula, written so")
+    add("--as", dest="notation", type=_notation, metavar="NOTATION",
+        help=f"print only the formula, as {', '.join(NOTATIONS[:-1])} or {NOTATIONS[-1]}")  # fmt: skip
     for short in ("latex", "mathml"):
         add(f"--{short}", dest="notation", action="store_const", const=short, help=f"--as {short}")
     add(
@@ -61,6 +62,16 @@ def add_show_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the problem: .npz, .cbf, .mps, .qps, .lp or .dat-s, perhaps with .gz",
     )
+
+
+def _notation(name: str) -> str:
+    if name == "numpy":
+        raise argparse.ArgumentTypeError(
+            "numpy was removed: evaluate the problem's expressions in cvxpy, by .value"
+        )
+    if name not in NOTATIONS:
+        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(NOTATIONS)}")
+    return name
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """A problem made visible: its formula, sizes, cones and the solvers that take it.
 
-A cvxpy expression is read into one tree (:mod:`reading`, :mod:`tree`), which
-:mod:`notation` writes in a style (:mod:`styles`: text, LaTeX, MathML) and
-:mod:`numpy_code` as code that evaluates to cvxpy's own numbers.
+A cvxpy expression is read into one tree (:mod:`parse`, :mod:`tree`), which
+:mod:`layout` writes in a style (:mod:`writers`: text, LaTeX, MathML).
 """
 
 from convexfs.inspection.comparison import differences

@@ -17,7 +17,6 @@ from convexfs.certification.cone_program import ConeProgram
 from convexfs.errors import InputError
 from convexfs.inspection.document import Page
 from convexfs.inspection.layout import Notation
-from convexfs.inspection.numpy_code import NumpyCode, numpy_code
 from convexfs.inspection.parse import Formula, read, read_problem
 from convexfs.inspection.symbols import SymbolTable
 from convexfs.inspection.tree import deep
@@ -40,9 +39,6 @@ class Inspection:
     text, latex, optidef, mathml : str
         The formula in four notations; optidef is a package of LaTeX. Positions are counted
         from 0 in text, as in Python, and from 1 in the others, as on paper.
-    numpy : NumpyCode
-        The formula as code: ``str(...)`` is two functions, ``numpy.objective({"w": w})``
-        evaluates to cvxpy's own numbers.
     rules, reasons
         Which of cvxpy's disciplines the problem keeps, and what breaks the others.
     """
@@ -62,10 +58,6 @@ class Inspection:
     latex = property(lambda self: self.page.as_latex())
     optidef = property(lambda self: self.page.as_optidef())
     mathml = property(lambda self: self.page.as_mathml())
-
-    @cached_property
-    def numpy(self) -> NumpyCode:
-        return numpy_code(self.formula)
 
     @cached_property
     def convex(self) -> cp.Problem | None:

@@ -20,8 +20,8 @@ NO_NAME = "(no name)"
 
 
 def weight_figure(selection: Selection) -> Figure | None:
-    """Draw the heaviest weights; not those that are only places in an order."""
-    if selection.orders_only or not np.isfinite(selection.weights).any():
+    """Draw the heaviest weights."""
+    if not np.isfinite(selection.weights).any():
         return None
     order, weighed = _heaviest(selection), np.count_nonzero(selection.weights)
     heaviest = (order[selection.weights[order] != 0] if weighed else order[:1])[:MOST_BARS]

@@ -1,10 +1,9 @@
 """Any method by name, and what it says of the features.
 
-Methods weigh features and prove it; comparators score them; projections select
-no features, but each has a weight in their metric.
+Methods weigh features and prove it; projections select no features, but each has a weight in
+their metric.
 """
 
-import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -13,28 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.baselines import (
-    COMPONENT_NUMBERS,
-    ORDERS,
-    PROJECTIONS,
-    SELECTORS,
-    UNTESTED,
-    projection,
-    selector,
-)
 from convexfs.data.dataset import Dataset
 from convexfs.data.readers.options import NUMBERS
 from convexfs.data.writers import feature_frame
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
-from convexfs.records import NOT_TESTED, NOTHING_SHARE
+from convexfs.records import NOT_TESTED
 from convexfs.report.pictures import weight_bars
-from convexfs.selection.result import PLACES, Selection
+from convexfs.selection.result import Selection
 from convexfs.selection.rules import ITS_CERTIFICATE, Judge, Judgement, summary_lines
 
 #: What goes for a method where knockoffs are weighed by the one they have by default.
 KNOCKOFFS = "knockoffs"
+#: Comparators of the papers, which earlier versions selected by.
+FORMER = frozenset({
+    "ams", "dann", "elastic-net", "fisher-markov", "kernel-pls", "kpls", "ks", "l1-logistic",
+    "mitra", "mrmr", "mutual-information", "nca", "pca", "qpfs", "random-forest", "relieff",
+    "rfe-rbf",
+})  # fmt: skip
 #: From scaled data, and what judges the features, to what is said of them.
 Fit = Callable[[Dataset, Judge], Selection]
 
@@ -45,34 +41,28 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
     Parameters
     ----------
     method : str
-        Of a method, comparator or projection.
+        A method or projection that ``convexfs list`` prints.
     settings : mapping
         Its parameters by name.
     judge : Judge
         The rule, known before the data are.
     """
-    judge.check(comparator=method in SELECTORS)
+    judge.check()
     if method == KNOCKOFFS:
         if settings:
             raise InputError("--set and --solver are of a method: name it by --method")
         return _knockoffs(method, None)
-    if method in ORDERS and judge.rule == "":
-        raise InputError(
-            f"{method} orders the features and leaves none out: say how many to keep by --top K, "
-            "or --curve for as many as predict best"
-        )
-    if method in SELECTORS:
-        return _comparator(method, settings, judge.seed)
-    if method in PROJECTIONS:
-        made = _Projecting(method, projection(method)(), *COMPONENT_NUMBERS[method])
-        return _projection(made, settings, judge)
     homes = estimator_homes()
     if method not in homes:
         classes = {homes[name].class_name(name).lower(): name for name in homes}
         if own := classes.get(method.lower().replace("-", "").replace("_", "")):
             raise InputError(f"unknown method {method!r}: the command calls it {own}")
-        known = [*homes, *SELECTORS, *PROJECTIONS]
-        raise InputError(f"unknown method {method!r}: {did_you_mean(method, known)}")
+        if method in FORMER:
+            raise InputError(
+                f"{method} is a comparator and no longer a method of select: "
+                "the papers' experiments use it, in scripts/papers/baselines"
+            )
+        raise InputError(f"unknown method {method!r}: {did_you_mean(method, homes)}")
     home = homes[method]
     if home.target == NUMBERS and judge.rule == "knockoffs":
         raise InputError(f"--knockoffs is of classes, and {method} learns from numbers")
@@ -165,35 +155,6 @@ def _knockoffs(name: str, model: Any) -> Fit:
             solution=made.solution_,
             certificate=made.certificate_,
             model=made,
-        )
-
-    return fit
-
-
-def _comparator(name: str, settings: Mapping[str, Any], seed: int) -> Fit:
-    rank = selector(name)
-    defaults = {
-        parameter.name: parameter.default
-        for parameter in inspect.signature(rank).parameters.values()
-        if parameter.default is not parameter.empty
-    }
-    parameters = defaults | _checked(name, defaults, settings, seed)
-
-    def fit(data: Dataset, judge: Judge) -> Selection:
-        _check_top(judge.top, data)
-        began = time.process_time()
-        scores = rank(data.X, data.y, **parameters)
-        fit_seconds = time.process_time() - began
-        untested = scores > NOTHING_SHARE * scores.max(initial=0.0) if name in UNTESTED else None
-        ranked = partial(rank, **parameters)
-        judgement = judge(ranked, scores, data, untested)
-        return Selection(
-            name,
-            **_of_features(scores, judgement, data),
-            weights_are=PLACES if name in ORDERS else "score",
-            parameters=parameters,
-            held_out=partial(judge.curve, ranked, data),
-            fit_seconds=fit_seconds,
         )
 
     return fit

@@ -27,8 +27,6 @@ SCALED = {
     "minmax": "features scaled to between 0 and 1",
     "none": "features not scaled",
 }
-#: What the weights of methods are called that only order the features.
-PLACES = "place in the order, the last being 0"
 
 
 @dataclass(frozen=True)
@@ -90,18 +88,13 @@ class Selection:
     scale: str = "none"
     line: str = ""
 
-    @property
-    def orders_only(self) -> bool:
-        """Whether the weights are places in an order, which say nothing of sizes."""
-        return self.weights_are == PLACES
-
     def ranking(self) -> "pd.DataFrame":
         """Every feature, the heaviest first.
 
         Returns
         -------
         DataFrame
-            name; weight, unless it is only a place; rank; selected; p, max_t_p and q if the
+            name; weight; rank; selected; p, max_t_p and q if the
             features were tested: p against shadow columns, max_t_p and q adjusted for all
             features (family-wise error rate, false discovery rate); chosen_share if halves of
             the samples selected; the class with the highest mean, and the difference of means
@@ -113,7 +106,7 @@ class Selection:
         order = np.argsort(-self.weights, kind="stable")
         for name, values in self._evidence().items():
             frame[name] = values[order]
-        return frame.drop(columns="weight") if self.orders_only else frame
+        return frame
 
     def _evidence(self) -> dict[str, np.ndarray]:
         """What is known of every feature beside its weight, as the data have them."""
@@ -137,7 +130,7 @@ class Selection:
             why = self.why_no_curve() or "--curve or --report does it"
             lines.setdefault("held-out error", f"not computed: {why}")
         lines["scaling"] = SCALED[self.scale]
-        covers = "no certificate (comparator)"
+        covers = "no certificate"
         return lines | {
             "certificate": covers if self.certificate is None else self.certificate.covers
         }

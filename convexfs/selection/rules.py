@@ -98,12 +98,10 @@ class Judge:
     gate: float = 1.0
     tell: Callable[[str], Any] | None = field(default=None, repr=False)
 
-    def check(self, comparator: bool) -> None:
+    def check(self) -> None:
         """Raise for what cannot be asked, before any data are read."""
         if self.rule in LEVELS:
             check_number(f"--{self.rule}", self.bound, 0, 1, open_ends=True)
-        if self.rule in ("stability", "knockoffs") and comparator:
-            raise InputError(f"--{self.rule} takes a method of convexfs, not a comparator")
         if self.rule not in TESTS and (self.permutations is not None or self.gate != 1.0):
             raise InputError(
                 f"--permutations and --gate belong to the test, and --{self.rule} runs none: "

@@ -31,7 +31,7 @@ def select(
     data : Dataset, str or path
         From :func:`convexfs.load`, or what that takes.
     method : str
-        A method, comparator or projection that ``convexfs list`` prints.
+        A method or projection that ``convexfs list`` prints.
     rule : {"", "fdr", "fwer", "curve", "stability", "knockoffs"}
         How features are selected: significant at a false discovery rate or a family-wise error
         rate against shadow columns; the fewest that predict held-out samples as well as any;

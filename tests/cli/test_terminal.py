@@ -174,7 +174,7 @@ def test_escape_sequences_reach_no_terminal(run, tmp_path):
     path = tmp_path / "bad\x1b]0;owned\x07\nname.csv"
     text = "a,b,kind\n1,2,x\n2,3,y\n3,5,x\n4,1,y\n5,2,x\n6,3,y\n"
     path.write_text(text.replace("a,b", '"\x1b[31mred\u202e",b').replace("x\n", "\x1b[2J\n"))
-    for words in (["--target", "kind"], [], ["--target", "kind", "--method", "pca"]):
+    for words in (["--target", "kind"], [], ["--target", "kind", "--method", "mmc"]):
         code, out, err = run("select", path, "--top", 1, *words)
         assert code == (0 if words else 2)
         assert not {"\x1b", "\x07", "\u202e", "\r"} & set(out + err)

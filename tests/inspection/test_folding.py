@@ -7,7 +7,7 @@ import cvxpy as cp
 import numpy as np
 
 from convexfs import show, to_latex
-from convexfs.inspection.numpy_code import numpy_code
+from tests.inspection.numpy_code import numpy_code
 from tests.inspection.test_numpy_code import assert_same_numbers
 from tests.inspection.zoo import stated
 from tests.typed import constraints
@@ -46,7 +46,7 @@ def test_a_family_of_constraints_is_one_line():
 def test_code_and_comparison_have_every_member():
     problem = tangents(7)
     assert_same_numbers(problem)
-    assert len(show(problem).numpy.residuals({"x": np.zeros(8), "t": 0.0})) == 8
+    assert len(numpy_code(show(problem).formula).residuals({"x": np.zeros(8), "t": 0.0})) == 8
 
 
 def test_a_few_are_told_one_by_one():

@@ -9,6 +9,7 @@ from cvxpy.constraints import Equality, Inequality
 from cvxpy.transforms.partial_optimize import partial_optimize
 
 from convexfs import FORMULATIONS, show
+from tests.inspection.numpy_code import numpy_code
 from tests.inspection.zoo import ZOO, place, stated
 
 
@@ -20,8 +21,8 @@ def assert_same_numbers(problem, seed=0, names=None):
         for symbol in seen.formula.symbols.declared.values()
         if isinstance(symbol.stands_for, cp.Variable | cp.Parameter)
     }
-    _assert_close(seen.numpy.objective(given), problem.objective.expr.value, ())
-    residuals = seen.numpy.residuals(given)
+    _assert_close(numpy_code(seen.formula).objective(given), problem.objective.expr.value, ())
+    residuals = numpy_code(seen.formula).residuals(given)
     for position, constraint in enumerate(problem.constraints):
         found = residuals[constraint.label or str(position)]
         two_sided = isinstance(constraint, Inequality | Equality)
@@ -57,21 +58,23 @@ def test_every_atom_evaluates_to_cvxpys_numbers(name):
 def test_the_code_is_readable():
     w, z = cp.Variable(3, name="w"), np.array([1.0, 2.0, 3.0])
     problem = cp.Problem(cp.Maximize(w @ z - 0.5 * cp.sum(w)), [w >= 0])
-    assert "    return w @ z - 0.5 * np.sum(w)\n" in show(problem, {"z": z}).numpy.text
-    assert "'0': [-w]," in show(problem).numpy.text
+    assert (
+        "    return w @ z - 0.5 * np.sum(w)\n" in numpy_code(show(problem, {"z": z}).formula).text
+    )
+    assert "'0': [-w]," in numpy_code(show(problem).formula).text
 
 
 def test_a_parameter_inside_an_atom_may_take_another_value():
     t = cp.Variable(name="t")
     lam: Any = cp.Parameter(nonneg=True, name="lam", value=1.0)
-    code = show(cp.Problem(cp.Minimize(cp.huber(t, lam)))).numpy
+    code = numpy_code(show(cp.Problem(cp.Minimize(cp.huber(t, lam)))).formula)
     assert code.objective({"t": 5.0, "lam": 2.0}) == 2 * 2 * 5 - 2**2
 
 
 def test_an_optimal_value_inside_a_formula_is_cvxpys_and_leaves_the_leaves_alone():
     x, y = cp.Variable(2, name="x"), cp.Variable(2, name="y", value=np.array([7.0, 7.0]))
     inner = cp.Problem(cp.Minimize(cp.norm1(x - y)), [x >= 1])
-    code = show(cp.Problem(cp.Minimize(partial_optimize(inner, opt_vars=[x])))).numpy
+    code = numpy_code(show(cp.Problem(cp.Minimize(partial_optimize(inner, opt_vars=[x])))).formula)
     found = code.objective({"x": np.zeros(2), "y": np.array([0.0, 3.0])})
     np.testing.assert_allclose(found, 1.0, atol=1e-6)
     np.testing.assert_array_equal(y.value, [7.0, 7.0])
@@ -79,6 +82,6 @@ def test_an_optimal_value_inside_a_formula_is_cvxpys_and_leaves_the_leaves_alone
 
 def test_an_atom_numpy_cannot_spell_is_cvxpys_own():
     x = cp.Variable(3, name="x")
-    code = show(cp.Problem(cp.Minimize(cp.sum_largest(x, 2)))).numpy
+    code = numpy_code(show(cp.Problem(cp.Minimize(cp.sum_largest(x, 2)))).formula)
     assert "sum_largest_1(x)" in code.text
     assert code.objective({"x": np.array([1.0, 5.0, 3.0])}) == 8.0

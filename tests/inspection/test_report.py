@@ -12,6 +12,7 @@ from convexfs import show
 from convexfs.errors import InputError
 from convexfs.inspection.atoms import FUNCTIONS, READERS
 from convexfs.inspection.document import MEANINGS
+from tests.inspection.numpy_code import numpy_code
 from tests.inspection.zoo import ZOO
 from tests.solvers import installed
 from tests.solving import problems
@@ -101,7 +102,7 @@ def test_constraints_of_one_label_are_kept_apart():
     rows = [(x >= 0).set_label("bound"), (x <= 1).set_label("bound")]
     seen = show(cp.Problem(cp.Minimize(x), constraints(*rows)))
     assert list(seen.duals) == ["bound", "bound 1"]
-    assert seen.numpy.residuals({"x": 3.0}) == {"bound": [-3.0], "bound 1": [2.0]}
+    assert numpy_code(seen.formula).residuals({"x": 3.0}) == {"bound": [-3.0], "bound 1": [2.0]}
 
 
 def test_every_part_has_its_rules():

@@ -71,6 +71,6 @@ def test_what_was_missing_is_said(tmp_path):
 
 
 def test_a_projection_selects_nothing_to_report(data):
-    selection = convexfs.select(data, "pca")
+    selection = convexfs.select(data, "mmc")
     assert in_words(selection) == ""
     assert "For a paper" not in selection.to_html()

@@ -27,7 +27,6 @@ PAGES = {
     "nothing": ({"size": (40, 30), "shift": 0.0}, "relief", {}),
     "llfs": ({"size": (30, 6)}, "llfs", {"settings": {"betas": 3}}),
     "lfe": ({"size": (40, 8)}, "lfe", {}),
-    "order": ({"size": (40, 8)}, "mrmr", {"top": 3}),
     "stability": ({"size": (40, 30)}, "relief", {"rule": "stability", "top": 3}),
     "hostile": (
         {"size": (60, len(HOSTILE)), "names": HOSTILE, "classes": HOSTILE_CLASSES}, "relief", {}

@@ -119,13 +119,6 @@ def test_weights_of_zero_are_not_drawn_before_those_below(data):
     assert figure.frame["feature"].tolist() == ["GENE4", "GENE6"]
 
 
-def test_places_in_an_order_are_not_drawn_as_weights(data):
-    ordered = convexfs.select(data, "mrmr", top=3)
-    assert list(ordered.ranking())[:3] == ["name", "rank", "selected"]
-    assert ordered.ranking()["rank"].tolist() == list(range(1, 31))
-    assert weight_figure(ordered) is None
-
-
 @pytest.mark.filterwarnings("ignore:nothing is selected")
 def test_nothing_selected_has_no_map_and_says_so():
     nothing = convexfs.select(dataset(40, 20, shift=0.0), "relief")

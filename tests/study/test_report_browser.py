@@ -193,7 +193,7 @@ def test_mathematics_is_laid_out(opened):
 
 def test_many_rows_open_quickly(browser, tmp_path):
     """The processor time of the page's own thread, which other work does not lengthen."""
-    file = SCRIPTS / "bench_report.py"
+    file = SCRIPTS / "benchmarks" / "bench_report.py"
     spec = known(importlib.util.spec_from_file_location("bench_report", file))
     bench = importlib.util.module_from_spec(spec)
     known(spec.loader).exec_module(bench)

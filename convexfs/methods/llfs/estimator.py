@@ -50,9 +50,9 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         Impurity a sphere may have.
     betas : int or list, default=21
         Values in [0, 1], or how many evenly spaced ones.
-    form : {"compactness", "linear", "lfs", "bisection", "bisection-only", "ratio", "exact"}
+    form : {"compactness", "linear", "lfs", "bisection", "ratio", "exact"}
         The problem above (the default), its linear form, LFS (2016), from which LLFS grew
-        (see the notes), the same by bisection, at first or throughout, the least ratio of the
+        (see the notes), the same with a bisection first, the least ratio of the
         mean distance to U2 (these three by cvxpy), or the binary problem searched through
         (small sizes only).
     rounding : {"enumerate", "random"}, default="enumerate"
@@ -141,7 +141,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
 
     How it compares: 100 training rows, 100 noise features added, 10 splits, the paper's
     alpha (which it chose by test errors), all else at defaults; mean error in %, standard
-    deviations about 1 (breast) and 3 (sonar). Measured by ``scripts/bench_llfs.py``.
+    deviations about 1 (breast) and 3 (sonar). Measured by ``scripts/benchmarks/bench_llfs.py``.
 
     ====================  ======  =====
     method                breast  sonar

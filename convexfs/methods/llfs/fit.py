@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.column_ranges import constant_columns, varying_columns
-from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, check_choice, warn
+from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, warn
 from convexfs.methods.base.parameters import AS_USUAL, Solving, taken_by
 from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT
 from convexfs.methods.llfs.hyperspheres import sphere_and_score
 from convexfs.methods.llfs.lfs import weighted
 from convexfs.methods.llfs.numbers import checked_max_features, lfs_values, local_values
 from convexfs.methods.llfs.relaxation import UNCONVERGED, PointSets, candidates
-from convexfs.methods.llfs.settings import FORMS, LFS, PointSettings, Settings, beta_values
+from convexfs.methods.llfs.settings import FORMER_FORM, LFS, PointSettings, Settings, beta_values
 from convexfs.methods.llfs.utility import utility
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Certificate, Solution
 
@@ -207,7 +207,6 @@ def point_settings(
     seed: Any = 0,
 ) -> PointSettings:
     """Check the settings of a fit, and return them as its points get them."""
-    check_choice("form", settings.form, FORMS)
     chosen = taken_by(Settings, settings) | {
         "max_features": checked_max_features(settings.max_features, n_features, n_varying),
         "betas": beta_values(settings.betas, from_zero=settings.form != LFS),
@@ -219,6 +218,8 @@ def solve_point(point: int, work: PointWork) -> tuple[PointResult, PointSets]:
     """Features, radius and beta of one representative point, and the sets of all betas."""
     start = time.perf_counter()
     X, codes, settings = work.X, work.codes, work.settings
+    if settings.form == FORMER_FORM:
+        raise InputError(f"form={FORMER_FORM!r} was removed: use form='bisection'")
     values = work.values(point)
     sets = candidates(values, settings, point)
     same = codes == codes[point]

@@ -25,9 +25,11 @@ from convexfs.records import NATIVE
 
 #: The form that is a method of its own, with passes.
 LFS = "lfs"
-FORMS = ("compactness", "linear", "lfs", "bisection", "bisection-only", "ratio", "exact")
+FORMS = ("compactness", "linear", "lfs", "bisection", "ratio", "exact")
 #: Those without a solver of their own.
-BACKEND_FORMS = ("bisection", "bisection-only", "ratio")
+BACKEND_FORMS = ("bisection", "ratio")
+#: A form of earlier versions: its stored points can be read, not computed.
+FORMER_FORM = "bisection-only"
 IMPURITIES = ("normalised", "raw")
 #: Finer steps than these between 0 and 1 change nothing.
 MOST_BETAS = 100_001
@@ -70,7 +72,7 @@ class PointSettings(Settings):
     seed: Any = 0
 
     def __post_init__(self) -> None:
-        check_choice("form", self.form, FORMS)
+        check_choice("form", self.form, (*FORMS, FORMER_FORM))
         check_choice("rounding", self.rounding, HOW)
         check_choice("sigma_init", self.sigma_init, SIGMA_INITS)
         check_choice("impurity", self.impurity, IMPURITIES)

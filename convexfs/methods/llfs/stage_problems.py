@@ -104,7 +104,7 @@ def _optimum(
     values: Mapping[str, Any], settings: PointSettings, beta: float
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return the local optimum at beta, the maximiser of (6), and its value."""
-    if settings.form not in ("compactness", "bisection", "bisection-only"):
+    if settings.form not in ("compactness", "bisection"):
         settings = replace(settings, form="compactness")
     betas = np.unique(np.append(settings.betas, [beta, 1.0]))
     path = relaxed_path(values, replace(settings, betas=betas))

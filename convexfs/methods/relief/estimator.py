@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from convexfs.errors import InputError
 from convexfs.estimators.out_of_core import TakesColumns
 from convexfs.estimators.sample_weight import TakesWeights
 from convexfs.estimators.selector import WeightSelector
@@ -42,10 +43,6 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
         Draw samples at random as the original algorithm does.
     n_epochs : int, default=1
         Draws, as a multiple of the number of samples.
-    n_anchors : int, optional
-        Estimate z from so many samples, drawn at random, instead of all: their neighbours are
-        sought among all samples, which takes `n_anchors` times N distances instead of N times
-        N. `margin_interval_` says where z is.
     l1 : float in [0, 1], default=0
         Leave out features whose z is below this share of the largest; what is left is then
         the selection, untested.
@@ -74,9 +71,6 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
         Also ``feature_importances_``.
     margin_ : array
         z, of the features that back-selection left.
-    margin_interval_ : array (2, n_features) or None
-        With `n_anchors`: the ends between which z is with probability 95 %, feature by
-        feature, whatever the data are; see :mod:`convexfs.neighbors.anchors`.
     rounds_ : tuple of int
         Numbers of features in the rounds of back-selection.
     certificate_ : Certificate
@@ -110,8 +104,13 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
     _takes_sparse: ClassVar[bool] = True
 
     margin_: np.ndarray = learned()
-    margin_interval_: np.ndarray | None = learned()
     rounds_: tuple[int, ...] = learned()
+
+    def __new__(cls, **given: Any) -> "Relief":
+        """Refuse the parameter of earlier versions that was removed."""
+        if "n_anchors" in given:
+            raise InputError("Relief(n_anchors) was removed: fit a random subset of the rows")
+        return super().__new__(cls)
 
     @property
     def _sparse(self) -> bool:
@@ -125,7 +124,7 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
     @property
     def _one_sum(self) -> bool:
         """Whether weights follow from one margin vector over all pairs."""
-        return self.formulation is None and self.keep is None and self.n_anchors is None
+        return self.formulation is None and self.keep is None
 
     def _statistic_at_labels(
         self, X: Any, seed: int, sample_weight: Any = None

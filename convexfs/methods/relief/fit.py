@@ -26,7 +26,6 @@ class Settings:
     metric: str = "manhattan"
     online: bool = False
     n_epochs: int = 1
-    n_anchors: int | None = None
     l1: float = 0.0
     keep: int | None = None
     dropped: float = 0.5
@@ -37,8 +36,7 @@ class ReliefResult:
     """Weights, the margin vector z they come from, and their proof.
 
     ``rounds`` has the numbers of features of the rounds of back-selection, one if there was
-    none; the margin vector is that of the last. ``margin_interval`` are the ends between which
-    it is, if it is estimated from anchors.
+    none; the margin vector is that of the last.
     """
 
     weights: np.ndarray
@@ -46,7 +44,6 @@ class ReliefResult:
     solution: Solution
     certificate: Certificate
     rounds: tuple[int, ...] = ()
-    margin_interval: np.ndarray | None = None
 
 
 def relief(
@@ -76,11 +73,10 @@ def relief(
         Classes, 0 to K - 1.
     settings : Settings
         With ``online``, samples are drawn at random as the algorithm of Fig. 1 does,
-        ``n_epochs`` times N of them, and z is an estimate scaled to the whole set; with
-        ``n_anchors`` it is one from so many samples, with proven intervals, see
-        :mod:`convexfs.neighbors.anchors`. ``l1`` is lambda as a share of the largest z, since
-        z grows with N. ``keep`` asks for back-selection (TuRF): the share ``dropped`` of least
-        z is left out and neighbours are taken anew in what is left, down to this many.
+        ``n_epochs`` times N of them, and z is an estimate scaled to the whole set. ``l1`` is
+        lambda as a share of the largest z, since z grows with N. ``keep`` asks for
+        back-selection (TuRF): the share ``dropped`` of least z is left out and neighbours are
+        taken anew in the other features, down to this many.
     solving : Solving
         How the problem is solved.
     seed
@@ -99,15 +95,9 @@ def relief(
         raise InputError("l1 has no effect on a changed problem that takes no lam: leave it out")
     _check_back_selection(settings, X.shape[1])
     chosen: dict[str, Any] = taken_by(numbers.relief, settings) | {"seed": seed, "map": map}
-    features, rounds, interval = np.arange(X.shape[1]), [], None
+    features, rounds = np.arange(X.shape[1]), []
     while True:
         rounds.append(len(features))
-        if settings.n_anchors is not None:
-            if weights is not None:
-                raise InputError("n_anchors takes samples that count alike: leave weights out")
-            found = numbers.anchored(X, codes, n_anchors=settings.n_anchors, **chosen)
-            values, hyper, interval = found
-            break
         few = X if len(rounds) == 1 else some_features(X, features)
         values, hyper = numbers.relief(few, codes, **chosen, weights=weights)
         if settings.keep is None or len(features) <= settings.keep:
@@ -123,15 +113,13 @@ def relief(
             "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
             "check the labels, scale the features, or use more neighbours",
         )
-    return ReliefResult(whole, values["z"], solution, certificate, tuple(rounds), interval)
+    return ReliefResult(whole, values["z"], solution, certificate, tuple(rounds))
 
 
 def _check_back_selection(settings: Settings, n_features: int) -> None:
     check_number("dropped", settings.dropped, 0, 1, open_ends=True)
     if settings.keep is not None:
         check_number(f"keep, of {n_features} features,", settings.keep, 1, n_features, whole=True)
-        if settings.n_anchors is not None:
-            raise InputError("n_anchors scores all features at once: leave keep out")
 
 
 def margin_of(X: Any, codes: np.ndarray) -> np.ndarray:

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.out_of_core import ColumnSource
-from convexfs.errors import InputError, check_flag, check_number, warn
-from convexfs.neighbors.anchors import anchored_margin
+from convexfs.errors import check_flag, check_number, warn
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     SignedNeighbors,
@@ -57,38 +56,6 @@ def relief(
     z = margin_vector(X, neighbors, metric, map)
     z[np.abs(z) <= cancelled_sums(X, metric)] = 0.0
     return {"z": z}, {"lam": l1 * float(max(z.max(initial=0.0), 0.0))}
-
-
-def anchored(
-    X: Any,
-    codes: np.ndarray,
-    *,
-    n_anchors: int,
-    n_neighbors: float | str,
-    miss: str,
-    metric: str,
-    online: bool,
-    n_epochs: int,
-    l1: float,
-    seed: Any = None,
-    map: Callable[..., Any] = map,
-) -> tuple[dict[str, np.ndarray], dict[str, float], np.ndarray]:
-    """The numeric half with z estimated from some samples, and the ends of z's intervals."""
-    check_number("l1, a share of the largest margin,", l1, 0, 1)
-    if metric != "manhattan" or online or n_epochs != 1 or isinstance(n_neighbors, str):
-        raise InputError(
-            "n_anchors draws samples itself, measures by metric='manhattan' and takes a number of "
-            "neighbours: leave metric, online, n_epochs and radii out"
-        )
-    if not isinstance(X, np.ndarray | ColumnSource):
-        raise InputError(
-            "n_anchors takes numbers in an array, without gaps or categories: impute, encode or "
-            "fill in X first"
-        )
-    options: dict[str, Any] = {"n_neighbors": n_neighbors, "miss": miss, "seed": seed, "map": map}
-    found = anchored_margin(X, codes, n_anchors, **options)
-    lam = l1 * float(max(found.margin.max(initial=0.0), 0.0))
-    return {"z": found.margin}, {"lam": lam}, np.array([found.low, found.high])
 
 
 def margin_at_labels(

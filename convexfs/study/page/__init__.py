@@ -71,7 +71,7 @@ def gather(folder: str | Path, shift: float | None = None) -> Report:
         tasks: Frame = store.tasks()
         if are_measurements(tasks):
             raise InputError(
-                f"{folder}: holds an experiment of convexfs reproduce, which wrote its page "
+                f"{folder}: holds an experiment of scripts/reproduce.py, which wrote its page "
                 f"{folder / PAGE} and writes it again; convexfs export has its numbers"
             )
         if len(tasks) and tasks["formulation"].isna().all():

@@ -64,7 +64,7 @@ class Road(SeparationRoad):
         """A local optimum from `start`, which need not reach eps: a tangent lies above U1."""
         at: np.ndarray = start
         best, kind, vain, exact = Answer(), self._first_kind, 0, False
-        asks = {"bisection": 1, "bisection-only": MOST_STEPS}.get(self.form, 0)
+        asks = 1 if self.form == "bisection" else 0
         if self.point.reaches(start, eps):
             best = Answer(start, self.value(start))
         price = None

@@ -74,8 +74,8 @@ class SeparationRoad:
 
     Attributes
     ----------
-    form : {"compactness", "bisection", "bisection-only", "ratio"}
-        What is minimised, and how: U1 by steps, U1 by bisection at first or throughout,
+    form : {"compactness", "bisection", "ratio"}
+        What is minimised, and how: U1 by steps, U1 by bisection at first,
         or the ratio of the mean distance to U2.
     tol : float
         The share of its value that a stage may leave.

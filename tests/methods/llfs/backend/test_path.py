@@ -104,15 +104,6 @@ def test_curvature_is_spent_on_features_inside_their_bounds_not_on_dust():
     assert np.flatnonzero(np.abs(R).sum(axis=0)).tolist() == [1, 3]
 
 
-def test_pure_bisection_ends_there_too():
-    values, betas, steps = point_values(0, m=6), np.array([0.3, 0.7]), []
-    path = road(values, settings(form="bisection-only"), steps).path(betas)
-    assert path.u1 == pytest.approx(native(values, betas=betas).u1, rel=1e-6)
-    kinds = [step.kind for step in steps if step.level > 0]
-    assert set(kinds) == {"linear", "ask"}
-    assert kinds.count("ask") > 2 * kinds.count("linear")
-
-
 @pytest.mark.parametrize("solver", installed("ECOS", "HIGHS"))
 def test_a_residual_bounds_what_a_step_could_gain(solver):
     values = point_values(1)
@@ -215,7 +206,7 @@ def test_time_is_limited_a_point():
         LLFS(max_features=2, time_limit=0).fit(X, y)
 
 
-@pytest.mark.parametrize("form", ["bisection", "bisection-only", "ratio"])
+@pytest.mark.parametrize("form", ["bisection", "ratio"])
 def test_forms_for_backends_say_so(form):
     with pytest.raises(InputError, match=rf"form='{form}' is a road .* solver='ECOS'"):
         settings("native", form)

@@ -1,4 +1,4 @@
-"""The instances of scripts/benchmarks/make_instances.py: of every class, the same each time, soon solved."""
+"""The instances of make_instances.py: of every class, the same each time, soon solved."""
 
 import math
 import runpy

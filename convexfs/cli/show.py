@@ -53,7 +53,7 @@ def add_show_options(parser: argparse.ArgumentParser) -> None:
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
     add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
     add("--as", dest="notation", type=_notation, metavar="NOTATION",
-        help=f"print only the formula, as {', '.join(NOTATIONS[:-1])} or {NOTATIONS[-1]}")  # fmt: skip
+        help="print only the formula, as text, latex, optidef or mathml")  # fmt: skip
     for short in ("latex", "mathml"):
         add(f"--{short}", dest="notation", action="store_const", const=short, help=f"--as {short}")
     add(

@@ -90,7 +90,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
 
     Notes
     -----
-    Measured by ``scripts/benchmarks/bench_knockoffs.py`` over 60 to 200 data sets a design: from two
+    Measured by ``bench_knockoffs.py`` over 60 to 200 data sets a design: from two
     samples a feature on the false discovery rate of Logo and of l1-penalised logistic
     regression is at most q, give or take a standard error, the covariance known or estimated,
     correlations weak or strong. It is a mean: from list to list the share of false features

@@ -27,7 +27,7 @@ which little is seen counts little. Without this, margins of noise whose holes f
 scatter more than at permuted labels, and a test takes them for a signal. With it RELIEF-F found
 something at 5 % in 5.8 ± 1.2 % of 400 sets of noise (120 samples, 40 features, in five of which
 one class lacked 70 % and the other 10 %), by "observed" in 7.5 ± 1.3 %; "class" reads the labels
-and finds such holes all the same (``scripts/benchmarks/bench_missing.py --rules hybrid observed``). Logo's
+and finds such holes all the same (``bench_missing.py --rules hybrid observed``). Logo's
 test of the whole found something in 23 of 400 such sets, and in 10 of 83 tried before: 6.8 ± 1.1 %
 together (``--null-logo 400``).
 

@@ -163,7 +163,7 @@ def export(folder: str | Path, to: str | Path, escape_formulas: bool = False) ->
         Where the run is; it may be going on.
     to : path
         A ``.parquet``, ``.csv`` or ``.jsonl`` file. Hyper-parameters are JSON text. Of an
-        experiment of ``python scripts/reproduce.py`` it has the numbers that were measured, a row each.
+        experiment of ``scripts/reproduce.py`` it has one row per measured number.
     escape_formulas : bool
         Put an apostrophe before texts that a spreadsheet would run as formulas, such as
         ``=cmd|...``: those that begin with ``=``, ``+``, ``-``, ``@``, a tab or a line end.

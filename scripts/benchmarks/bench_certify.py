@@ -1,6 +1,6 @@
 """Certify solutions of public instances, and count verdicts on right and on wrong ones.
 
-    python scripts/benchmarks/bench_certify.py --set netlib --instances DIR [--solvers HIGHS,CLARABEL,SCS]
+    python bench_certify.py --set netlib --instances DIR [--solvers HIGHS,CLARABEL,SCS]
         [--count N] [--seconds LIMIT]
 
 DIR holds a folder for every set (netlib, maros_meszaros, ...) and, for SDPLIB, sdplib_optima.csv.

@@ -1,6 +1,6 @@
 """What a first fit costs on an empty cache, and the same fit when the cache is full.
 
-    python scripts/benchmarks/bench_compile.py [--against OTHER/CHECKOUT] [--only LLFS,Relief]
+    python bench_compile.py [--against OTHER/CHECKOUT] [--only LLFS,Relief]
 
 CPU seconds of ``fit`` (and ``predict``, where there is one), imports not counted: each in
 a process of its own, the cache in a folder of its own. Ratios are of the difference of the

@@ -1,6 +1,6 @@
 """Logo on a dask array of very many features over two worker processes, against numpy.
 
-    python scripts/benchmarks/bench_dask.py [--features 1000000] [--samples 100] [--estimator Logo]
+    python bench_dask.py [--features 1000000] [--samples 100] [--estimator Logo]
 
 Prints whether features and weights are those of numpy, the certificate over all features,
 bytes that travelled, and the peak memory of each process; then the same again with a worker

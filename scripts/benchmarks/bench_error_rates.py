@@ -1,8 +1,8 @@
 """Error rates and power of ``shadow_test``: tables with 95 % intervals.
 
-    python scripts/benchmarks/bench_error_rates.py errors [--data DIR] [--sets N] [--designs NAME,...]
-    python scripts/benchmarks/bench_error_rates.py power [--sets N] [--designs NAME,...]
-    python scripts/benchmarks/bench_error_rates.py cost
+    python bench_error_rates.py errors [--data DIR] [--sets N] [--designs NAME,...]
+    python bench_error_rates.py power [--sets N] [--designs NAME,...]
+    python bench_error_rates.py cost
 
 ``errors`` prints, for each design, the family-wise error rate at 5 %, the false discovery rate at
 10 %, and how often the bound on false selections failed for any threshold. Features that are

@@ -1,6 +1,6 @@
 """What the tests of a selection hold, find and cost: tables, each cell with its standard error.
 
-    python scripts/benchmarks/bench_inference.py PIECE ... --data DIR [--sets N] [--seed N]
+    python bench_inference.py PIECE ... --data DIR [--sets N] [--seed N]
 
 Pieces: null, genes, partial, restricted, power, defaults, nested, curve, costs. Gene sets are
 the npz files of DIR (arrays X and y) named in GENES.

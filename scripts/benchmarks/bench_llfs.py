@@ -1,6 +1,6 @@
 """LLFS's promises, measured: speed against cvxpy, convergence, growth, agreement, accuracy.
 
-    python scripts/benchmarks/bench_llfs.py [--data DIR]
+    python bench_llfs.py [--data DIR]
 
 DIR holds sonar.npz, arrhythmia_420.npz and adult_a1a.npz; without it their rows are left
 out. Times are of one thread and one run: trust the ratios.

@@ -1,6 +1,6 @@
 """LLFS through cvxpy backends: the same answers as the native solver's, and how fast.
 
-    python scripts/benchmarks/bench_llfs_road.py [--data DIR] [--solvers A,B] [--forms F,G]
+    python bench_llfs_road.py [--data DIR] [--solvers A,B] [--forms F,G]
                                       [--sets wdbc,wine] [--points 100] [--fit]
 
 DIR holds sonar.npz; without it its rows are left out. "same": U1 within 1e-6, relatively,

@@ -3,8 +3,8 @@
 Ratios are of two things in one run, in CPU seconds of one thread. Each part runs in
 a process of its own, so that its peak memory is its own.
 
-    python scripts/benchmarks/bench_logo.py                 # everything, about ten minutes
-    python scripts/benchmarks/bench_logo.py step kernel     # some parts
+    python bench_logo.py                 # everything, about ten minutes
+    python bench_logo.py step kernel     # some parts
     parts: step backends kernel spiral file peers cv
 
 `peers` needs scikit-rebate:  .venv/bin/pip install skrebate

@@ -1,6 +1,6 @@
 """What missing values do to RELIEF-F and Logo, by each rule for them.
 
-    python scripts/benchmarks/bench_missing.py [--seeds 20] [--first 0] [--null 400] [--null-logo 400]
+    python bench_missing.py [--seeds 20] [--first 0] [--null 400] [--null-logo 400]
         [--rules hybrid class]
 
 120 samples of 40 features, five of which carry the classes. Values are missing at random (20 or

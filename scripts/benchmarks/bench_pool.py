@@ -1,6 +1,6 @@
 """What a task costs beyond its own work, and whether memory stays flat.
 
-    python scripts/benchmarks/bench_pool.py [tasks]
+    python bench_pool.py [tasks]
 
 Does tasks of one millisecond in a bare loop, then through the pool with two processes.
 """

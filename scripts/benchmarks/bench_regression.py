@@ -1,9 +1,9 @@
 """Targets of numbers: the regressors beside other rankings, where the true features are known.
 
-    python scripts/benchmarks/bench_regression.py                     # five seeds, 1,000 noise features
-    python scripts/benchmarks/bench_regression.py --seeds 1 --noise 50
-    python scripts/benchmarks/bench_regression.py --targets ring --json ring.json
-    python scripts/benchmarks/bench_regression.py --table ring.json product.json    # as the guide has it
+    python bench_regression.py                     # five seeds, 1,000 noise features
+    python bench_regression.py --seeds 1 --noise 50
+    python bench_regression.py --targets ring --json ring.json
+    python bench_regression.py --table ring.json product.json    # as the guide has it
 
 Of every ranking: the average precision of the true features, and R2 of ten nearest neighbours on
 one half of the samples, in as many features as are true, chosen on the other half. Means over

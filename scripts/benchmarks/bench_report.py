@@ -1,6 +1,6 @@
 """How long the page of a large run takes to write and to open in a browser.
 
-    python scripts/benchmarks/bench_report.py [rows]
+    python bench_report.py [rows]
 
 Writes the page of a made-up run of 50,000 tasks and opens it in Chromium; exits 1 unless it
 opens within 5 seconds and has less than 30 MB.

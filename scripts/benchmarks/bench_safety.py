@@ -1,9 +1,9 @@
 """Batch runs under attack, and what a task costs beyond itself.
 
-    python scripts/benchmarks/bench_safety.py array [--tasks 10000] [--shards 64] [--kills 5]
-    python scripts/benchmarks/bench_safety.py damage [--count 200]
-    python scripts/benchmarks/bench_safety.py mutate [--count 2000]
-    python scripts/benchmarks/bench_safety.py overhead | resume [--tasks 100000] | parameters
+    python bench_safety.py array [--tasks 10000] [--shards 64] [--kills 5]
+    python bench_safety.py damage [--count 200]
+    python bench_safety.py mutate [--count 2000]
+    python bench_safety.py overhead | resume [--tasks 100000] | parameters
 
 ``array`` kills every job of an array at random moments, requeues it and compares the merged table
 with that of one process. Run it with LD_PRELOAD set to the library of tests/batch/refuse.c, and

@@ -1,6 +1,6 @@
 """Constants of large data: distances in float32 and in bits, and a pass over scores.
 
-    python scripts/benchmarks/bench_scale.py [--samples 500] [--features 50000]
+    python bench_scale.py [--samples 500] [--features 50000]
 
 Prints differences per second of one core.
 """

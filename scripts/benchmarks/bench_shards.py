@@ -1,6 +1,6 @@
 """A large batch in eight shards, two of them killed and done again, merged: is it one run?
 
-    python scripts/benchmarks/bench_shards.py [--tasks 100000] [--shards 8]
+    python bench_shards.py [--tasks 100000] [--shards 8]
 
 Tasks are as cheap as they can be, so that what is measured is the batch itself. Prints CPU
 seconds of the whole run, of the shards and of merging.

@@ -1,7 +1,7 @@
 """What sparse samples are worth, measured: RELIEF-F and Logo beside their dense fits.
 
-    python scripts/benchmarks/bench_sparse.py                    # RELIEF-F 2,000 x 30,000, Logo 400 x 6,000
-    python scripts/benchmarks/bench_sparse.py --relief 500 8000 --logo 200 3000 --density 0.01
+    python bench_sparse.py                    # RELIEF-F 2,000 x 30,000, Logo 400 x 6,000
+    python bench_sparse.py --relief 500 8000 --logo 200 3000 --density 0.01
 
 Every fit is a process of its own, which has compiled the kernels before: CPU seconds of the fit,
 the data's bytes and what the fit adds to them at its peak. Counts are drawn as single cells have

@@ -1,6 +1,6 @@
 """How long commands take to start, beside the bare imports of the libraries they stand on.
 
-    python scripts/benchmarks/bench_start.py --repeats 7
+    python bench_start.py --repeats 7
 
 CPU times of whole processes, medians of runs taken in turns, so that the ratios hold on a busy
 machine too. Kernels are compiled before, and read from numba's cache.

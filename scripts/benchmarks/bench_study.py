@@ -1,6 +1,6 @@
 """Run the same small study twice: do the two agree on every lead beyond its interval?
 
-    python scripts/benchmarks/bench_study.py [REPEATS]
+    python bench_study.py [REPEATS]
 
 Prints the solvers of each class in their order in both runs with every lead over the next,
 and what one measurement costs beyond the solve it measures.

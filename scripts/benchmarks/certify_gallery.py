@@ -1,6 +1,6 @@
 """Certify what cvxpy returns for every example, by every installed open solver that takes it.
 
-    python scripts/benchmarks/certify_gallery.py [--only lasso,cut] [--solvers SCS,ECOS] [--csv FILE]
+    python certify_gallery.py [--only lasso,cut] [--solvers SCS,ECOS] [--csv FILE]
 
 ``problem.solve()`` with the solver's own settings, then ``convexfs.certify(problem)``. Prints each
 solution that is not proven, with the reason and its distance from the best proven bound of all

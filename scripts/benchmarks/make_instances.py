@@ -1,6 +1,6 @@
 """Write small problems that have nothing to do with feature selection, a file each.
 
-    python scripts/benchmarks/make_instances.py DIR
+    python make_instances.py DIR
 
 Classic ones and random ones of fixed seeds, every class of convex problem: linear (.mps, .lp),
 quadratic (.qps), second-order, exponential and power cones (.cbf), semidefinite (.dat-s, .cbf).

@@ -36,7 +36,8 @@ def origin(shown: Results, folder: Path) -> list[str]:
         f"{name} {told['packages'][name]}" for name in PACKAGES if name in told["packages"]
     ]
     return [
-        f"    python scripts/reproduce.py {planned.experiment.name}{quick} --runs {planned.variant.runs}",
+        f"    python scripts/reproduce.py {planned.experiment.name}{quick} "
+        f"--runs {planned.variant.runs}",
         "",
         f"{len(own)} of {len(planned.tasks)} measurements, {minutes:.1f} processor minutes, "
         f"finished {last[:10]}; {', '.join(versions)}; {told['cores']} cores.",

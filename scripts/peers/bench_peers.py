@@ -1,10 +1,10 @@
 """convexfs side by side with other packages: time, memory and quality on the same data.
 
-    python scripts/peers/bench_peers.py --setup           # environments of the others, made once
-    python scripts/peers/bench_peers.py --quick           # some minutes of processor time
-    python scripts/peers/bench_peers.py                   # all sizes; an interrupted run goes on
-    python scripts/peers/bench_peers.py --data FOLDER     # also npz files with X and y, two classes each
-    python scripts/peers/bench_peers.py --page            # the page alone, from what was measured
+    python bench_peers.py --setup           # environments of the others, made once
+    python bench_peers.py --quick           # some minutes of processor time
+    python bench_peers.py                   # all sizes; an interrupted run goes on
+    python bench_peers.py --data FOLDER     # also npz files with X and y, two classes each
+    python bench_peers.py --page            # the page alone, from what was measured
 
 Each contender ranks the features of the same samples, in one process. Samples are drawn again
 where the first draw took little time. Cells are kept in a csv file as they end, and are not run

@@ -16,7 +16,7 @@ HEAD = """# Side by side with other packages
 What a user would pick instead, on the same samples: processor seconds of a run, memory beyond \
 what the process held before, and what was found. All are given the same standardised columns. \
 One process, one thread; standardising, loading and compiling are not counted. \
-Memory under 1 MB isn't resolved and is shown as such. Written by `scripts/peers/bench_peers.py`, which \
+Memory under 1 MB isn't resolved and is shown as such. Written by `bench_peers.py`, which \
 runs it all again; every cell is in [peers.csv](peers.csv).
 
 Signals are planted in columns drawn at random: *linear* (ten features shift with the class), \

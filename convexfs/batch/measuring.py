@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from convexfs.batch import pool
-from convexfs.batch.code import code_sha256
+from convexfs.batch.code_hash import code_sha256
 from convexfs.batch.contract import canonical
 from convexfs.batch.logs import run_log
 from convexfs.batch.run import Progress, describe_environment, print_into_the_log, record, resume

@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from convexfs.batch.code import code_sha256
+from convexfs.batch.code_hash import code_sha256
 from convexfs.batch.contract import OWN_DATA, samples_of
 from convexfs.batch.failures import failure_kind
 from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed

@@ -41,7 +41,7 @@ def check_targets(arguments: argparse.Namespace) -> None:
                 raise InputError(f"--{option} {path} would overwrite {what}: name another file")
         taken[path] = f"the file of --{option}"
     if arguments.report is not None:
-        from convexfs.study.page.files import check_page  # loads what only pages need
+        from convexfs.study.page.assemble import check_page  # loads what only pages need
 
         check_page(arguments.report)
 

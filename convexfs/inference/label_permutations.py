@@ -209,7 +209,7 @@ class PermutationResult:
 
     def plot(self) -> Any:
         """Draw the centred statistics by rank over those of permuted labels."""
-        from convexfs.inference.pictures import permutation_picture
+        from convexfs.report.inference_pictures import permutation_picture
 
         return permutation_picture(self)
 

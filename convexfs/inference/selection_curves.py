@@ -137,7 +137,7 @@ class SelectionCurve:
 
     def plot(self) -> Any:
         """Draw the errors over the number of features."""
-        from convexfs.inference.pictures import curve_picture
+        from convexfs.report.inference_pictures import curve_picture
 
         return curve_picture(self)
 

@@ -172,7 +172,7 @@ class Selection:
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one page about the features that needs nothing else, and write it to `path`."""
         from convexfs.selection.page import selection_html
-        from convexfs.study.page.files import write_page
+        from convexfs.study.page.assemble import write_page
 
         page = selection_html(self)
         if path is not None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.data.readers.memory_estimate import open_decompressed
 from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.data.readers.options import Reading
-from convexfs.data.readers.text import opened
 from convexfs.data.sparse import stored_or_dense
 
 #: Bytes that an entry takes while it is read: a row, a column, a value, and all of it again.
@@ -38,7 +38,7 @@ def read_market(path: Path, reading: Reading) -> Turned:
     if not turn and len(samples) == columns and len(features) == rows and rows != columns:
         reading.tell("samples are columns, as the names beside the matrix have it: turned")
         turn = True
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         matrix: Any = mmread(file)
     X = stored_or_dense(matrix.T if turn else matrix, reading, path.name)
     arrays = Turned(X=X)
@@ -51,7 +51,7 @@ def read_market(path: Path, reading: Reading) -> Turned:
 
 def _sizes(path: Path) -> tuple[int, int, int]:
     """Rows, columns and entries, from the first line that is no comment."""
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         if not file.readline(200).lower().startswith(b"%%matrixmarket matrix"):
             raise ValueError("it does not begin as a Matrix Market file does")
         line = b"%"
@@ -69,7 +69,7 @@ def _names(path: Path, called: tuple[str, ...], column: int, limit: ReadLimit) -
     for name in called:
         for beside in (path.with_name(name), path.with_name(f"{name}.gz")):
             if beside.is_file():
-                with opened(beside) as file:
+                with open_decompressed(beside) as file:
                     text = file.read(int(limit.bytes / _TEXT) + 1)
                 limit.check(_TEXT * len(text), beside.name)
                 cells = [line.split("\t") for line in text.decode("utf-8").splitlines()]

@@ -1,9 +1,10 @@
-"""What a data file takes in memory once it is read, told without reading it.
+"""Estimate the memory that a data file takes once it is read, and open compressed files.
 
 The formats that pack say in their headers what they hold; text is counted as it comes out
 of its file, and only until it is too much.
 """
 
+import gzip
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 
 from convexfs.data.readers.memory_limit import ReadLimit
-from convexfs.data.readers.text import opened
+from convexfs.errors import InputError
 
 #: Measured peaks of the readers, in bytes: what a cell, a column and a byte of text take.
 _CELL, _COLUMN, _TEXT = 32, 1000, 2
@@ -25,6 +26,27 @@ _BLOCK = 2**22
 _MAT_HEADER = 128
 _MAT_COMPRESSED = 15
 _ORDERS: dict[bytes, Literal["little", "big"]] = {b"IM": "little", b"MI": "big"}
+_GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+#: Largest window that unpacking may hold; that of `zstd --ultra -22`.
+_WINDOW = 2**27
+
+
+def open_decompressed(path: Path) -> Any:
+    """Open a file for reading its bytes, unpacked as they are read."""
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic.startswith(_GZIP):
+        return gzip.open(path)
+    if magic == _ZSTANDARD:
+        try:
+            import zstandard
+        except ImportError:
+            raise InputError(
+                f"{path.name} is packed by zstandard: pip install zstandard, or unpack it"
+            ) from None
+        unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+        return unpacker.stream_reader(path.open("rb"), closefd=True, read_across_frames=True)
+    return path.open("rb")
 
 
 def check_separated(path: Path, limit: ReadLimit, separator: bytes) -> None:
@@ -113,7 +135,7 @@ def _check_written(path: Path, limit: ReadLimit, mark: bytes, cell: int) -> None
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         while block := file.read(_BLOCK):
             yield block
 

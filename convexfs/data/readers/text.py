@@ -2,7 +2,6 @@
 
 import codecs
 import csv
-import gzip
 import io
 import re
 import warnings
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.readers import memory_estimate
+from convexfs.data.readers.memory_estimate import open_decompressed
 from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.data.readers.options import Reading, distinct_names
 from convexfs.errors import InputError
@@ -167,7 +167,7 @@ def _tell(reading: Reading, form: TextFormat, usual: str) -> None:
 def _start(path: Path, limit: ReadLimit) -> bytes:
     """Return the beginning of a file: enough lines to know it by, or all of it."""
     blocks, size, lines = [], 0, 0
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         while size < _LEAST or (lines < 4 and size < _MOST):
             block = file.read(_LEAST)
             if not block:
@@ -263,7 +263,7 @@ def _read(path: Path, form: TextFormat, names: Sequence[str], **options: Any) ->
     import pandas as pd
 
     try:
-        with warnings.catch_warnings(), opened(path) as file:
+        with warnings.catch_warnings(), open_decompressed(path) as file:
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
                 file,
@@ -306,7 +306,7 @@ def _header_lines(path: Path, form: TextFormat) -> int:
 
 
 def _lines(path: Path, form: TextFormat) -> Any:
-    return io.TextIOWrapper(opened(path), encoding=form.encoding, newline="")
+    return io.TextIOWrapper(open_decompressed(path), encoding=form.encoding, newline="")
 
 
 def _read_wide(path: Path, form: TextFormat, names: Sequence[str]) -> Any:
@@ -354,26 +354,3 @@ def is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-_GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-#: Largest window that unpacking may hold; that of `zstd --ultra -22`.
-_WINDOW = 2**27
-
-
-def opened(path: Path) -> Any:
-    """Open a file for reading its bytes, unpacked as they are read."""
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic.startswith(_GZIP):
-        return gzip.open(path)
-    if magic == _ZSTANDARD:
-        try:
-            import zstandard
-        except ImportError:
-            raise InputError(
-                f"{path.name} is packed by zstandard: pip install zstandard, or unpack it"
-            ) from None
-        unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
-        return unpacker.stream_reader(path.open("rb"), closefd=True, read_across_frames=True)
-    return path.open("rb")

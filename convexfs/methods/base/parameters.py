@@ -49,7 +49,9 @@ class Solving:
 
 
 #: Solving as it is done if nothing is said.
-AS_USUAL = Solving()
+DEFAULT_SOLVING = Solving()
+#: Its former name, until the next release.
+AS_USUAL = DEFAULT_SOLVING
 
 
 def taken_by(function: Callable[..., Any], settings: Any) -> dict[str, Any]:

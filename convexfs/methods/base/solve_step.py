@@ -9,7 +9,7 @@ from typing import Any
 
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean, warn
 from convexfs.methods.base.formulation import Formulation
-from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving
+from convexfs.methods.base.parameters import AUTO, DEFAULT_SOLVING, Solving
 from convexfs.records import NATIVE, Certificate, Solution
 
 #: Largest relative residual and gap that a native answer's certificate accepts.
@@ -20,7 +20,7 @@ def solve_step(
     formulation: Formulation,
     values: Mapping[str, Any],
     hyper: Mapping[str, Any],
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
 ) -> tuple[Solution, Certificate]:
     """Solve ``formulation`` at the given values; return the answer and its certificate."""
     if runs_natively(formulation, solving):

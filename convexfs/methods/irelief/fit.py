@@ -17,7 +17,7 @@ from convexfs.methods.base.fixed_point import (
     relief_weights,
     starting_points,
 )
-from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
+from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
 from convexfs.methods.relief.fit import margin_of
@@ -71,7 +71,7 @@ def irelief(
     X: Any,
     codes: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
     *,
     seed: Any = None,
     map: Callable[..., Any] = map,

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import cholesky, eigh
 
 from convexfs.errors import check_choice
-from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
+from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.knockoffs import METHOD
 from convexfs.methods.knockoffs.native import factor_of, inverse_of
@@ -63,7 +63,7 @@ def knockoffs(
     X: np.ndarray,
     codes: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
 ) -> KnockoffsResult:
     """How far knockoffs of the features may be from them: one convex problem.
 

@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 
 from convexfs.data.column_ranges import varying_columns
 from convexfs.errors import InputError, check_choice, warn
-from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
+from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.lfe import METHOD, numbers
 from convexfs.neighbors.hits_misses import signed_neighbors
@@ -60,7 +60,7 @@ def lfe(
     X: np.ndarray,
     codes: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
     *,
     map: Callable[..., Any] = map,
 ) -> LfeResult:

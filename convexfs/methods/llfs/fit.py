@@ -10,7 +10,7 @@ import numpy as np
 
 from convexfs.data.column_ranges import constant_columns, varying_columns
 from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, warn
-from convexfs.methods.base.parameters import AS_USUAL, Solving, taken_by
+from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, taken_by
 from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT
 from convexfs.methods.llfs.hyperspheres import sphere_and_score
 from convexfs.methods.llfs.lfs import weighted
@@ -69,7 +69,7 @@ def llfs(
     X: np.ndarray,
     codes: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
     *,
     feasible: Callable[..., Any] | None = None,
     seed: Any = 0,
@@ -184,7 +184,7 @@ def point_work(
     X: np.ndarray,
     codes: np.ndarray,
     settings: Settings,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
     feasible: Callable[..., Any] | None = None,
     seed: Any = 0,
 ) -> PointWork:

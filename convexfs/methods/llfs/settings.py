@@ -16,7 +16,7 @@ from convexfs.errors import (
     shortened,
 )
 from convexfs.methods.base.formulation import Formulation
-from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters
+from convexfs.methods.base.parameters import AUTO, DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.base.solve_step import check_solver, runs_natively
 from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.numbers import SIGMA_INITS
@@ -67,7 +67,7 @@ class PointSettings(Settings):
     """
 
     max_features: int = 1  # pyright: ignore[reportIncompatibleVariableOverride]
-    solving: Solving = AS_USUAL
+    solving: Solving = DEFAULT_SOLVING
     feasible: Callable[..., Any] | None = None
     seed: Any = 0
 

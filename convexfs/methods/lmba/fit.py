@@ -9,7 +9,7 @@ import numpy as np
 from convexfs.data.column_ranges import constant_columns, varying_columns
 from convexfs.errors import InputError, check_choice, check_number, warn
 from convexfs.methods.base.formulation import Formulation
-from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters, taken_by
+from convexfs.methods.base.parameters import AUTO, DEFAULT_SOLVING, Solving, parameters, taken_by
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.lmba import METHOD, numbers
 from convexfs.methods.lmba.gradient import descend
@@ -48,7 +48,7 @@ def lmba(
     X: np.ndarray,
     codes: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
     *,
     seed: Any = None,
 ) -> LmbaResult:

@@ -7,7 +7,7 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
 from convexfs.errors import InputError
-from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
+from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.lfe.fit import in_their_span
 from convexfs.methods.lmnn import METHOD, numbers
@@ -57,7 +57,7 @@ def lmnn(
     X: np.ndarray,
     codes: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
 ) -> LmnnResult:
     r"""The metric of large margin nearest neighbours (Weinberger & Saul 2009).
 

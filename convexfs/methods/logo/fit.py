@@ -16,7 +16,7 @@ from convexfs.methods.base.fixed_point import (
     relief_weights,
     starting_points,
 )
-from convexfs.methods.base.parameters import AS_USUAL, Solving
+from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving
 from convexfs.methods.logo.backend_steps import changed_fixed_point, restricted_solver, takes_counts
 from convexfs.methods.logo.fixed_points.algorithm1 import paper_fixed_point
 from convexfs.methods.logo.fixed_points.candidate_features import FixedPoint, certified_fixed_point
@@ -63,7 +63,7 @@ def logo(
     X: np.ndarray | MixedSamples,
     codes: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
     *,
     seed: Any = None,
     map: Callable[..., Any] = map,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
+from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.logo.fit import (
     Locality,
     LogoRequest,
@@ -96,7 +96,7 @@ def logo_regression(
     X: np.ndarray | MixedSamples,
     y: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
     *,
     seed: Any = None,
     map: Callable[..., Any] = map,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
+from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.mmc import METHOD, numbers
 from convexfs.records import Certificate, Solution
@@ -39,7 +39,7 @@ def mmc(
     X: np.ndarray,
     codes: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
 ) -> MmcResult:
     r"""The maximum margin criterion (Li, Jiang & Zhang 2006).
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, check_number, warn
-from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters, taken_by
+from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters, taken_by
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.relief import METHOD, numbers
 from convexfs.neighbors.sample_weight import SampleWeights
@@ -50,7 +50,7 @@ def relief(
     X: Any,
     codes: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
     *,
     seed: Any = None,
     map: Callable[..., Any] = map,

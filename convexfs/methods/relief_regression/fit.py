@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, warn
-from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters, taken_by
+from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters, taken_by
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.relief.fit import ReliefResult
 from convexfs.methods.relief_regression import METHOD, numbers
@@ -29,7 +29,7 @@ def relief_regression(
     X: np.ndarray | MixedSamples,
     y: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
     *,
     map: Callable[..., Any] = map,
 ) -> ReliefResult:

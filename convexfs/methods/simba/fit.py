@@ -10,7 +10,7 @@ import numpy as np
 from convexfs.data.column_ranges import constant_columns
 from convexfs.errors import InputError, check_choice, check_number, warn
 from convexfs.kernels import compiled
-from convexfs.methods.base.parameters import AS_USUAL, AUTO, Solving, parameters
+from convexfs.methods.base.parameters import AUTO, DEFAULT_SOLVING, Solving, parameters
 from convexfs.records import NATIVE, Certificate, Solution
 
 UTILITIES = ("linear", "sigmoid")
@@ -41,7 +41,7 @@ def simba(
     X: np.ndarray,
     codes: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
     *,
     seed: Any = None,
     watch: Callable[[str], Any] | None = None,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from convexfs.errors import check_number
-from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
+from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.stability import METHOD
 from convexfs.methods.stability.numbers import last_mode, stability_unimodal, tail_problem
@@ -48,7 +48,7 @@ def stability(
     X: np.ndarray,
     codes: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
 ) -> StabilityResult:
     """The largest tail over all modes; of the samples only the number of features counts."""
     settings = settings or Settings()
@@ -60,7 +60,7 @@ def stability(
 
 
 def largest_tail(
-    n_pairs: int, threshold: float, eta: float, solving: Solving = AS_USUAL
+    n_pairs: int, threshold: float, eta: float, solving: Solving = DEFAULT_SOLVING
 ) -> StabilityResult:
     """The most that a unimodal law of mean `eta` has at ``2 threshold - 1`` and above.
 

@@ -16,9 +16,8 @@ from convexfs.study.means import chosen_shift
 from convexfs.study.outcome_rules import Frame
 from convexfs.study.outcomes import judge, selected
 from convexfs.study.page import problems, sections
-from convexfs.study.page.assemble import Section, Table, page_html
+from convexfs.study.page.assemble import Section, Table, check_page, page_html, write_page
 from convexfs.study.page.clean import without_places
-from convexfs.study.page.files import check_page, write_page
 from convexfs.study.page.sections import drawn
 
 PAGE = "report.html"

@@ -12,12 +12,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from convexfs.errors import InputError
 from convexfs.study.columns import Column, On, column_of
 from convexfs.study.figures import COLOURS, SHADES, Figure
 
@@ -199,3 +201,32 @@ def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
 def _hashes(texts: Iterable[str]) -> str:
     digests = (b64encode(sha256(text.encode()).digest()).decode() for text in texts)
     return " ".join(f"'sha256-{digest}'" for digest in digests)
+
+
+SUFFIXES = (".html", ".htm")
+#: What a page begins with.
+DOCTYPE = b"<!DOCTYPE HTML"
+
+
+def check_page(out: str | Path) -> None:
+    """Raise unless a page may be written there: never over what is none."""
+    out = Path(out)
+    if out.suffix.lower() not in SUFFIXES and not out.is_dir():
+        raise InputError(f"{out}: a page is written to a file that ends in .html")
+    try:
+        with out.open("rb") as file:
+            begins = file.read(len(DOCTYPE))
+    except OSError:
+        # Nothing is there, or writing will tell.
+        return
+    if begins and begins.upper() != DOCTYPE:
+        raise InputError(f"{out}: is there already and is no page; choose another name")
+
+
+def write_page(page: str, out: str | Path) -> None:
+    """Write a page, over another one at most."""
+    check_page(out)
+    try:
+        Path(out).write_text(page, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror or error})") from error

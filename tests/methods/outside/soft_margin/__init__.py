@@ -3,7 +3,7 @@
 A method in a package of its own, as small as one can be: the example of CONTRIBUTING.
 """
 
-from convexfs.methods.base.formulation import Formulation, Method
+from convexfs.plugin import Formulation, Method
 
 METHOD = Method(
     name="soft-margin",

@@ -2,8 +2,7 @@
 
 from typing import ClassVar
 
-from convexfs.estimators.selector import WeightSelector
-from convexfs.methods.base.parameters import parameters
+from convexfs.plugin import WeightSelector, parameters
 from soft_margin.fit import Settings, soft_margin
 
 

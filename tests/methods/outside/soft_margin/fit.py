@@ -4,9 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from convexfs.methods.base.parameters import AS_USUAL, Solving, parameters
-from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
-from convexfs.records import Certificate, Solution
+from convexfs.plugin import (
+    DEFAULT_SOLVING,
+    Certificate,
+    Solution,
+    Solving,
+    check_solver,
+    parameters,
+    require_answer,
+    solve_step,
+)
 from soft_margin import METHOD, numbers
 
 
@@ -30,7 +37,7 @@ def soft_margin(
     X: np.ndarray,
     codes: np.ndarray,
     settings: Settings | None = None,
-    solving: Solving = AS_USUAL,
+    solving: Solving = DEFAULT_SOLVING,
 ) -> SoftMarginResult:
     """Weights of the features."""
     settings = settings or Settings()

@@ -1,0 +1,182 @@
+"""Modules by the names they had in version 0.1, for old pickles and packages.
+
+Importing an old name gives the module of the new name, with a DeprecationWarning. The next
+release removes this file.
+"""
+
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+#: Old and new names, without the package's.
+_NAMES = """
+cli.batch cli.solve
+cli.console cli.terminal
+cli.select_targets cli.select_outputs
+cli.study cli.compare
+compiling kernels
+data.annotated data.readers.anndata_plink
+data.checks data.validation
+data.column_checks data.column_ranges
+data.columns data.out_of_core
+data.files data.readers.files
+data.holes data.imputation
+data.kinds data.categorical
+data.labels data.readers.label_file
+data.limits data.readers.memory_limit
+data.making data.build
+data.market data.readers.matrix_market
+data.matlab data.readers.matlab
+data.names data.readers.options
+data.packed data.readers.text
+data.ranges data.column_ranges
+data.reading data.readers.options
+data.separated data.readers.text
+data.sizes data.readers.memory_estimate
+data.spec_words data.specs
+data.synthetic data.generators
+data.tables data.readers.table
+formats.program formats.instance
+formats.stating formats.to_cvxpy
+inference.curve inference.selection_curves
+inference.fitted inference.estimator_access
+inference.held_out inference.cross_validation
+inference.permutation inference.permutation_tests
+inference.pictures report.inference_pictures
+inference.shadow inference.shadow_tests
+inspection.canonical inspection.report
+inspection.difference inspection.comparison
+inspection.families inspection.folding
+inspection.notation inspection.layout
+inspection.page inspection.document
+inspection.readers inspection.atoms
+inspection.reading inspection.parse
+inspection.styles inspection.writers
+methods.base.changed estimators.custom_formulation
+methods.base.columns estimators.out_of_core
+methods.base.held estimators.training_cache
+methods.base.margins estimators.margin_test
+methods.base.mixed estimators.missing_values
+methods.base.null inference.selector_tests
+methods.base.own methods.base.formulation
+methods.base.permutation inference.label_permutations
+methods.base.projection estimators.projection
+methods.base.ranked estimators.ranking
+methods.base.regressor estimators.regression
+methods.base.selector estimators.selector
+methods.base.shadow inference.shadow_statistics
+methods.base.step methods.base.solve_step
+methods.base.taking estimators.validation
+methods.base.weighted estimators.sample_weight
+methods.knockoffs.definite methods.knockoffs.native
+methods.llfs.exact methods.llfs.native.exact_subset
+methods.llfs.kernels methods.llfs.native.kernels
+methods.llfs.linear methods.llfs.native.linear_program
+methods.llfs.newton methods.llfs.native.newton
+methods.llfs.path methods.llfs.native.local_path
+methods.llfs.relaxed methods.llfs.relaxation
+methods.llfs.repair methods.llfs.backend.line_search
+methods.llfs.road methods.llfs.backend.path
+methods.llfs.road_point methods.llfs.backend.point
+methods.llfs.road_programs methods.llfs.backend.subproblems
+methods.llfs.road_separation methods.llfs.backend.separation
+methods.llfs.samples methods.llfs.fit
+methods.llfs.spheres methods.llfs.hyperspheres
+methods.llfs.stages methods.llfs.stage_problems
+methods.llfs.stated methods.llfs.backend.custom
+methods.llfs.stored methods.llfs.from_run
+methods.lmba.kinks methods.lmba.active_hinges
+methods.logo.certified methods.logo.fixed_points.candidate_features
+methods.logo.classification methods.logo.estimator
+methods.logo.equilibrium methods.logo.fixed_points.complementarity
+methods.logo.fixed_point methods.logo.fixed_points.damped_iteration
+methods.logo.locality methods.logo.margins
+methods.logo.mixed_locality methods.logo.margins
+methods.logo.null_price methods.logo.null_penalty
+methods.logo.paper methods.logo.fixed_points.algorithm1
+methods.logo.request methods.logo.settings
+methods.logo.solvers methods.logo.backend_steps
+methods.rlogo methods.logo_regression
+methods.rlogo.estimator methods.logo_regression.estimator
+methods.rlogo.fit methods.logo_regression.fit
+methods.rlogo.numbers methods.logo_regression.numbers
+methods.rlogo.prediction methods.logo_regression.estimator
+methods.rrelief methods.relief_regression
+methods.rrelief.estimator methods.relief_regression.estimator
+methods.rrelief.fit methods.relief_regression.fit
+methods.rrelief.numbers methods.relief_regression.numbers
+neighbors.bits neighbors.bitpacked
+neighbors.by_columns neighbors.out_of_core
+neighbors.counted neighbors.sample_weight
+neighbors.dense neighbors.distances
+neighbors.difference_kernels neighbors.kernels.missing_sums
+neighbors.difference_slopes neighbors.missing_gradients
+neighbors.differences neighbors.missing_values
+neighbors.distance_kernels neighbors.kernels.distance_sums
+neighbors.feature_kernels neighbors.kernels.feature_sums
+neighbors.feature_passes neighbors.feature_blocks
+neighbors.new_samples neighbors.queries
+neighbors.shadows neighbors.shadow_columns
+neighbors.soft_targets neighbors.regression
+neighbors.sparse_kernels neighbors.kernels.sparse_sums
+neighbors.sparse_samples neighbors.sparse
+pictures report.pictures
+selection.asking selection.select_function
+selection.differences selection.effect_sizes
+selection.fitting selection.fit_by_name
+selection.judging selection.rules
+selection.python_call selection.select_function
+selection.wording selection.methods_text
+study.achieved study.time_to_accuracy
+study.classification study.outcome_rules
+study.figure_files study.export
+study.judging study.outcome_rules
+study.page.files study.page.assemble
+study.points study.llfs_points
+study.profiles study.summary
+study.repeat study.rerun
+study.table_files study.export
+"""
+FORMER = {
+    f"convexfs.{old}": f"convexfs.{new}" for old, new in map(str.split, _NAMES.split("\n")[1:-1])
+}
+
+
+class _FormerModule(ModuleType):
+    """Stands for a module that has another name now."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(FORMER[self.__name__]), name)
+
+
+class _FormerNames(MetaPathFinder, Loader):
+    """Finds modules by their old names, after all others have found nothing."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: Any = None
+    ) -> ModuleSpec | None:
+        if fullname not in FORMER:
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _FormerModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        new = FORMER[module.__name__]
+        warnings.warn(
+            f"{module.__name__} is {new} now; the old name goes with the next release",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+
+def install() -> None:
+    """Let imports find modules by their old names."""
+    if not any(isinstance(finder, _FormerNames) for finder in sys.meta_path):
+        sys.meta_path.append(_FormerNames())

@@ -71,7 +71,7 @@ def test_an_old_store_is_read_and_exported(run, tmp_path, capsys):
     tasks = convexfs.open_run(run).tasks()
     assert tasks["ok"].tolist() == [True] * 4
     assert main(["export", str(run), "--to", str(tmp_path / "rows.csv")]) == 0
-    assert main(["report", str(run), "--html", str(tmp_path / "page.html")]) == 0
+    assert main(["report", str(run), "--out", str(tmp_path / "page.html")]) == 0
     capsys.readouterr()
 
 

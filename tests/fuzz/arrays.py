@@ -17,7 +17,6 @@ import pandas as pd
 from scipy.sparse import issparse
 
 import convexfs
-from convexfs import baselines as baselines
 from convexfs.errors import ConvexfsError
 
 from .attack import Attack, Failure, PeakMemory, Verdict, cause_of
@@ -32,8 +31,6 @@ QUICK = {
 #: How often each is tried, among the others; those that take long are tried less.
 WEIGHTS = {"Logo": 3.0, "LLFS": 2.0, "LFE": 3.0, "IRelief": 3.0, "Relief": 3.0, "Simba": 3.0}
 WEIGHTS |= {"Lmba": 3.0, "LogoCV": 0.5}
-COMPARATOR_WEIGHT = {"random-forest": 0.1, "l1-logistic": 0.1, "nca": 0.1, "elastic-net": 0.1}
-COMPARATOR_WEIGHT |= {"rfe-rbf": 0.2, "ams": 0.1}
 #: Fitted numbers that must be finite wherever a model has them.
 NUMBERS = ("weights_", "margin_", "components_", "metric_", "eigenvalues_", "local_support_")
 #: What an estimator is asked after its fit.
@@ -52,7 +49,7 @@ class Case:
 
 @dataclass
 class Fitted:
-    """What a fit said, in the same words for estimators, comparators and projections."""
+    """What a fit said, in the same words for selectors and projections."""
 
     numbers: dict[str, Any]
     support: np.ndarray | None = None
@@ -62,28 +59,17 @@ class Fitted:
 
 
 def make(rng: np.random.Generator) -> Case:
-    names = [*WEIGHTS, *baselines.SELECTORS, *baselines.PROJECTIONS]
-    weights = np.array([WEIGHTS.get(name, COMPARATOR_WEIGHT.get(name, 0.4)) for name in names])
-    method = names[rng.choice(len(names), p=weights / weights.sum())]
+    weights = np.array(list(WEIGHTS.values()))
+    method = list(WEIGHTS)[rng.choice(len(weights), p=weights / weights.sum())]
     X, rows = matrix(rng)
     known = _parameters_of(method)
     quick = {name: value for name, value in QUICK.get(method, {}).items() if name in known}
-    # Comparators are plain functions, which may raise what they like at a senseless parameter.
-    odd = method not in baselines.SELECTORS
-    return Case(method, parameters(rng, known, quick, odd), X, labels(rng, rows))
+    return Case(method, parameters(rng, known, quick), X, labels(rng, rows))
 
 
 def _parameters_of(method: str) -> list[str]:
-    called = inspect.signature(_callable(method)).parameters
+    called = inspect.signature(getattr(convexfs, method)).parameters
     return [name for name in called if name not in ("X", "y", "self")]
-
-
-def _callable(method: str) -> Any:
-    if method in baselines.SELECTORS:
-        return baselines.selector(method)
-    if method in baselines.PROJECTIONS:
-        return baselines.projection(method)
-    return getattr(convexfs, method)
 
 
 def judge(case: Case) -> Verdict:
@@ -138,10 +124,7 @@ def _raised_by_scikit_learn(error: BaseException) -> bool:
 
 
 def _fit(method: str, settings: Mapping[str, Any], X: Any, y: Any) -> Fitted:
-    made = _callable(method)
-    if method in baselines.SELECTORS:
-        return Fitted({"scores": made(X, y, **settings)})
-    model = made(**settings).fit(X, y)
+    model = getattr(convexfs, method)(**settings).fit(X, y)
     fitted = Fitted({name: getattr(model, name) for name in NUMBERS if hasattr(model, name)})
     fitted.certificate = getattr(model, "certificate_", None)
     fitted.converged = getattr(model, "converged_", None)
@@ -197,31 +180,23 @@ def _fitted_as(column: Any) -> Any:
 def reproducer(case: Case) -> dict[str, bytes]:
     """A program that fits the same and prints what came of it."""
     settings = ", ".join(f"{name}={value}" for name, value in case.settings.items())
-    if case.method in baselines.SELECTORS:
-        head = f"rank = papers.baselines.selector({case.method!r})\n"
-        call = f"print(rank(X, y{', ' * bool(settings)}{settings}))\n"
-    else:
-        name = f"convexfs.{case.method}"
-        if case.method in baselines.PROJECTIONS:
-            name = f"papers.baselines.projection({case.method!r})"
-        head = f"model = {name}({settings}).fit(X, y)\n"
-        call = (
-            "for name, value in sorted(vars(model).items()):\n"
-            "    if name.endswith('_'):\n"
-            "        print(name, '=', value)\n"
-            "if hasattr(model, 'get_support'):\n"
-            "    print('support', model.get_support())\n"
-            "print(model.transform(X))\n"
-        )
-    imports = "\nimport convexfs\nimport papers.baselines\n\n"
-    text = f"{HEADER}{imports}X = {case.X}\ny = {case.y}\n{head}{call}"
+    text = (
+        f"{HEADER}\nimport convexfs\n\nX = {case.X}\ny = {case.y}\n"
+        f"model = convexfs.{case.method}({settings}).fit(X, y)\n"
+        "for name, value in sorted(vars(model).items()):\n"
+        "    if name.endswith('_'):\n"
+        "        print(name, '=', value)\n"
+        "if hasattr(model, 'get_support'):\n"
+        "    print('support', model.get_support())\n"
+        "print(model.transform(X))\n"
+    )
     return {"case.py": text.encode()}
 
 
 def warm() -> None:
     """Load or compile the kernels of every method."""
     X = np.random.default_rng(0).normal(size=(12, 3))
-    for method in (*WEIGHTS, *baselines.SELECTORS, *baselines.PROJECTIONS):
+    for method in WEIGHTS:
         quick = {k: v for k, v in QUICK.get(method, {}).items() if k in _parameters_of(method)}
         with quiet():
             _fit(method, {k: evaluated(v) for k, v in quick.items()}, X, np.arange(12) % 2)

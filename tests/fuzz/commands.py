@@ -102,7 +102,7 @@ def _value(rng: np.random.Generator, option: str) -> str:
         "--png": ["figures", "data.csv"],
         "--save": ["out.npz", "out.lp", "out.mps", "out.xyz"],
         "--on": ["data.csv", "iris", "nosuch"],
-        "--method": ["ks", "pca", "irelief", "lfe", "simba", "nosuch"],
+        "--method": ["mmc", "irelief", "lfe", "simba", "nosuch"],
         "--solvers": ["CLARABEL", "CLARABEL,SCS", "nosuch", ","],
         "--read-limit": ["1GB", "100MB", "1kB", "1e9", "0", "-1GB", "much"],
         "--time-limit": ["5", "1e-9", "-1"],

@@ -20,7 +20,7 @@ from .bombs import BOMBS
 from .mutations import PIECES, damaged
 
 #: Methods that take milliseconds, so that the file is what is tried.
-METHODS = ["relief", "ks", "fisher-markov", "pca", "simba", "irelief", "lfe", "mrmr", "lmba"]
+METHODS = ["relief", "mmc", "simba", "irelief", "lfe", "lmba"]
 #: Bombs take a second each.
 BOMB_SHARE = 0.003
 #: Names that a terminal, a shell or a file system may take amiss; %s is the suffix.

@@ -221,7 +221,7 @@ NUMBERS = {
 
 
 def parameters(
-    rng: np.random.Generator, known: list[str], quick: dict[str, str], odd: bool = True
+    rng: np.random.Generator, known: list[str], quick: dict[str, str]
 ) -> dict[str, str]:
     """Settings by name: those that keep a method quick, some usual ones, and perhaps an odd one."""
     chosen = dict(quick)
@@ -231,7 +231,7 @@ def parameters(
             words = [repr(word) for word in WORDS.get(name, ())]
             # Most words on the list of another method are wrong here, and should be said to be.
             chosen[name] = pick(rng, [*words, *NUMBERS.get(name, ())])
-    if odd and rng.random() < 0.25:
+    if rng.random() < 0.25:
         name = pick(rng, [name for name in known if name not in ("run_dir", "formulation")])
         chosen[name] = pick(rng, PATIENT if name in COUNTS else ODD)
     return chosen

@@ -40,7 +40,6 @@ MODULES = (
     "convexfs.methods.llfs.pictures",
     "convexfs.methods.llfs.theory",
     "convexfs.methods.logo.theory",
-    "papers.baselines",
     "convexfs.data.generators",
     "convexfs.errors",
 )

@@ -305,10 +305,10 @@ def test_numbers_have_an_end(model, name):
         model.fit(X, Y)
 
 
-def test_without_a_price_logo_is_rightly_refused_for_no_bound_can_be_had():
-    """The answer is right, but a feature of tiny scale could lower the loss for ever."""
+def test_without_a_penalty_logo_is_undecided_because_no_bound_exists():
+    """The solution is right, but a feature of tiny scale could lower the loss for ever."""
     rng = np.random.default_rng(4)
     with pytest.warns(ConvexfsWarning, match=r"lam=0 \(eq. 6\) has no bound to certify by"):
         model = Logo(lam=0).fit(rng.standard_normal((8, 1)), Y[:8])
-    assert model.certificate_.ok is False
+    assert model.certificate_.ok is None
     assert np.isfinite(model.weights_).all()

@@ -28,7 +28,16 @@ from convexfs.batch import schema
 from convexfs.batch.arrays import pack, storable, unpack
 from convexfs.batch.file_system import FileSystem, probe
 from convexfs.batch.run_lock import RunLock
-from convexfs.batch.sqlite_file import MOVE, connect, explained, identity, in_wal, lock, readable
+from convexfs.batch.sqlite_file import (
+    MOVE,
+    SQLITE_ENDS,
+    connect,
+    explained,
+    identity,
+    in_wal,
+    lock,
+    readable,
+)
 from convexfs.errors import InputError, RunError
 
 __all__ = ["LOG", "RESULTS", "Store", "pack", "same_results", "task_frame", "unpack"]
@@ -66,6 +75,7 @@ class Store(AbstractContextManager["Store"]):
             system = probe(folder)
         except OSError as error:
             raise RunError(f"{folder}: cannot be written ({error.strerror}); {MOVE}") from error
+        _check_files(folder)
         with ExitStack() as held, explained(self.path):
             with explained(folder / LOCK):
                 if system.locks:
@@ -282,7 +292,12 @@ class Store(AbstractContextManager["Store"]):
             ) from error
 
     def _check(self) -> None:
-        """Raise unless the file is whole and has the tables of its version."""
+        """Raise unless the file is whole and has the tables of its version, and only tables."""
+        if foreign := schema.foreign(self._db):
+            raise RunError(
+                f"{self.path}: holds {foreign!r:.60}, a view, trigger or virtual table; no run of "
+                f"convexfs makes one, so somebody changed the file; {MOVE}"
+            )
         lacking = list(schema.lacking(self._db, self._version()))
         if lacking:
             raise RunError(f"{self.path}: is damaged: it lacks {', '.join(lacking)}; {MOVE}")
@@ -341,6 +356,19 @@ class Store(AbstractContextManager["Store"]):
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+
+
+def _check_files(folder: Path) -> None:
+    """Raise if a file that a run writes is a link to another one, or a pipe or a device."""
+    for name in (RESULTS, *(f"{RESULTS}{end}" for end in SQLITE_ENDS), LOG, LOCK, HOLDER):
+        path = folder / name
+        if path.is_symlink():
+            raise RunError(
+                f"{path}: is a symbolic link, and a run writes in its own folder only; replace "
+                "the link by its file, or choose another --out"
+            )
+        if path.exists() and not path.is_file():
+            raise RunError(f"{path}: is no regular file; move it away, or choose another --out")
 
 
 def task_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:

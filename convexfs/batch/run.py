@@ -363,6 +363,12 @@ def _check_memory_limit(limit: int, executor: Executor | None) -> None:
         warnings.warn(f"the memory limit does not hold {where}", ConvexfsWarning, stacklevel=3)
 
 
+def command_line() -> list[str]:
+    """Return the words by which the user started this process, without folders of programs."""
+    name = Path(sys.argv[0]).name
+    return [*(["python", "-m", "convexfs"] if name == "__main__.py" else [name]), *sys.argv[1:]]
+
+
 def describe_environment() -> dict[str, Any]:
     """Describe the machine and the versions that results are computed with."""
     packages = {

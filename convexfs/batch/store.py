@@ -18,6 +18,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -323,10 +324,8 @@ class Store(AbstractContextManager["Store"]):
             )
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> None:
-        names = ", ".join(f'"{name}"' for name in row)
-        marks = ", ".join("?" * len(row))
         values = [_cell(name, value) for name, value in row.items()]
-        self._db.execute(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", values)
+        self._db.execute(_insertion(table, tuple(row)), values)
 
     @contextmanager
     def beside(self, folder: str | Path) -> Iterator[sqlite3.Connection]:
@@ -389,15 +388,21 @@ def _is_object(text: str | None) -> bool:
         return False
 
 
+@lru_cache(maxsize=256)
+def _insertion(table: str, columns: tuple[str, ...]) -> str:
+    names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
+    return f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})"
+
+
 def _cell(column: str, value: Any) -> Any:
     if type(value) in _HELD_AS_THEY_ARE:
         return value
+    if isinstance(value, str):
+        return storable(value)
     if isinstance(value, Mapping):
         if column in ("primal", "dual"):
             return pack(value)
         return json.dumps(value, sort_keys=True, default=lambda part: part.tolist())
-    if isinstance(value, str):
-        return storable(value)
     return value.item() if isinstance(value, np.generic) else value
 
 

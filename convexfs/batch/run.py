@@ -82,11 +82,12 @@ class Progress:
 
     def line(self) -> str:
         """Return the counts in one line."""
-        told = f"{self.finished} of {self.total} tasks, {self.failures_line()}"
-        if not self.rate:
-            return told
+        counts = f"{self.finished} of {self.total} tasks, {self.failures_line()}"
+        if not self.rate or self.finished == self.total:
+            return counts
         left = (self.total - self.finished) / self.rate
-        return f"{told}, {self.rate:.1f}/s, about {left / 60:.0f} min left"
+        time_left = f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min"
+        return f"{counts}, {self.rate:.1f}/s, about {time_left} left"
 
     def failures_line(self) -> str:
         """Return how many tasks failed, and of how many the status was refuted."""

@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from convexfs.batch import memory, pool
-from convexfs.batch.failures import failure_kind
 from convexfs.batch.logs import LogLines, run_log
 from convexfs.batch.problem_file import load_problem_file
 from convexfs.batch.rehearsal import prepare, rehearse, state_own_problems
 from convexfs.batch.shards import Shard, enter
 from convexfs.batch.statements import Unstated, file_row, state_or, unstated
 from convexfs.batch.store import LOG, Store
-from convexfs.batch.tasks import DATASETS, Result, Task, do, expand
+from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind
 from convexfs.batch.threads import THREAD_VARIABLES
 from convexfs.errors import ConvexfsWarning, check_number, check_seed
 from convexfs.records import REFUTED, SKIPPED, VERDICTS
@@ -209,7 +208,7 @@ def run_tasks(
     """Do those tasks that a folder has no row of, in their order, and record each.
 
     ``time_limit`` is when a worker is ended; ``retry_failed`` may name kinds of failure, which
-    are :func:`~convexfs.batch.failures.failure_kind`'s; ``study`` is what it takes to do a
+    are :func:`~convexfs.batch.tasks.failure_kind`'s; ``study`` is what it takes to do a
     comparison again; the rest is as in :func:`solve_files`.
     """
     if memory_limit is not None:

@@ -207,7 +207,8 @@ def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any)
         found |= {
             "primal": _primal(problem),
             "dual": _dual(problem),
-            "objective": np.real(np.asarray(problem.objective.value)).item(),
+            # As unpack has computed it, of the objective at the point.
+            "objective": np.real(np.asarray(problem.value)).item(),
             "cone": _cone_point(data, chain, inverse, raw),
         }
     return found

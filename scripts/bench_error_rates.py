@@ -1,7 +1,7 @@
 """Error rates and power of ``shadow_test``: tables with 95 % intervals.
 
-    python scripts/bench_error_rates.py errors [--data DIR] [--sets N] [--designs NAME,...]
-    python scripts/bench_error_rates.py power [--sets N] [--designs NAME,...]
+    python scripts/bench_error_rates.py errors [--data DIR] [--sets N] [--cpu S] [--designs A,B]
+    python scripts/bench_error_rates.py power [--sets N] [--designs A,B]
     python scripts/bench_error_rates.py cost
 
 ``errors`` prints, for each design, the family-wise error rate at 5 %, the false discovery rate at
@@ -92,6 +92,8 @@ def errors(options: argparse.Namespace) -> None:
             found.append(one_set(designs[name], name, len(found)))
             cheap = np.median([each.seconds for each in found]) < CHEAP
             if not options.sets and not cheap and len(found) >= FEW:
+                break
+            if options.cpu and sum(each.seconds for each in found) > options.cpu:
                 break
         columns = {key: np.array([getattr(each, key) for each in found]) for key in vars(found[0])}
         means.append([columns[key].mean() for key in ("any_false", "false_share", "bound_failed")])
@@ -205,6 +207,7 @@ def main() -> None:
     parser.add_argument("piece", choices=("errors", "power", "cost"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--sets", type=int)
+    parser.add_argument("--cpu", type=float, help="CPU seconds of tests per design")
     parser.add_argument("--designs", default="", help="parts of names, separated by commas")
     options = parser.parse_args()
     warnings.simplefilter("ignore")

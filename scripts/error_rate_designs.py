@@ -322,3 +322,24 @@ def power_designs() -> dict[str, Design]:
         "xor 10": xor(10), "xor 50": xor(50), "xor 300": xor(300),
         "rare classes 400/60/15/5": four_groups, "markers of 40 of 800 cells": cells,
     }  # fmt: skip
+
+
+def penalty_designs() -> dict[str, Design]:
+    """Small designs for Logo."""
+
+    def product(rng: Rng) -> Sample:
+        X = rng.normal(size=(200, 50))
+        return Sample(X, (X[:, 0] * X[:, 1] > 0).astype(int), first(2, 50))
+
+    return {
+        "null, 150 x 100": lambda r: without_signal(r.normal(size=(150, 100)), labels(75, 75)),
+        "null, 60 x 300": lambda r: without_signal(r.normal(size=(60, 300)), labels(30, 30)),
+        "null, 85/15": lambda r: without_signal(r.normal(size=(100, 100)), labels(85, 15)),
+        "null, correlated": lambda r: without_signal(in_blocks(r, 100, 100), labels(50, 50)),
+        "null, mixed columns": lambda r: without_signal(mixed_noise(r, 120, 100), labels(80, 40)),
+        "null, 3 classes": lambda r: without_signal(r.normal(size=(90, 200)), labels(30, 30, 30)),
+        "linear, .9 sd": lambda r: shifted(r.normal(size=(150, 100)), labels(75, 75), 10, 0.9),
+        "strong": lambda r: shifted(r.normal(size=(150, 100)), labels(75, 75), 10, 3.0),
+        "product of two": product,
+        "90/10, mixed columns": lambda r: _beside_mixed(r, labels(135, 15)),
+    }

@@ -117,6 +117,9 @@ def _method(name: str, model: Any) -> Fit:
         fit_seconds = time.process_time() - began
         untested = model.get_support() if model._sparse else None
         judgement = judge(model, model.weights_, data, untested)
+        if getattr(model, "lam", None) == "null" and model.lam_ is not None:
+            told = f"lam = {model.lam_:.3g}: permuted labels let one feature enter on average"
+            judgement = replace(judgement, lines={**judgement.lines, "penalty": told})
         return Selection(
             name,
             **_of_features(model.weights_, judgement, data),

@@ -38,7 +38,7 @@ def test_noise_beside_strong_features_is_not_taken_for_signal(seed):
     X, y = beside_noise(seed)
     found = shadow_test(Relief(), X, y, random_state=seed)
     assert found.selected[:30].sum() >= 24
-    assert found.selected[30:].sum() <= 3
+    assert found.selected[30:].sum() <= 5
     assert not (found.max_t_pvalues[30:] <= 0.05).any()
     assert found.selected[30:].sum() <= found.max_false()
     labels = permutation_test(Relief(), X, y, n_permutations=200, random_state=seed)

@@ -43,6 +43,10 @@ class MarginTested(WeightSelector):
 
         return shadow_margins(X, draws.rows, near, _METRIC, codes, draws.map)
 
+    @property
+    def _pairs_alike(self) -> bool:
+        return True
+
     def _evidence_units(self, X: Any) -> np.ndarray:
         return feature_deviations(X) ** 2
 

@@ -273,6 +273,11 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         """
         return None
 
+    @property
+    def _pairs_alike(self) -> bool:
+        """Whether the test weighs samples so that pairs of classes are compared alike."""
+        return False
+
     def _evidence_units(self, X: Any) -> np.ndarray:
         """Return the scale of each feature's evidence: that of its differences."""
         return feature_deviations(X)

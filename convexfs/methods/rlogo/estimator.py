@@ -7,8 +7,7 @@ from sklearn.base import RegressorMixin
 
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.regressor import NumberSelector
-from convexfs.methods.logo.estimator import NUMERIC, LogoFitted
-from convexfs.methods.logo.request import NULL
+from convexfs.methods.logo.estimator import NULL, NUMERIC, LogoFitted
 from convexfs.methods.rlogo.fit import Settings, rlogo
 from convexfs.methods.rlogo.prediction import soft_means
 from convexfs.neighbors.new_samples import known_to

@@ -31,4 +31,5 @@ def null_penalty(labels: np.ndarray, entry: Callable[[np.ndarray], np.ndarray]) 
             largest = np.partition(largest, -number - 1)[-number - 1 :]
     highest = max(float(largest.max(initial=0.0)), 0.0)
     allowed = float(largest.min()) if len(largest) > number else 0.0
-    return max(allowed, _LEAST * highest) or 1.0
+    # Scores are of single precision: what is left of it is equal for all kinds of samples.
+    return float(f"{max(allowed, _LEAST * highest):.4g}") or 1.0

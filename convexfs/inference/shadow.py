@@ -94,7 +94,7 @@ def shadow_test(
             raise InputError(f"{type(estimator).__name__} takes no sample_weight: leave it out")
         X, y, groups, blocks = weighed._counting(X, y, sample_weight, groups, blocks)
         sample_weight = weighed._sample_weight
-    X, codes = checked_samples(estimator, X, y)
+    estimator, X, codes = checked_samples(estimator, X, y)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     result = shadows_judged(
         estimator, X, codes, n_permutations, seed, groups=groups, blocks=blocks, n_jobs=n_jobs,

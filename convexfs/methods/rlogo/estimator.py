@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin
 
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.regressor import NumberSelector
-from convexfs.methods.logo.estimator import NUMERIC, LogoFitted
+from convexfs.methods.logo.estimator import NULL, NUMERIC, LogoFitted
 from convexfs.methods.rlogo.fit import Settings, rlogo
 from convexfs.methods.rlogo.prediction import soft_means
 from convexfs.neighbors.new_samples import known_to
@@ -53,7 +53,7 @@ class LogoRegressor(Settings, RegressorMixin, NumberSelector, LogoFitted):
         violated features.
     converged_ : bool
         Whether a fixed point was reached and proven; a warning says so where it was not.
-    starts_, lam_, null_counts_, objective_pvalue_, n_iter_, history_, period_
+    starts_, lam_, n_iter_, history_, period_
         As for :class:`convexfs.Logo`.
     n_features_in_, feature_names_in_
         As usual.
@@ -75,6 +75,8 @@ class LogoRegressor(Settings, RegressorMixin, NumberSelector, LogoFitted):
     >>> sorted(model.weights_.argsort()[-2:].tolist()), model.certificate_.ok
     ([0, 1], True)
     """
+
+    lam: float | str = NULL
 
     _method: ClassVar = staticmethod(rlogo)
     _takes_sparse: ClassVar[bool] = True

@@ -35,7 +35,7 @@ class StandardForm:
     """``minimise 1/2 z'Pz + q'z + d subject to Az + b in K``, cone by cone.
 
     `columns` are the columns of each of the problem's own variables, by its id; `names` those
-    of all variables by name.
+    of all variables by name; `parts` the variables that hold parts of complex ones, by id.
     """
 
     P: Any
@@ -48,6 +48,7 @@ class StandardForm:
     names: dict[str, tuple[int, int]]
     integer: np.ndarray
     constraints: tuple[Any, ...]
+    parts: dict[int, tuple[cp.Variable | None, cp.Variable | None]]
 
     @classmethod
     def of(cls, problem: cp.Problem) -> "StandardForm":
@@ -73,6 +74,7 @@ class StandardForm:
             names=program.columns,
             integer=program.integer,
             constraints=constraints,
+            parts=program.parts,
         )
 
     def multipliers(self, y: np.ndarray) -> Iterator[np.ndarray]:
@@ -253,7 +255,8 @@ class StandardForm:
 def _own_columns(problem: cp.Problem, program: ConeProgram) -> dict[int, slice]:
     ends = np.array(sorted({*program.starts.values(), program.q.size}))
     own = {}
-    for variable in problem.variables():
+    parts = (each for pair in program.parts.values() for each in pair if each is not None)
+    for variable in (*problem.variables(), *parts):
         start = program.starts.get(variable.id)
         if start is not None and start < program.q.size:
             own[variable.id] = slice(start, int(ends[np.searchsorted(ends, start) + 1]))

@@ -24,6 +24,8 @@ DIFFERENT = 1e-4
 NEARLY = 1e-6
 #: A stated point that breaks its constraints by no more than this is feasible.
 EXACTLY = 1e-13
+#: Values of the parameters of one compiled program at which a random point is checked.
+CHECKS = 3
 
 
 def completions(
@@ -73,8 +75,12 @@ def differs_at(convex: ConvexForm, form: StandardForm, z: np.ndarray | None) -> 
 def differs_at_random(convex: ConvexForm, form: StandardForm, seed: int = 0) -> bool:
     """Whether the cost of the program surely differs from the stated one at a random point.
 
-    The stated variables are left as they were.
+    The stated variables are left as they were. A program that is compiled once for many values
+    of its parameters is checked for the first values alone.
     """
+    if form.memory.get("checked", 0) >= CHECKS:
+        return False
+    form.memory["checked"] = form.memory.get("checked", 0) + 1
     draw = np.random.default_rng(seed)
     stated = {variable.id: variable for pair in convex.variables for variable in pair}
     before = [(variable, variable.value) for variable in stated.values()]

@@ -55,7 +55,8 @@ class ConeProgram:
     with the opposite sign. `columns` are the first column and the count of every variable;
     those that are not the problem's own are called ``aux_1`` and so on. `integer` are the
     columns that must be integers. `parts` are the real and the imaginary part of complex
-    variables, by id. It is laid out for `solver`.
+    variables, by id. `memory` is shared by all values of the parameters of one compiled program.
+    It is laid out for `solver`.
     """
 
     P: Any
@@ -72,6 +73,7 @@ class ConeProgram:
     constraints: tuple[Any, ...]
     starts: dict[int, int]
     parts: dict[int, tuple[cp.Variable | None, cp.Variable | None]]
+    memory: dict[str, Any]
 
     @classmethod
     def of(cls, problem: cp.Problem, solver: str) -> "ConeProgram":
@@ -128,6 +130,7 @@ class ConeProgram:
                 },
             },
             parts=program.parts,
+            memory=program.memory,
         )
 
 
@@ -151,6 +154,7 @@ def _applied(problem: cp.Problem, chain: Any) -> Any:
     reductions = chain.reductions[:-1]
     program, _ = Chain(reductions=reductions).apply(problem)
     program.reductions = [each for each in reductions if isinstance(each, _WITH_PARAMETERS)]
+    program.memory = {}
     program.parts = {
         stated.id: parts
         for each in program.reductions

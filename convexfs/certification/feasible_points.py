@@ -24,7 +24,7 @@ from convexfs.certification.rigorous.rounding import (
     is_surely_semidefinite,
     matrix_products,
 )
-from convexfs.certification.scaling import INFINITE, units_at
+from convexfs.certification.scaling import INFINITE, data_units, units_at
 from convexfs.certification.standard_form import StandardForm
 
 #: Largest relative change that corrects equations.
@@ -117,14 +117,17 @@ def is_tight(form: StandardForm, z: np.ndarray) -> bool:
     slack = form.A @ z + form.b
     terms = form.together(np.abs(form.b) + form.sizes @ np.abs(z))
     entries = form.together(np.diff(form.A.indptr).astype(float)) + 16.0
-    data = units_at(form, np.zeros(form.q.size)).rows
+    data = data_units(form).rows
     units = np.minimum(units_at(form, z).rows, FAR * data)
     limit = np.maximum(TIGHT * units, entries * EPSILON * terms)
     return bool(np.all(form.outside(slack) <= limit))
 
 
 def hidden_by_distance(form: StandardForm, z: np.ndarray, tol: float) -> float:
-    """Return the violation in units of the data where only terms far larger hide it, else 0."""
+    """Return the violation in units of the data where only terms far larger hide it, else 0.
+
+    Flat programs have a feasible point near one that misses it by its own last digits.
+    """
     largest = np.asarray(form.sizes.max(axis=1).todense()).ravel() if form.A.nnz else 0 * form.b
     sizes = np.divide(np.abs(form.b), largest, out=np.zeros_like(form.b), where=largest > 0)
     reach = float(sizes[sizes < INFINITE].max(initial=0.0))
@@ -132,6 +135,8 @@ def hidden_by_distance(form: StandardForm, z: np.ndarray, tol: float) -> float:
     terms = form.together(np.abs(form.b) + form.sizes @ np.abs(z))
     off = form.outside(form.A @ z + form.b)
     hidden = (off > tol * data) & (terms > FAR_AWAY * data) & (data > 0)
+    if not form.curved.any():
+        hidden &= off > TIGHT * terms
     return float(np.max(off[hidden] / data[hidden], initial=0.0))
 
 
@@ -220,7 +225,7 @@ def _candidates(form: StandardForm, cost: float, z: np.ndarray) -> Iterator[np.n
 def any_interior_point(form: StandardForm) -> Inside | None:
     """Return a point well inside all cones, if one is found."""
     feasible = replace(form, q=np.zeros_like(form.q), P=None)
-    at_zero = units_at(form, np.zeros(form.q.size))
+    at_zero = data_units(form)
     for scaling in (Scaling.equilibrated(feasible), Scaling.of(feasible, at_zero, 1.0)):
         inside = interior_point(feasible, scaling, None)
         if inside is not None:

@@ -1,11 +1,13 @@
 """The problem that is verified is the one the user stated, at its present parameters."""
 
 from dataclasses import replace
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import pytest
 from cvxpy.atoms.affine.wraps import nonneg_wrap, psd_wrap
+from cvxpy.constraints.finite_set import FiniteSet
 
 from convexfs import Solution, certify
 from convexfs.certification.standard_form import StandardForm
@@ -40,7 +42,7 @@ PARAMETERS = {
 def test_structured_parameters_have_their_present_values(kind):
     parameter, value = PARAMETERS[kind]
     parameter.value = value
-    total = cp.sum(parameter)
+    total: Any = cp.sum(parameter)
     if parameter.is_complex():
         total = cp.sum(cp.real(parameter)) + cp.sum(cp.imag(parameter[0]))
     problem = minimum(X, total <= X)
@@ -130,7 +132,7 @@ def test_complex_variables_are_verified():
 
 
 def test_integers_that_cvxpy_adds_leave_it_undecided():
-    values = cp.constraints.FiniteSet(X, [1, 2.5, 4])
+    values = FiniteSet(X, [1, 2.5, 4])
     assert certify(minimum(cp.abs(X - 2.6), values), primal={X: 2.5}).ok is None
 
 

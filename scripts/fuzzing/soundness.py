@@ -59,6 +59,10 @@ def reproducer(case: Case) -> dict[str, bytes]:
     return {"case.py": lines.encode()}
 
 
+def _minimum(cost: Any, *rows: Any) -> cp.Problem:
+    return cp.Problem(cp.Minimize(cost), list(rows))
+
+
 def linear_program(seed: int) -> tuple[np.random.Generator, cp.Problem, float]:
     """Return a small integer program with its optimum, columns in very different units."""
     rng = np.random.default_rng(seed)
@@ -69,8 +73,7 @@ def linear_program(seed: int) -> tuple[np.random.Generator, cp.Problem, float]:
     multipliers = np.where(slack == 0, rng.integers(0, 3, m), 0).astype(float)
     units = 2.0 ** rng.integers(-20, 21, n)
     x = cp.Variable(n, name="x")
-    rows = [(A * units) @ x + (slack - A @ point) >= 0]
-    problem = cp.Problem(cp.Minimize((A.T @ multipliers * units) @ x), rows)
+    problem = _minimum((A.T @ multipliers * units) @ x, (A * units) @ x + (slack - A @ point) >= 0)
     # All numbers are integers times powers of two, so that this sum is exact.
     return rng, problem, float(A.T @ multipliers @ point)
 
@@ -97,25 +100,25 @@ def cone_problem(seed: int) -> tuple[cp.Problem, float, np.random.Generator]:
     c = rng.normal(size=n)
     kind = int(rng.integers(0, 5))
     if kind == 0:
-        problem = cp.Problem(cp.Minimize(c @ x), [cp.norm(x) <= unit])
+        problem = _minimum(c @ x, cp.norm(x) <= unit)
         return problem, -unit * float(np.linalg.norm(c)), rng
     if kind == 1:
         A = rng.normal(size=(n, n))
         A = A @ A.T + np.eye(n)
         X = cp.Variable((n, n), symmetric=True, name="X")
-        problem = cp.Problem(cp.Minimize(cp.trace(A @ X)), [X >> 0, cp.trace(X) == unit])
+        problem = _minimum(cp.trace(A @ X), X >> 0, cp.trace(X) == unit)
         return problem, unit * float(np.linalg.eigvalsh(A)[0]), rng
     if kind == 2:
         total = cp.Variable(name="t")
-        rows: list[Any] = [cp.log_sum_exp(x + c) <= total, cp.sum(x) == 0]
-        return cp.Problem(cp.Minimize(total), rows), float(np.log(n) + c.mean()), rng
+        problem = _minimum(total, cp.log_sum_exp(x + c) <= total, cp.sum(x) == 0)
+        return problem, float(np.log(n) + c.mean()), rng
     if kind == 3:
         share = float(rng.uniform(0.1, 0.9))
-        rows: list[Any] = [cp.PowCone3D(x[0], x[1], unit, share), x[2:] >= 0]
+        problem = _minimum(cp.sum(x), cp.PowCone3D(x[0], x[1], unit, share), x[2:] >= 0)
         # The least of x0 + x1 with x0^a x1^(1 - a) >= unit.
         least = unit / (share**share * (1 - share) ** (1 - share))
-        return cp.Problem(cp.Minimize(cp.sum(x)), rows), least, rng
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(x - unit * c) / unit), [cp.sum(x) == 0])
+        return problem, least, rng
+    problem = _minimum(cp.sum_squares(x - unit * c) / unit, cp.sum(x) == 0)
     return problem, unit * n * float(c.mean()) ** 2, rng
 
 
@@ -158,7 +161,7 @@ def check_implied_box(seed: int) -> tuple[bool, int]:
     ]
     bound = np.abs(point).max()
     rows += [x[2] <= point[2] + rng.random(), x[2:] >= -bound, cp.exp(x[3] / bound) <= t + np.e]
-    form = StandardForm.of(cp.Problem(cp.Minimize(cp.sum(x)), rows))
+    form = StandardForm.of(_minimum(cp.sum(x), *rows))
     box = implied_box(form)
     columns = form.columns[x.id]
     # The right-hand sides are rounded, so that the point is feasible to last bits only.

@@ -51,7 +51,11 @@ from convexfs.certification.feasible_points import (
 from convexfs.certification.rigorous.elimination import without_defined_columns
 from convexfs.certification.rigorous.implied_bounds import Box, implied_box
 from convexfs.certification.rigorous.rounding import EPSILON
-from convexfs.certification.scaling import unit_of_objective, units_at
+from convexfs.certification.scaling import (
+    least_unit_of_objective,
+    unit_of_objective,
+    units_at,
+)
 from convexfs.certification.standard_form import StandardForm
 
 #: Costs of flat programs may change by this share of their own terms: the last bits of the data.
@@ -159,6 +163,9 @@ class OptimalityProof:
         self.box = implied_box(form)
         self.cut = Box.everything(0)
         self.unit = unit_of_objective(form) if scale is None else scale
+        self.least_unit = min(
+            self.unit, least_unit_of_objective(form, self.box.lower, self.box.upper)
+        )
 
     # ---- the verdict's numbers -----------------------------------------------------------------
 
@@ -167,7 +174,7 @@ class OptimalityProof:
         """What gaps are relative to in a proof."""
         if self.fixed_scale is not None:
             return self.fixed_scale
-        return proof_scale(self._terms, self.unit, self.tol)
+        return proof_scale(self._terms, self.least_unit, self.tol)
 
     @property
     def _terms(self) -> float:

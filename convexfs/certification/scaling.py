@@ -106,6 +106,29 @@ def _by_row(entries: sp.csr_array, values: np.ndarray, reduce: np.ufunc, none: f
     return reduced
 
 
+def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
+    """Return the least cost of any column at a unit that the data, or its implied `ends`, give.
+
+    A bound of 1e15, or a row with tiny coefficients, gives a column a huge unit, of which no
+    proof may take a share: so the least of all counts.
+    """
+    q = np.abs(form.q)
+    bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
+    rows, own = data_units(form).rows, np.abs(form.b) > 0
+    entries = _telling(form)[0].tocoo()
+    units = np.full(q.size, np.inf)
+    used = own[entries.row]
+    least = rows[entries.row][used] / entries.data[used]
+    np.minimum.at(units, entries.col[used], least)
+    units = np.where(np.isfinite(units), units, data_units(form).columns)
+    for end in ends:
+        own = np.abs(end) > TINY * np.where(np.isfinite(units), units, 1.0)
+        units = np.where(own, np.minimum(units, np.abs(end)), units)
+    turn = np.divide(q, bend, out=np.full(q.size, np.inf), where=bend > 0)
+    costs = np.where(q > 0, q * np.minimum(units, turn), 0.5 * bend * units**2)
+    return float(np.min(costs[costs > 0], initial=np.inf)) if np.any(costs > 0) else 0.0
+
+
 @once
 def unit_of_objective(form: StandardForm) -> float:
     """Return a scale for objectives that are 0: the least cost at units that the data give.

@@ -163,9 +163,8 @@ class OptimalityProof:
         self.box = implied_box(form)
         self.cut = Box.everything(0)
         self.unit = unit_of_objective(form) if scale is None else scale
-        self.least_unit = min(
-            self.unit, least_unit_of_objective(form, self.box.lower, self.box.upper)
-        )
+        least = least_unit_of_objective(form, self.box.lower, self.box.upper)
+        self.least_unit = min(self.unit, least)
 
     # ---- the verdict's numbers -----------------------------------------------------------------
 

@@ -121,9 +121,11 @@ def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
     least = rows[entries.row][used] / entries.data[used]
     np.minimum.at(units, entries.col[used], least)
     units = np.where(np.isfinite(units), units, data_units(form).columns)
-    for end in ends:
-        own = np.abs(end) > TINY * np.where(np.isfinite(units), units, 1.0)
-        units = np.where(own, np.minimum(units, np.abs(end)), units)
+    sizes = [np.where(np.isfinite(end), np.abs(end), 0.0) for end in ends]
+    for size in sizes:
+        # An end near 0 is a rounding error of the other one.
+        own = size > TINY * np.max(sizes, axis=0)
+        units = np.where(own, np.minimum(units, size), units)
     turn = np.divide(q, bend, out=np.full(q.size, np.inf), where=bend > 0)
     costs = np.where(q > 0, q * np.minimum(units, turn), 0.5 * bend * units**2)
     return float(np.min(costs[costs > 0], initial=np.inf)) if np.any(costs > 0) else 0.0

@@ -52,6 +52,15 @@ def test_sums_are_within_their_error_and_zeros_are_exact(seed):
     assert segment_sums(cancelling, np.array([0, 24]))[0][0] == 0.0
 
 
+def test_rows_that_cancel_bound_the_column_that_is_left():
+    x, t = cp.Variable(3, name="x"), cp.Variable(3, name="t")
+    form = StandardForm.of(minimum(cp.sum(t), x - 2 * t <= 1, -x - 2 * t <= -3, x[0] - t[1] <= 0))
+    box, at = implied_box(form), form.columns
+    np.testing.assert_allclose(box.lower[at[t.id]], 0.5, rtol=1e-12)
+    assert not np.isfinite(box.lower[at[x.id]]).any()
+    assert not np.isfinite(box.upper).any()
+
+
 @pytest.mark.parametrize("kind", soundness.CHECKS)
 @pytest.mark.parametrize("first", range(0, 200, 50))
 def test_bounds_and_boxes_hold(kind, first):

@@ -30,9 +30,9 @@ def test_every_old_name_leads_to_its_module():
 
 
 def test_an_old_name_warns_and_an_unknown_one_fails():
-    importlib.sys.modules.pop("convexfs.data.synthetic", None)
+    importlib.sys.modules.pop("convexfs.data.generators", None)
     with pytest.warns(DeprecationWarning, match=r"convexfs\.data\.generators now"):
-        importlib.import_module("convexfs.data.synthetic")
+        importlib.import_module("convexfs.data.generators")
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("convexfs.data.no_such_module")
 

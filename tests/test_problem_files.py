@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from convexfs.batch.failures import failure_kind
 from convexfs.batch.problem_file import load_problem_file
-from convexfs.batch.tasks import do, expand
+from convexfs.batch.tasks import do, expand, failure_kind
 
 FILES = sorted((Path(__file__).parents[1] / "problems").glob("*.py"))
 

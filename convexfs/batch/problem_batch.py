@@ -27,10 +27,11 @@ from convexfs.batch.tasks import Result, Task, keyed, over_time, result_of, skip
 from convexfs.batch.telling import asking_for
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable, did_you_mean
 from convexfs.methods.base.formulation import OWN
-from convexfs.methods.base.progress import narrator
 from convexfs.records import DEFAULT_ACCURACY
 
 Values = Mapping[str, Iterable[Any]]
+#: Between two lines of progress.
+SECONDS_BETWEEN_LINES = 0.5
 
 
 def solve_batch(
@@ -81,7 +82,7 @@ def solve_batch(
     retry_failed : bool
         Repeat tasks that failed, instead of keeping their failure.
     verbose : bool, optional
-        Print progress; None prints it in notebooks and terminals.
+        Print progress to standard error; None prints it in notebooks and terminals.
 
     Returns
     -------
@@ -285,13 +286,21 @@ def _rows_in_memory(
 
 
 def _watch(verbose: bool | None) -> Callable[[Progress], None]:
-    """Return a function that prints progress, at most two lines a second."""
-    in_notebook = "ipykernel" in sys.modules
-    shown = in_notebook or sys.stderr.isatty() if verbose is None else verbose
-    tell = narrator("solve_batch", float(shown))
+    """Return a function that prints progress: in one line that is rewritten, or in some lines."""
+    rewrites = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    if not (rewrites if verbose is None else verbose):
+        return lambda progress: None
+    due = 0.0
 
     def watch(progress: Progress) -> None:
-        if tell is not None and progress.total:
-            tell(progress.line())
+        nonlocal due
+        done = progress.finished == progress.total
+        if not done and time.monotonic() < due:
+            return
+        due = time.monotonic() + SECONDS_BETWEEN_LINES
+        line = f"solve_batch: {progress.line()}"
+        end = "\n" if done or not rewrites else ""
+        sys.stderr.write(f"\r{line:<79}{end}" if rewrites else f"{line}{end}")
+        sys.stderr.flush()
 
     return watch

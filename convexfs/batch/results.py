@@ -1,6 +1,7 @@
 """The results of a run as data frames, vectors included."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pandas as pd
 
 from convexfs.batch.store import Store, task_frame, unpack
 from convexfs.errors import InputError, did_you_mean
-from convexfs.records import OPTIMAL, VERDICTS, Solution
+from convexfs.records import VERDICTS, Solution
 
 _CERTIFICATE = (
     "primal_residual", "dual_residual", "complementarity", "gap", "certificate_tol", "basis"
@@ -98,14 +99,17 @@ class Run:
     def certificates(self) -> pd.DataFrame:
         """Return the verdict on every task, and the residuals it rests on.
 
-        ``ok`` is True (proven), False (refuted) or missing (undecided); ``verdict`` is the word.
+        ``ok`` is True (proven), False (refuted) or missing (undecided); ``verdict`` is the word,
+        and ``reason`` says why a solution is refuted or undecided.
         """
         frame, solutions = self._tables()
-        told = frame[["key", "problem", "hyper", "solver", "status", "objective", "ok"]].copy()
-        told["verdict"] = [VERDICTS[_known(ok)] for ok in told["ok"].astype(object)]
+        names = ["key", "problem", "hyper", "solver", "status", "objective", "ok"]
+        verdicts = frame[names].copy()
+        verdicts["verdict"] = [VERDICTS[_known(ok)] for ok in frame["ok"].astype(object)]
+        verdicts["reason"] = frame["failure"]
         for name in _CERTIFICATE:
-            told[name] = _column(solutions.get(key, {}).get(name) for key in told["key"])
-        return told
+            verdicts[name] = _column(solutions.get(key, {}).get(name) for key in frame["key"])
+        return verdicts
 
     def solution(self, key: str) -> Solution:
         """Return the solution of one task, by its key or the beginning of it.
@@ -159,10 +163,11 @@ class Run:
     def __repr__(self) -> str:
         frame, _ = self._tables()
         counts = frame["status"].value_counts().to_dict()
-        proven = int((frame["ok"] & (frame["status"] == OPTIMAL)).sum())
-        told = ", ".join(f"{count} {status}" for status, count in counts.items())
+        words = Counter(VERDICTS[_known(ok)] for ok in frame["ok"].astype(object))
+        statuses = ", ".join(f"{count} {status}" for status, count in counts.items())
+        verdicts = ", ".join(f"{words[word]} {word}" for word in VERDICTS.values() if words[word])
         place = "in memory" if self.folder is None else f"in {self.folder}"
-        return f"<Run {place}: {len(frame)} tasks ({told}), {proven} proven optimal>"
+        return f"<Run {place}: {len(frame)} tasks ({statuses}): {verdicts}>"
 
 
 def _known(value: Any) -> Any:

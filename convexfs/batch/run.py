@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from convexfs.batch import memory, pool
-from convexfs.batch.failures import failure_kind
 from convexfs.batch.logs import LogLines, run_log
 from convexfs.batch.problem_file import load_problem_file
 from convexfs.batch.rehearsal import prepare, rehearse, state_own_problems
 from convexfs.batch.shards import Shard, enter
 from convexfs.batch.statements import Unstated, file_row, state_or, unstated
 from convexfs.batch.store import LOG, Store
-from convexfs.batch.tasks import DATASETS, Result, Task, do, expand
+from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind
 from convexfs.batch.threads import THREAD_VARIABLES
 from convexfs.errors import ConvexfsWarning, check_number, check_seed
 from convexfs.records import REFUTED, SKIPPED, VERDICTS
@@ -82,11 +81,12 @@ class Progress:
 
     def line(self) -> str:
         """Return the counts in one line."""
-        told = f"{self.finished} of {self.total} tasks, {self.failures_line()}"
-        if not self.rate:
-            return told
+        counts = f"{self.finished} of {self.total} tasks, {self.failures_line()}"
+        if not self.rate or self.finished == self.total:
+            return counts
         left = (self.total - self.finished) / self.rate
-        return f"{told}, {self.rate:.1f}/s, about {left / 60:.0f} min left"
+        time_left = f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min"
+        return f"{counts}, {self.rate:.1f}/s, about {time_left} left"
 
     def failures_line(self) -> str:
         """Return how many tasks failed, and of how many the status was refuted."""
@@ -208,7 +208,7 @@ def run_tasks(
     """Do those tasks that a folder has no row of, in their order, and record each.
 
     ``time_limit`` is when a worker is ended; ``retry_failed`` may name kinds of failure, which
-    are :func:`~convexfs.batch.failures.failure_kind`'s; ``study`` is what it takes to do a
+    are :func:`~convexfs.batch.tasks.failure_kind`'s; ``study`` is what it takes to do a
     comparison again; the rest is as in :func:`solve_files`.
     """
     if memory_limit is not None:
@@ -361,6 +361,12 @@ def _check_memory_limit(limit: int, executor: Executor | None) -> None:
     if executor is not None or not memory.HOLDS:
         where = "on this system" if executor is None else "with an executor"
         warnings.warn(f"the memory limit does not hold {where}", ConvexfsWarning, stacklevel=3)
+
+
+def command_line() -> list[str]:
+    """Return the words by which the user started this process, without folders of programs."""
+    name = Path(sys.argv[0]).name
+    return [*(["python", "-m", "convexfs"] if name == "__main__.py" else [name]), *sys.argv[1:]]
 
 
 def describe_environment() -> dict[str, Any]:

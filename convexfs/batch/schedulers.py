@@ -22,8 +22,9 @@ _VARIABLES = {
 }  # fmt: skip
 #: How often a job may be requeued: a task that takes longer than a job's time never ends.
 MOST_REQUEUES = 100
-#: Seconds before the end of its time at which a job is told to stop.
-WARNING_SECONDS = 120
+#: Seconds before the end of its time at which a job is told to stop, and the least time of a job.
+#: Slurm may send the signal a minute early.
+WARNING_SECONDS, LEAST_SECONDS = 120, 300
 MOST_JOBS = 100_000
 
 
@@ -95,8 +96,11 @@ def slurm_script(
         Limits of a job in Slurm's words, such as ``01:00:00`` and ``4G``.
     """
     check_number("--slurm", count, 1, MOST_JOBS, whole=True)
-    if time is not None and not re.fullmatch(r"\d+(-\d+)?(:\d{1,2}){0,2}", time):
-        raise InputError(f"--time takes a time as Slurm does, such as 01:00:00, not {time!r}")
+    if time is not None and _seconds(time) < LEAST_SECONDS:
+        raise InputError(
+            f"--time {time}: a job is told to stop {WARNING_SECONDS} s before its time is over; "
+            f"give it at least {LEAST_SECONDS // 60} minutes"
+        )
     if memory is not None and not re.fullmatch(r"\d+[KMGT]?", memory):
         raise InputError(f"--mem takes a size as Slurm does, such as 4G, not {memory!r}")
     name = re.sub(r"[^\w.-]", "_", out.name) or "convexfs"
@@ -119,6 +123,19 @@ def slurm_script(
         jobs=jobs,
         most=MOST_REQUEUES,
     )
+
+
+def _seconds(time: str) -> int:
+    """Return a time of Slurm in seconds: minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S."""
+    if not re.fullmatch(r"\d{1,9}(:\d{1,2}){0,2}|\d{1,4}-\d{1,2}(:\d{1,2}){0,2}", time):
+        raise InputError(f"--time takes a time as Slurm does, such as 01:00:00, not {time!r}")
+    days, dash, rest = time.rpartition("-")
+    parts = [int(part) for part in rest.split(":")]
+    if dash or len(parts) == 3:
+        hours, minutes, seconds = (*parts, 0, 0)[:3]
+    else:
+        hours, minutes, seconds = (0, *parts, 0)[:3]
+    return 86400 * int(days or 0) + 3600 * hours + 60 * minutes + seconds
 
 
 def _escaped(path: Path) -> str:
@@ -146,7 +163,9 @@ fi
 {solve} \\
   --jobs {jobs} --out "$out/shards/$SLURM_ARRAY_TASK_ID" &
 solver=$!
-trap 'kill -USR1 "$solver" 2>/dev/null' USR1 TERM
+requeue=no
+trap 'requeue=yes; kill -USR1 "$solver" 2>/dev/null' USR1  # the time of the job is nearly over
+trap 'kill -TERM "$solver" 2>/dev/null' TERM  # cancelled, or preempted: then Slurm requeues it
 wait "$solver"
 code=$?
 while kill -0 "$solver" 2>/dev/null; do  # a signal ended the wait, and the solver is stopping
@@ -157,12 +176,12 @@ if [ "$code" -gt 128 ]; then
   wait "$solver"
   code=$?
 fi
-case $code in
-  75 | 138 | 143)  # stopped in order, or by USR1 or TERM while it was starting
-    if [ "${{SLURM_RESTART_COUNT:-0}}" -lt {most} ]; then
+if [ "$requeue" = yes ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {most} ]; then
+  case $code in
+    75 | 138)  # stopped in order, or by USR1 while it was starting
       scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID"
-    fi
-    ;;
-esac
+      ;;
+  esac
+fi
 exit "$code"
 """

@@ -120,6 +120,7 @@ UPGRADES = {
     4: "",
     5: "ALTER TABLE solutions ADD COLUMN certificates INTEGER;",
 }
+_OWN = re.compile(r"CREATE (TABLE|INDEX|UNIQUE INDEX)\b", re.IGNORECASE)
 #: Tables that SCHEMA makes where they are missing, by the version they came with.
 NEW_TABLES = {"problems": 3, "studies": 4, "shards": 5}
 #: Columns in which two equal runs may differ; so may all of attempts and environment.
@@ -155,6 +156,16 @@ def lacking(database: sqlite3.Connection, version: int) -> Iterator[str]:
         for name in kinds:
             if name not in there and (table, name) not in later:
                 yield f"{table}.{name}"
+
+
+def foreign(database: sqlite3.Connection) -> str | None:
+    """Return the name of something other than a table or an index in a file, None if there is none.
+
+    SQLite runs views and triggers whenever tables are read or written. The text is compared
+    because an edited schema may give them another type.
+    """
+    made = database.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    return next((str(name) for name, text in made if not _OWN.match(str(text))), None)
 
 
 def _added_after(version: int) -> Iterator[tuple[str, str]]:

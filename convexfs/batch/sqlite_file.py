@@ -14,6 +14,8 @@ from pathlib import Path
 from convexfs.batch.file_system import probe
 from convexfs.errors import RunError
 
+#: Endings of the files that SQLite keeps beside a database.
+SQLITE_ENDS = ("-journal", "-wal", "-shm")
 #: Times that a file is copied which changes meanwhile.
 _COPIES = 40
 #: What went wrong, by SQLite's primary result code, and what to do.
@@ -117,21 +119,33 @@ def lock(path: Path, resources: ExitStack) -> None:
     however that ends, forked workers do not inherit it, and others can read meanwhile
     who holds it.
     """
-    holder = resources.enter_context(closing(connect(path, "rwc", patience=0.5)))
+    database = resources.enter_context(closing(connect(path, "rwc", patience=0.5)))
     try:
-        holder.execute("BEGIN IMMEDIATE")
-        holder.execute(
+        database.execute("BEGIN IMMEDIATE")
+        database.execute(
             "CREATE TABLE IF NOT EXISTS holder (id INTEGER PRIMARY KEY, pid, host, since)"
         )
         me = (os.getpid(), socket.gethostname(), f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
-        holder.execute("INSERT OR REPLACE INTO holder VALUES (1, ?, ?, ?)", me)
-        holder.execute("COMMIT")
-        holder.execute("BEGIN IMMEDIATE")
+        database.execute("INSERT OR REPLACE INTO holder VALUES (1, ?, ?, ?)", me)
+        database.execute("COMMIT")
+        database.execute("BEGIN IMMEDIATE")
     except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
+            raise RunError(f"{path}: is no lock of convexfs ({error}); {MOVE}") from error
         if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
             raise
-        pid, host, since = holder.execute("SELECT pid, host, since FROM holder").fetchone()
         raise RunError(
-            f"{path.parent}: process {pid} on {host} has been running here since {since} UTC; "
-            "wait for it, stop it, or choose another --out"
+            f"{path.parent}: {_holder(database)}; wait for it, stop it, or choose another --out"
         ) from error
+
+
+def _holder(database: sqlite3.Connection) -> str:
+    """Return which process holds a lock; one that has just taken it has not written its name."""
+    try:
+        found = database.execute("SELECT pid, host, since FROM holder").fetchone()
+    except sqlite3.OperationalError:
+        found = None
+    if found is None:
+        return "another process has just started here"
+    pid, host, since = found
+    return f"process {pid} on {host} has been running here since {since} UTC"

@@ -18,6 +18,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,16 @@ from convexfs.batch import schema
 from convexfs.batch.arrays import pack, storable, unpack
 from convexfs.batch.file_system import FileSystem, probe
 from convexfs.batch.run_lock import RunLock
-from convexfs.batch.sqlite_file import MOVE, connect, explained, identity, in_wal, lock, readable
+from convexfs.batch.sqlite_file import (
+    MOVE,
+    SQLITE_ENDS,
+    connect,
+    explained,
+    identity,
+    in_wal,
+    lock,
+    readable,
+)
 from convexfs.errors import InputError, RunError
 
 __all__ = ["LOG", "RESULTS", "Store", "pack", "same_results", "task_frame", "unpack"]
@@ -66,6 +76,7 @@ class Store(AbstractContextManager["Store"]):
             system = probe(folder)
         except OSError as error:
             raise RunError(f"{folder}: cannot be written ({error.strerror}); {MOVE}") from error
+        _check_files(folder)
         with ExitStack() as held, explained(self.path):
             with explained(folder / LOCK):
                 if system.locks:
@@ -282,7 +293,12 @@ class Store(AbstractContextManager["Store"]):
             ) from error
 
     def _check(self) -> None:
-        """Raise unless the file is whole and has the tables of its version."""
+        """Raise unless the file is whole and has the tables of its version, and only tables."""
+        if foreign := schema.foreign(self._db):
+            raise RunError(
+                f"{self.path}: holds {foreign!r:.60}, a view, trigger or virtual table; no run of "
+                f"convexfs makes one, so somebody changed the file; {MOVE}"
+            )
         lacking = list(schema.lacking(self._db, self._version()))
         if lacking:
             raise RunError(f"{self.path}: is damaged: it lacks {', '.join(lacking)}; {MOVE}")
@@ -308,10 +324,8 @@ class Store(AbstractContextManager["Store"]):
             )
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> None:
-        names = ", ".join(f'"{name}"' for name in row)
-        marks = ", ".join("?" * len(row))
         values = [_cell(name, value) for name, value in row.items()]
-        self._db.execute(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", values)
+        self._db.execute(_insertion(table, tuple(row)), values)
 
     @contextmanager
     def beside(self, folder: str | Path) -> Iterator[sqlite3.Connection]:
@@ -343,6 +357,19 @@ class Store(AbstractContextManager["Store"]):
                 raise
 
 
+def _check_files(folder: Path) -> None:
+    """Raise if a file that a run writes is a link to another one, or a pipe or a device."""
+    for name in (RESULTS, *(f"{RESULTS}{end}" for end in SQLITE_ENDS), LOG, LOCK, HOLDER):
+        path = folder / name
+        if path.is_symlink():
+            raise RunError(
+                f"{path}: is a symbolic link, and a run writes in its own folder only; replace "
+                "the link by its file, or choose another --out"
+            )
+        if path.exists() and not path.is_file():
+            raise RunError(f"{path}: is no regular file; move it away, or choose another --out")
+
+
 def task_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Return a table of tasks as :meth:`Store.tasks` does, of rows that were never stored."""
     frame = pd.DataFrame(
@@ -361,15 +388,21 @@ def _is_object(text: str | None) -> bool:
         return False
 
 
+@lru_cache(maxsize=256)
+def _insertion(table: str, columns: tuple[str, ...]) -> str:
+    names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
+    return f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})"
+
+
 def _cell(column: str, value: Any) -> Any:
     if type(value) in _HELD_AS_THEY_ARE:
         return value
+    if isinstance(value, str):
+        return storable(value)
     if isinstance(value, Mapping):
         if column in ("primal", "dual"):
             return pack(value)
         return json.dumps(value, sort_keys=True, default=lambda part: part.tolist())
-    if isinstance(value, str):
-        return storable(value)
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -19,7 +19,6 @@ from typing import Any
 
 from convexfs.batch.code_hash import code_sha256
 from convexfs.batch.contract import OWN_DATA, samples_of
-from convexfs.batch.failures import failure_kind
 from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
 from convexfs.batch.schema import CERTIFICATES
 from convexfs.batch.telling import asking_for, solver_fields
@@ -38,9 +37,14 @@ from convexfs.methods.base.parameters import Solving
 from convexfs.methods.base.solve_step import solve_step
 from convexfs.records import (
     DEFAULT_ACCURACY,
+    INFEASIBLE,
+    MEASURED,
+    OPTIMAL,
+    REFUTED,
     SKIPPED,
     TIMEOUT,
     TRANSLATED,
+    UNBOUNDED,
     Certificate,
     Solution,
 )
@@ -49,6 +53,8 @@ from convexfs.records import (
 DATASETS: dict[str, Dataset] = {}
 #: What the failure of a task begins with that its certificate does not prove.
 CERTIFICATE = "certificate"
+#: Statuses that are proven, refuted or undecided; the others say what became of the solver.
+DEFINITE = (OPTIMAL, INFEASIBLE, UNBOUNDED)
 #: Label of the steps before the answer.
 ITERATION = "iteration"
 #: Numeric halves a process keeps: the solvers of one problem come one after the other.
@@ -293,6 +299,18 @@ def result_of(
         for step, at in enumerate(history)
     )
     return Result(row, (*iterations, answer))
+
+
+def failure_kind(status: str, ok: bool | None) -> str:
+    """Return how a finished task failed, in a word; empty if it did not.
+
+    A status that its certificate refutes is ``refuted``; an undecided one is no failure. A solver
+    that is not sure has failed, whatever is proven of its point. Contradictions between solvers
+    are found by a study of all of them.
+    """
+    if status in DEFINITE:
+        return REFUTED if ok is False else ""
+    return "" if status in (SKIPPED, MEASURED) else status
 
 
 def objection(certificate: Certificate) -> str:

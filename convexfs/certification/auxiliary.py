@@ -21,7 +21,7 @@ from convexfs.certification.cones import (
     SecondOrder,
     Semidefinite,
 )
-from convexfs.certification.scaling import Units
+from convexfs.certification.scaling import Units, units_at
 from convexfs.certification.standard_form import StandardForm
 
 clarabel: Any = untyped_clarabel
@@ -165,17 +165,22 @@ def interior_multipliers(form: StandardForm, scaling: Scaling, lift: np.ndarray)
 
 
 def completed(
-    form: StandardForm, point: np.ndarray, known: np.ndarray, priced: bool = False
+    form: StandardForm,
+    point: np.ndarray,
+    known: np.ndarray,
+    *,
+    priced: bool = False,
+    natural: bool = False,
 ) -> Found | None:
     """Find the cheapest values of the columns that are not known, with the others fixed.
 
     `contradicts` if there are none. Rows without any such column are left out; so are, with
-    `priced`, columns that no cost depends on.
+    `priced`, columns that no cost depends on. With `natural`, in units of the data.
     """
     A: Any = sp.csc_array(form.A)
     free, fixed = np.flatnonzero(~known), np.flatnonzero(known)
     if priced:
-        free = free[_share_costs(form, free)]
+        free = np.flatnonzero(priced_columns(form, known))
     rows = np.unique(sp.coo_array(A[:, free]).row)
     touched = np.zeros(form.b.size)
     touched[rows] = 1.0
@@ -184,7 +189,10 @@ def completed(
     part = replace(part, b=form.b[kept] + A[kept][:, fixed] @ point[fixed])
     if form.P is not None:
         part = replace(part, q=part.q + sp.csr_array(form.P)[free][:, fixed] @ point[fixed])
-    found = solved_again(part, Scaling.equilibrated(part))
+    scaling = Scaling.equilibrated(part)
+    if natural:
+        scaling = Scaling.of(part, units_at(part, np.zeros(free.size)), 1.0)
+    found = solved_again(part, scaling)
     if found is None or found.contradicts:
         return found
     z = point.copy()
@@ -192,8 +200,9 @@ def completed(
     return Found(z, found.y)
 
 
-def _share_costs(form: StandardForm, columns: np.ndarray) -> np.ndarray:
-    """Which of the columns have a cost, or are linked by cones to others of them that have one."""
+def priced_columns(form: StandardForm, known: np.ndarray) -> np.ndarray:
+    """Which columns that are not known have a cost, or are linked by cones to one that has."""
+    columns = np.flatnonzero(~known)
     part = sp.coo_array(sp.csc_array(form.A)[:, columns])
     shape = (form.b.size, columns.size)
     cones = sp.csr_array((np.ones(part.nnz), (form.first_rows[part.row], part.col)), shape)
@@ -201,7 +210,9 @@ def _share_costs(form: StandardForm, columns: np.ndarray) -> np.ndarray:
     cost = form.q != 0
     if form.P is not None:
         cost |= np.diff(form.P.indptr) > 0
-    return np.isin(label, label[cost[columns]])
+    priced = np.zeros(form.q.size, dtype=bool)
+    priced[columns] = np.isin(label, label[cost[columns]])
+    return priced
 
 
 def cheaper_direction(form: StandardForm, scaling: Scaling, inside: bool) -> np.ndarray | None:

@@ -27,7 +27,7 @@ from convexfs.certification.feasible_points import is_tight
 from convexfs.certification.optimality import Budget, OptimalityProof, Stopped, proof_scale
 from convexfs.certification.rigorous.implied_bounds import BoundPropagation, Box
 from convexfs.certification.rigorous.rounding import EPSILON, matrix_products
-from convexfs.certification.scaling import unit_of_objective, units_at
+from convexfs.certification.scaling import least_unit_of_objective, units_at
 from convexfs.certification.standard_form import StandardForm
 from convexfs.records import PROVEN, REFUTED, UNDECIDED
 
@@ -66,7 +66,9 @@ def verified_integer_optimum(
     """Verify that a point of cost `cost`, whose integers are nearly integers, is optimal."""
     integers = np.round(point[form.integer])
     terms = max(abs(cost), float(np.abs(form.q[form.integer] * integers).max(initial=0.0)))
-    scale = proof_scale(terms, unit_of_objective(form), tol) or 1.0
+    box = BoundPropagation(form).run()
+    unit = least_unit_of_objective(form, box.lower, box.upper)
+    scale = proof_scale(terms, unit, tol) or 1.0
     try:
         rest = _verified_rest(form, point, known, integers, cost, tol, scale, budget)
         if rest.verdict != PROVEN:

@@ -174,5 +174,19 @@ def _set_values(problem: cp.Problem, values: Mapping[Any, Any]) -> None:
         value = np.asarray(by_id[variable.id] if variable.id in by_id else values[name])
         if value.size != variable.size:
             raise InputError(f"the solution's {name!r} has another size: it is of another problem")
+        if np.iscomplexobj(value) and not variable.is_complex():
+            if np.imag(value).any():
+                raise InputError(f"the solution's {name!r} is complex, but the variable is real")
+            value = np.real(value)
+        if variable.attributes["sparsity"] and _off_pattern(variable, value):
+            raise InputError(f"the solution's {name!r} has entries outside its sparsity pattern")
         # save_value: a point to be verified may lie outside the variable's domain.
         variable.save_value(np.reshape(value, variable.shape))
+
+
+def _off_pattern(variable: cp.Variable, value: np.ndarray) -> bool:
+    """Whether a value has entries where the variable may have none; cvxpy drops them silently."""
+    pattern: Any = variable.sparse_idx
+    outside = np.reshape(value, variable.shape).copy()
+    outside[tuple(pattern)] = 0.0
+    return bool(outside.any())

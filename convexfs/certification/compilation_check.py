@@ -5,12 +5,13 @@ values of its auxiliary columns are computed at the returned point and at a rand
 of the program must be that of the stated expressions, evaluated in numpy.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from convexfs.certification.auxiliary import completed
+from convexfs.certification.auxiliary import completed, priced_columns
 from convexfs.certification.convex_form import ConvexForm
 from convexfs.certification.dual_bound import cost_at
 from convexfs.certification.feasibility import value_of, violation
@@ -23,22 +24,36 @@ DIFFERENT = 1e-4
 NEARLY = 1e-6
 #: A stated point that breaks its constraints by no more than this is feasible.
 EXACTLY = 1e-13
+#: Values of the parameters of one compiled program at which a random point is checked.
+CHECKS = 3
 
 
-def completed_point(
+def completions(
     form: StandardForm, point: np.ndarray, known: np.ndarray, own: np.ndarray | None
-) -> np.ndarray | None:
-    """Return all columns of a point: the solver's where they fit, else the cheapest; or None."""
+) -> Iterator[np.ndarray | None]:
+    """Yield all columns of a point: with the solver's, where they fit, then the cheapest.
+
+    The cheapest are searched for in two scales, because a scale that does not fit leaves errors.
+    None stands for columns that have no values.
+    """
     if known.all():
-        return point
+        yield point
+        return
     if own is not None and own.size == point.size:
         joined = np.where(known, point, own)
         slack = form.A @ joined + form.b
         terms = form.together(np.abs(form.b) + form.sizes @ np.abs(joined))
         if np.all(form.outside(slack) <= NEARLY * terms):
-            return joined
-    found = completed(form, point, known)
-    return None if found is None or found.contradicts else found.z
+            yield joined
+    for natural in (False, True):
+        found = completed(form, point, known, natural=natural)
+        yield None if found is None or found.contradicts else found.z
+    # Columns without costs may have no values beside a point that breaks a row by a last bit.
+    found = completed(form, point, known, priced=True)
+    if found is not None and not found.contradicts:
+        known = known | priced_columns(form, known)
+        rest = completed(form, found.z, known)
+        yield found.z if rest is None or rest.contradicts else rest.z
 
 
 def differs_at(convex: ConvexForm, form: StandardForm, z: np.ndarray | None) -> bool:
@@ -60,8 +75,12 @@ def differs_at(convex: ConvexForm, form: StandardForm, z: np.ndarray | None) -> 
 def differs_at_random(convex: ConvexForm, form: StandardForm, seed: int = 0) -> bool:
     """Whether the cost of the program surely differs from the stated one at a random point.
 
-    The stated variables are left as they were.
+    The stated variables are left as they were. A program that is compiled once for many values
+    of its parameters is checked for the first values alone.
     """
+    if form.memory.get("checked", 0) >= CHECKS:
+        return False
+    form.memory["checked"] = form.memory.get("checked", 0) + 1
     draw = np.random.default_rng(seed)
     stated = {variable.id: variable for pair in convex.variables for variable in pair}
     before = [(variable, variable.value) for variable in stated.values()]
@@ -72,10 +91,11 @@ def differs_at_random(convex: ConvexForm, form: StandardForm, seed: int = 0) -> 
         point, known = convex.columns(form)
         if known.all():
             return differs_at(convex, form, point)
-        found = completed(form, point, known, priced=True)
-        if found is None or found.contradicts:
-            return False
-        return differs_at(convex, form, found.z)
+        for natural in (False, True):
+            found = completed(form, point, known, priced=True, natural=natural)
+            if found is None or found.contradicts or not differs_at(convex, form, found.z):
+                return False
+        return True
     finally:
         for variable, value in before:
             variable.save_value(value)

@@ -16,6 +16,7 @@ import numpy as np
 from cvxpy.constraints import PSD, SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
 from cvxpy.error import SolverError
 from cvxpy.reductions.chain import Chain
+from cvxpy.reductions.complex2real.complex2real import Complex2Real
 from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr
 from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
 from cvxpy.reductions.solvers.solving_chain import _build_solving_chain, resolve_and_build_chain
@@ -53,7 +54,9 @@ class ConeProgram:
     P is None where the objective is linear; a problem to be maximised is minimised here
     with the opposite sign. `columns` are the first column and the count of every variable;
     those that are not the problem's own are called ``aux_1`` and so on. `integer` are the
-    columns that must be integers. It is laid out for `solver`.
+    columns that must be integers. `parts` are the real and the imaginary part of complex
+    variables, by id. `memory` is shared by all values of the parameters of one compiled program.
+    It is laid out for `solver`.
     """
 
     P: Any
@@ -69,6 +72,8 @@ class ConeProgram:
     integer: np.ndarray
     constraints: tuple[Any, ...]
     starts: dict[int, int]
+    parts: dict[int, tuple[cp.Variable | None, cp.Variable | None]]
+    memory: dict[str, Any]
 
     @classmethod
     def of(cls, problem: cp.Problem, solver: str) -> "ConeProgram":
@@ -96,6 +101,9 @@ class ConeProgram:
     @classmethod
     def _filled(cls, problem: cp.Problem, program: Any, solver: str) -> "ConeProgram":
         """Return the program at the present values of the parameters."""
+        for reduction in program.reductions:
+            # Complex and structured parameters are replaced by others, which need the values.
+            reduction.update_parameters(problem)
         parts = program.apply_parameters(quad_obj=program.P is not None)
         P, (q, d, A, b) = (None, parts) if program.P is None else (parts[0], parts[1:])
         lower, upper = _bounds(program, q.size)
@@ -121,6 +129,8 @@ class ConeProgram:
                     if own in program.var_id_to_col
                 },
             },
+            parts=program.parts,
+            memory=program.memory,
         )
 
 
@@ -132,6 +142,9 @@ class _Verified(CLARABEL):
     MI_SUPPORTED_CONSTRAINTS = CLARABEL.SUPPORTED_CONSTRAINTS
 
 
+#: Reductions of cvxpy that replace parameters.
+_WITH_PARAMETERS = (Complex2Real, CvxAttr2Constr)
+
 #: Compiled programs of parametrised problems.
 _COMPILED: WeakKeyDictionary[cp.Problem, Any] = WeakKeyDictionary()
 
@@ -140,6 +153,14 @@ def _applied(problem: cp.Problem, chain: Any) -> Any:
     """Apply all but the last reduction, which is the solver's own layout of the rows."""
     reductions = chain.reductions[:-1]
     program, _ = Chain(reductions=reductions).apply(problem)
+    program.reductions = [each for each in reductions if isinstance(each, _WITH_PARAMETERS)]
+    program.memory = {}
+    program.parts = {
+        stated.id: parts
+        for each in program.reductions
+        if isinstance(each, Complex2Real) and each.canon_methods is not None
+        for stated, parts in each.canon_methods._variables.items()
+    }
     # Variables with attributes are replaced by others of their free entries.
     program.replaced = {
         stated.id: own.id

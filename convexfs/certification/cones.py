@@ -15,6 +15,8 @@ from convexfs.certification.rigorous.rounding import EPSILON, is_surely_semidefi
 SQRT2 = np.sqrt(2.0)
 #: Relative room for errors of exp, log and powers.
 FUNCTIONS = 1e-13
+#: Room for values that underflow.
+UNDERFLOW = 1e-300
 #: Cones with more rows are moved by balls only: other metrics are dense matrices.
 LARGEST_DENSE = 64
 
@@ -371,7 +373,7 @@ class Exponential:
         on_face = (values[:, 1] == 0) & (radii[:, 1] == 0) & (x <= 0) & (z >= 0)
         with np.errstate(all="ignore"):
             # y exp(x / y) is convex in y.
-            above = [end * np.exp(x / end) * (1.0 + FUNCTIONS) <= z for end in ends]
+            above = [end * np.exp(x / end) * (1.0 + FUNCTIONS) + UNDERFLOW <= z for end in ends]
         return bool(np.all(on_face | ((ends[0] > 0) & above[0] & above[1])))
 
     def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:

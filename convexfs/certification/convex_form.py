@@ -75,11 +75,12 @@ class ConvexForm:
     def columns(self, form: StandardForm) -> tuple[np.ndarray, np.ndarray]:
         """Return the columns that the variables' values tell, and which those are."""
         point, known = np.zeros(form.q.size), np.zeros(form.q.size, dtype=bool)
-        for variable, _ in self.variables:
-            at = form.columns.get(variable.id)
-            value = _entries(variable, value_of(variable))
-            if at is not None and value.size == at.stop - at.start and np.isrealobj(value):
-                point[at], known[at] = value, True
+        for stated, _ in self.variables:
+            for variable, value in _real_parts(stated, form):
+                at = form.columns.get(variable.id)
+                entries = _entries(variable, value)
+                if at is not None and entries.size == at.stop - at.start:
+                    point[at], known[at] = entries, True
         return point, known
 
     def sizes(self, form: StandardForm, columns: np.ndarray) -> dict[int, np.ndarray]:
@@ -108,8 +109,29 @@ class ConvexForm:
 
 def objective_value(problem: cp.Problem) -> float:
     """Return the objective at the variables' values; NaN if it has none there."""
-    value: Any = problem.objective.value
+    try:
+        value: Any = problem.objective.value
+    except np.linalg.LinAlgError as error:
+        raise InputError(f"the objective cannot be evaluated at the point: {error}") from error
     return np.nan if value is None else float(np.real(np.asarray(value)).item())
+
+
+def _real_parts(
+    variable: cp.Variable, form: StandardForm
+) -> Iterable[tuple[cp.Variable, np.ndarray]]:
+    """Yield the variable and its value; of a complex one those of its real and imaginary part."""
+    value = value_of(variable)
+    if variable.id not in form.parts:
+        if np.isrealobj(value):
+            yield variable, value
+        return
+    real, imaginary = form.parts[variable.id]
+    if real is not None:
+        yield real, np.real(value)
+    if imaginary is not None:
+        # Hermitian matrices keep the entries above the diagonal alone.
+        above = np.triu_indices(value.shape[0], k=1) if variable.is_hermitian() else ...
+        yield imaginary, np.imag(value)[above]
 
 
 def _entries(variable: cp.Variable, value: np.ndarray) -> np.ndarray:

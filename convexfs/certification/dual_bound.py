@@ -21,6 +21,9 @@ from convexfs.certification.rigorous.implied_bounds import Box
 from convexfs.certification.rigorous.rounding import EPSILON, dot, matrix_products
 from convexfs.certification.standard_form import StandardForm
 
+#: Multipliers count as terms of reduced costs up to this multiple of their natural size.
+LARGEST_MULTIPLIER = 1e3
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -74,16 +77,31 @@ def lagrangian(form: StandardForm, y: np.ndarray, w: np.ndarray, box: Box) -> La
     centre = _centre(form, y, w)
     loss = column_losses(reduced, error, w, box)
     beyond = ~np.isfinite(loss)
-    terms = np.abs(form.q) + form.transposed_sizes @ np.abs(y)
-    if form.P is not None:
-        terms += abs(form.P) @ np.abs(w)
-    with np.errstate(all="ignore"):
-        shares = np.where(terms > 0, (np.abs(reduced) + error) / terms, np.inf)
     return Lagrangian(
         y, w, reduced, error, centre, loss,
         forgiven=total(centre, np.where(beyond, 0.0, loss)),
-        rounding=float(shares[beyond].max(initial=0.0)),
+        rounding=_rounding(form, y, w, np.abs(reduced) + error, beyond) if beyond.any() else 0.0,
     )  # fmt: skip
+
+
+def _rounding(
+    form: StandardForm, y: np.ndarray, w: np.ndarray, off: np.ndarray, beyond: np.ndarray
+) -> float:
+    """Return the largest share of their own terms that reduced costs are `off`.
+
+    Multipliers far beyond their natural size may cancel, and would excuse any reduced cost.
+    """
+    cost = max(float(np.abs(form.q * w).max(initial=0.0)), abs(cost_at(form, w)[0]))
+    if cost == 0:
+        largest = float(np.abs(w).max(initial=0.0)) or 1.0
+        cost = float(np.abs(form.q).max(initial=0.0)) * largest
+    sizes = np.minimum(np.abs(y), LARGEST_MULTIPLIER * natural_multipliers(form, w, cost))
+    terms = np.abs(form.q) + form.transposed_sizes @ sizes
+    if form.P is not None:
+        terms += abs(form.P) @ np.abs(w)
+    with np.errstate(all="ignore"):
+        shares = np.where(terms > 0, off / terms, np.inf)
+    return float(shares[beyond].max(initial=0.0))
 
 
 def reduced_costs(
@@ -172,15 +190,18 @@ def natural_multipliers(form: StandardForm, z: np.ndarray, cost: float) -> np.nd
 
 def is_convex(form: StandardForm) -> bool:
     """Whether P has no negative eigenvalue but for rounding; cvxpy can be told to assume it."""
-    if form.P is None:
-        return True
-    diagonal = form.P.diagonal()
+    return form.P is None or has_no_negative_eigenvalue(form.P)
+
+
+def has_no_negative_eigenvalue(P: sp.csr_array) -> bool:
+    """Whether a symmetric matrix has no negative eigenvalue but for rounding, row by row."""
+    diagonal = P.diagonal()
     if np.any(diagonal < 0):
         return False
-    if form.P.count_nonzero() == np.count_nonzero(diagonal):
+    if P.count_nonzero() == np.count_nonzero(diagonal):
         return True
-    used = np.flatnonzero(np.diff(form.P.indptr))
-    matrix = sp.csr_array(form.P)[used][:, used]
+    used = np.flatnonzero(np.diff(P.indptr))
+    matrix = sp.csr_array(P)[used][:, used]
     units = 1.0 / np.sqrt(np.where(diagonal[used] > 0, diagonal[used], 1.0))
     scaled = sp.csc_array(matrix * units[:, None] * units[None, :])
     lifted = sp.csc_array(scaled + 20 * used.size * EPSILON * sp.eye_array(used.size))

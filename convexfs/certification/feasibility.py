@@ -171,16 +171,36 @@ def _by_cone(values: np.ndarray, axis: int) -> np.ndarray:
 def lacks_structure(problem: cp.Problem, tol: float) -> str:
     """Name a variable whose value is not symmetric, diagonal or sparse as declared; else ""."""
     for variable in problem.variables():
-        value, size = value_of(variable), np.abs(value_of(variable))
-        given: Any = variable.attributes
-        wanted = value
-        if given["PSD"] or given["NSD"] or given["symmetric"] or given["hermitian"]:
-            wanted = (value + np.conj(np.swapaxes(value, -1, -2))) / 2
-        elif given["diag"] or given["sparsity"]:
-            wanted = _dense(variable.project(value))
-        if np.any(np.abs(value - wanted) > tol * size.max(initial=0.0)):
+        value = value_of(variable)
+        off = np.abs(value - _structured(variable, value))
+        if np.any(off > tol * np.abs(value).max(initial=0.0)):
             return f"the domain of {variable.name()}"
     return ""
+
+
+def _structured(variable: cp.Variable, value: np.ndarray) -> np.ndarray:
+    """Return the nearest value that is symmetric, diagonal, imaginary or sparse as declared."""
+    given: Any = variable.attributes
+    if given["PSD"] or given["NSD"] or given["symmetric"] or given["hermitian"]:
+        value = (value + np.conj(np.swapaxes(value, -1, -2))) / 2
+    if given["diag"]:
+        value = np.where(np.eye(value.shape[0], dtype=bool), value, 0.0)
+    if given["imag"]:
+        value = 1j * np.imag(value)
+    return _dense(variable.project(value)) if given["sparsity"] else value
+
+
+def _limits(variable: cp.Variable) -> tuple[Any, Any]:
+    """Return the least and the largest value that a variable's attributes allow."""
+    given: Any = variable.attributes
+    bounds: Any = variable.bounds
+    lower, upper = (-np.inf, np.inf) if bounds is None else bounds
+    lower, upper = (_dense(getattr(each, "value", each)) for each in (lower, upper))
+    if given["nonneg"] or given["pos"]:
+        lower = np.maximum(lower, 0.0)
+    if given["nonpos"] or given["neg"]:
+        upper = np.minimum(upper, 0.0)
+    return lower, upper
 
 
 def _of_variable(variable: cp.Variable, size: np.ndarray) -> tuple[float, str]:
@@ -188,16 +208,24 @@ def _of_variable(variable: cp.Variable, size: np.ndarray) -> tuple[float, str]:
     if all(value is None or value is False for value in attributes.values()):
         return 0.0, ""
     value = value_of(variable)
+    found = [_largest_ratio(np.abs(value - _structured(variable, value)), size)]
     if attributes["PSD"] or attributes["NSD"]:
         matrix = value if attributes["PSD"] else -value
         skew = np.abs(matrix - np.conj(np.swapaxes(matrix, -1, -2)))
         largest = float(np.abs(matrix).max(initial=0.0))
-        return max(matrix_violation(matrix, size), _largest_ratio(skew, largest)[0]), ""
+        found = [_largest_ratio(skew, largest), (matrix_violation(matrix, size), "")]
     if attributes["boolean"] or attributes["integer"]:
-        off = np.where(integer_entries(variable), np.abs(value - np.round(value)), 0.0)
-        return _largest_ratio(off, 1.0)
-    beyond = np.abs(value - _dense(variable.project(value)))
-    return _largest_ratio(beyond, size)
+        mask = integer_entries(variable)
+        off = np.where(mask, np.abs(value - np.round(value)), 0.0)
+        # Integers of size 0 have the unit 1.
+        size = np.where(mask, np.maximum(size, 1.0), size)
+        found.append(_largest_ratio(off, 1.0))
+    if np.isrealobj(value):
+        lower, upper = _limits(variable)
+        beyond = np.maximum(np.maximum(lower - value, value - upper), 0.0)
+        known = [np.where(np.isfinite(each), np.abs(each), 0.0) for each in (lower, upper)]
+        found.append(_largest_ratio(beyond, np.maximum(size, np.maximum(*known))))
+    return max(found, key=lambda each: each[0])
 
 
 def integer_entries(variable: cp.Variable) -> np.ndarray:

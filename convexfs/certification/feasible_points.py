@@ -24,7 +24,7 @@ from convexfs.certification.rigorous.rounding import (
     is_surely_semidefinite,
     matrix_products,
 )
-from convexfs.certification.scaling import units_at
+from convexfs.certification.scaling import INFINITE, data_units, units_at
 from convexfs.certification.standard_form import StandardForm
 
 #: Largest relative change that corrects equations.
@@ -33,14 +33,21 @@ LARGEST_CHANGE = 1e-3
 LEVELS = (0.5, 0.9, 0.1)
 #: A point whose rows are this near to feasible counts as feasible; see :func:`is_tight`.
 TIGHT, FAR = 1e-8, 1e4
+#: Points whose terms are this many times the data are far away.
+FAR_AWAY = 1e7
 #: Half-widths of boxes, in units of the columns, in which a feasible point is searched for.
 BOXES = (1e-7, 1e-5)
 #: Corrections that make a point tight, and slacks that they keep, in units of their rows.
 CORRECTIONS, ACTIVE = 6, 1e-6
 
 
-def change_to_feasible(form: StandardForm, z: np.ndarray) -> float | None:
-    """Return a bound on the change of cost to a feasible point near z; None if none is proven."""
+def change_to_feasible(
+    form: StandardForm, z: np.ndarray, margin: np.ndarray | None = None
+) -> float | None:
+    """Return a bound on the change of cost to a feasible point near z; None if none is proven.
+
+    With a `margin`, the rows must be inside their cones after it is subtracted.
+    """
     slack, error = matrix_products(form.A, z, form.b)
     if not (np.isfinite(slack).all() and np.isfinite(error).all()):
         return None
@@ -51,6 +58,9 @@ def change_to_feasible(form: StandardForm, z: np.ndarray) -> float | None:
     moved = sp.csr_array(form.A @ sp.diags_array(scales))
     radii = np.sqrt(np.asarray(moved.multiply(moved).sum(axis=1)).ravel()) * eta * (1.0 + 1e-9)
     radii += error
+    if margin is not None:
+        slack = slack - margin
+        radii += 2 * EPSILON * (np.abs(slack) + np.abs(margin))
     for block in form.blocks:
         if isinstance(block.cone, Equality):
             continue
@@ -107,10 +117,27 @@ def is_tight(form: StandardForm, z: np.ndarray) -> bool:
     slack = form.A @ z + form.b
     terms = form.together(np.abs(form.b) + form.sizes @ np.abs(z))
     entries = form.together(np.diff(form.A.indptr).astype(float)) + 16.0
-    data = units_at(form, np.zeros(form.q.size)).rows
+    data = data_units(form).rows
     units = np.minimum(units_at(form, z).rows, FAR * data)
     limit = np.maximum(TIGHT * units, entries * EPSILON * terms)
     return bool(np.all(form.outside(slack) <= limit))
+
+
+def hidden_by_distance(form: StandardForm, z: np.ndarray, tol: float) -> float:
+    """Return the violation in units of the data where only terms far larger hide it, else 0.
+
+    Flat programs have a feasible point near one that misses it by its own last digits.
+    """
+    largest = np.asarray(form.sizes.max(axis=1).todense()).ravel() if form.A.nnz else 0 * form.b
+    sizes = np.divide(np.abs(form.b), largest, out=np.zeros_like(form.b), where=largest > 0)
+    reach = float(sizes[sizes < INFINITE].max(initial=0.0))
+    data = form.together(np.abs(form.b) + largest * reach)
+    terms = form.together(np.abs(form.b) + form.sizes @ np.abs(z))
+    off = form.outside(form.A @ z + form.b)
+    hidden = (off > tol * data) & (terms > FAR_AWAY * data) & (data > 0)
+    if not form.curved.any():
+        hidden &= off > TIGHT * terms
+    return float(np.max(off[hidden] / data[hidden], initial=0.0))
 
 
 def tightened(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
@@ -198,12 +225,18 @@ def _candidates(form: StandardForm, cost: float, z: np.ndarray) -> Iterator[np.n
 def any_interior_point(form: StandardForm) -> Inside | None:
     """Return a point well inside all cones, if one is found."""
     feasible = replace(form, q=np.zeros_like(form.q), P=None)
-    at_zero = units_at(form, np.zeros(form.q.size))
+    at_zero = data_units(form)
     for scaling in (Scaling.equilibrated(feasible), Scaling.of(feasible, at_zero, 1.0)):
         inside = interior_point(feasible, scaling, None)
         if inside is not None:
             return inside
     return None
+
+
+def is_surely_inside(form: StandardForm, inside: Inside) -> bool:
+    """Whether a feasible point lies near `inside`, with half of its margin in all cones."""
+    margin = np.where(form.equalities, 0.0, 0.5 * inside.margin * inside.rows * form.interior())
+    return change_to_feasible(form, inside.z, margin) is not None
 
 
 def cost_of_feasibility(form: StandardForm, z: np.ndarray, inside: Inside, above: float) -> float:
@@ -214,7 +247,7 @@ def cost_of_feasibility(form: StandardForm, z: np.ndarray, inside: Inside, above
     """
     rows = (form.A @ z + form.b) / inside.rows
     violation = float(np.where(form.equalities, 0.0, form.outside(rows)).max(initial=0.0))
-    return max(above, 0.0) * violation / (violation + inside.margin)
+    return max(above, 0.0) * violation / (violation + 0.5 * inside.margin)
 
 
 def a_feasible_point(form: StandardForm, *found: np.ndarray) -> np.ndarray | None:

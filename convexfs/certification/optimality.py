@@ -45,12 +45,17 @@ from convexfs.certification.feasible_points import (
     any_interior_point,
     change_to_feasible,
     cost_of_feasibility,
+    is_surely_inside,
     tightened,
 )
 from convexfs.certification.rigorous.elimination import without_defined_columns
 from convexfs.certification.rigorous.implied_bounds import Box, implied_box
 from convexfs.certification.rigorous.rounding import EPSILON
-from convexfs.certification.scaling import unit_of_objective, units_at
+from convexfs.certification.scaling import (
+    least_unit_of_objective,
+    unit_of_objective,
+    units_at,
+)
 from convexfs.certification.standard_form import StandardForm
 
 #: Costs of flat programs may change by this share of their own terms: the last bits of the data.
@@ -152,11 +157,14 @@ class OptimalityProof:
         self.better: list[np.ndarray] = []
         self.last: tuple[Lagrangian, float] | None = None
         self.stopped = False
+        self.limit = np.inf
         self.inside: Inside | None = None
         self._least_scale = np.inf
         self.box = implied_box(form)
         self.cut = Box.everything(0)
         self.unit = unit_of_objective(form) if scale is None else scale
+        least = least_unit_of_objective(form, self.box.lower, self.box.upper)
+        self.least_unit = min(self.unit, least)
 
     # ---- the verdict's numbers -----------------------------------------------------------------
 
@@ -165,14 +173,18 @@ class OptimalityProof:
         """What gaps are relative to in a proof."""
         if self.fixed_scale is not None:
             return self.fixed_scale
-        terms = self._least_scale if np.isfinite(self._least_scale) else abs(self.cost)
-        return proof_scale(terms, self.unit, self.tol)
+        return proof_scale(self._terms, self.least_unit, self.tol)
+
+    @property
+    def _terms(self) -> float:
+        """How large the objective's terms are, as far as it is known."""
+        return self._least_scale if np.isfinite(self._least_scale) else abs(self.cost)
 
     @property
     def coarse_scale(self) -> float:
         """What gaps are relative to in a refutation: near 0 the unit of the data."""
-        scale = self.scale
-        return max(scale, self.unit) if scale < NEAR_ZERO * self.unit else scale
+        near = self.fixed_scale is None and self._terms < NEAR_ZERO * self.unit
+        return max(self.scale, self.unit) if near else self.scale
 
     @property
     def target(self) -> float:
@@ -181,8 +193,9 @@ class OptimalityProof:
     @property
     def proven(self) -> bool:
         """Whether nothing is cheaper, and something feasible is as cheap."""
-        good = self.best.value >= self.cost - self.tol * self.scale
-        return good and self.attained and not self.too_cheap and self.best.rounding <= self.rounding
+        margin = self.tol * self.scale
+        good = self.cost - margin <= self.best.value and self.above.value <= self.cost + margin
+        return good and self.attained and self.best.rounding <= self.rounding
 
     @property
     def rounding(self) -> float:
@@ -214,11 +227,11 @@ class OptimalityProof:
         if self.known.all():
             self._measure(self.point)
         # Only points that are not clearly worse matter.
-        limit = self.cost + self.tol * self.coarse_scale
-        self.cut = implied_box(self.form, limit, self.box)
+        self.limit = self.cost + self.tol * self.coarse_scale
+        self.cut = implied_box(self.form, self.limit, self.box)
         if self.cut.empty:
             by = "bounds of the variables"
-            self.above = Bound(np.nextafter(limit, np.inf), np.zeros(self.form.b.size), by)
+            self.above = Bound(np.nextafter(self.limit, np.inf), np.zeros(self.form.b.size), by)
             self.best = Bound(self.cost, self.best.y, by)
             return
         try:
@@ -297,8 +310,9 @@ class OptimalityProof:
         if self.inside is None:
             self.budget.check()
             level, scaling = self.cost + 10 * self.scale, Scaling.equilibrated(self.form)
-            inside = interior_point(self.form, scaling, level)
-            self.inside = inside or any_interior_point(self.form) or NOWHERE
+            inside = interior_point(self.form, scaling, level) or any_interior_point(self.form)
+            surely = inside is not None and is_surely_inside(self.form, inside)
+            self.inside = inside if inside is not None and surely else NOWHERE
         if self.inside.margin > 0:
             value = cost_at(self.form, near)[0]
             above = cost_at(self.form, self.inside.z)[0] - value
@@ -307,10 +321,19 @@ class OptimalityProof:
 
     def _by_bounds_alone(self) -> None:
         at = lagrangian(self.form, np.zeros(self.form.b.size), self.point, self.cut)
-        self._keep(Bound(at.value, at.y, "bounds of the variables alone"))
+        self._keep(Bound(at.value, at.y, "bounds of the variables alone"), self.cut)
 
-    def _keep(self, bound: Bound) -> None:
-        """Keep the bound if it is better: good data before changed ones, then the higher one."""
+    def _keep(self, bound: Bound, box: Box) -> None:
+        """Keep the bound if it is better: good data before changed ones, then the higher one.
+
+        A bound among points of the cut box holds everywhere up to the limit, because all others
+        cost more.
+        """
+        above = bound.value
+        if box is not self.box:
+            above = min(above, float(np.nextafter(self.limit, np.inf)))
+        if bound.rounding == 0 and above > self.above.value:
+            self.above = replace(bound, value=above)
         value = min(bound.value, self.cost)
         usable = bound.rounding <= self.rounding, self.best.rounding <= self.rounding
         exacter = value >= self.target and bound.rounding < self.best.rounding
@@ -333,11 +356,9 @@ class OptimalityProof:
             goal = Goal(self.form, box, target, SPENT * self.tol * scale, natural, rounding)
             bound, at = corrected_bound(goal, candidate.y, candidate.z, room)
             bound = replace(bound, by=f"{candidate.by}: {bound.by}" if bound.by else candidate.by)
-            if bound.rounding == 0 and box is self.box and bound.value > self.above.value:
-                self.above = bound
             if not dearer:
                 self.last = at, target
-            self._keep(bound)
+            self._keep(bound, box)
             enough = bound.value >= target and bound.rounding <= self.rounding
             if enough or self.flat:
                 break
@@ -362,10 +383,9 @@ class OptimalityProof:
         if value is None:
             return
         value -= 4 * EPSILON * abs(value)
-        self._keep(Bound(value, candidate.y, f"{candidate.by}: exact basis"))
+        self._keep(Bound(value, candidate.y, f"{candidate.by}: exact basis"), self.box)
         if optimum.primal is not None:
             self.exact = optimum
-            self.above = Bound(value, candidate.y, "exact basis")
             self.attained |= float(optimum.primal) <= self.cost + self.tol * self.scale
 
     def _search(self) -> Iterator[Candidate]:

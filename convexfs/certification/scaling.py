@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from convexfs.certification.standard_form import StandardForm
+from convexfs.certification.standard_form import StandardForm, once
 
 #: Entries below this share of their row's largest are rounding errors, and tell no unit.
 NOISE = 1e-13
@@ -56,6 +56,13 @@ def units_at(form: StandardForm, z: np.ndarray, cost: float = 0.0) -> Units:
     )
 
 
+@once
+def data_units(form: StandardForm) -> Units:
+    """Return the units that the data alone give."""
+    return units_at(form, np.zeros(form.q.size))
+
+
+@once
 def _is_data(form: StandardForm) -> np.ndarray:
     """Which right-hand sides are data, and neither 0 nor a rounding error in its place."""
     largest = _by_row(form.sizes, form.sizes.data, np.maximum, 0.0)
@@ -65,6 +72,7 @@ def _is_data(form: StandardForm) -> np.ndarray:
     return sizes > (TINY * np.quantile(most, 0.9) if most.size else 0.0)
 
 
+@once
 def _telling(form: StandardForm) -> tuple[Any, Any]:
     """Return the sizes of entries that are no rounding errors, by row and by column."""
     entries = form.sizes.copy()
@@ -98,6 +106,32 @@ def _by_row(entries: sp.csr_array, values: np.ndarray, reduce: np.ufunc, none: f
     return reduced
 
 
+def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
+    """Return the least cost of any column at a unit that the data, or its implied `ends`, give.
+
+    A bound of 1e15, or a row with tiny coefficients, gives a column a huge unit, of which no
+    proof may take a share: so the least of all counts.
+    """
+    q = np.abs(form.q)
+    bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
+    rows, own = data_units(form).rows, np.abs(form.b) > 0
+    entries = _telling(form)[0].tocoo()
+    units = np.full(q.size, np.inf)
+    used = own[entries.row]
+    least = rows[entries.row][used] / entries.data[used]
+    np.minimum.at(units, entries.col[used], least)
+    units = np.where(np.isfinite(units), units, data_units(form).columns)
+    sizes = [np.where(np.isfinite(end), np.abs(end), 0.0) for end in ends]
+    for size in sizes:
+        # An end near 0 is a rounding error of the other one.
+        own = size > TINY * np.max(sizes, axis=0)
+        units = np.where(own, np.minimum(units, size), units)
+    turn = np.divide(q, bend, out=np.full(q.size, np.inf), where=bend > 0)
+    costs = np.where(q > 0, q * np.minimum(units, turn), 0.5 * bend * units**2)
+    return float(np.min(costs[costs > 0], initial=np.inf)) if np.any(costs > 0) else 0.0
+
+
+@once
 def unit_of_objective(form: StandardForm) -> float:
     """Return a scale for objectives that are 0: the least cost at units that the data give.
 
@@ -106,7 +140,7 @@ def unit_of_objective(form: StandardForm) -> float:
     """
     q = np.abs(form.q)
     bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
-    units = units_at(form, np.zeros(q.size)).columns
+    units = data_units(form).columns
     # Where curvature overtakes the cost.
     turn = np.divide(q, bend, out=np.full(q.size, np.inf), where=bend > 0)
     costs = np.where(q > 0, q * np.minimum(units, turn), 0.5 * bend * units**2)

@@ -6,9 +6,9 @@ can be brought into this one.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 import cvxpy as cp
 import numpy as np
@@ -29,13 +29,28 @@ from convexfs.certification.cones import (
 )
 from convexfs.errors import InputError
 
+Value = TypeVar("Value")
+
+
+def once(function: Callable[["StandardForm"], Value]) -> Callable[["StandardForm"], Value]:
+    """Compute a function of a form once for each form."""
+
+    @wraps(function)
+    def remembered(form: "StandardForm") -> Value:
+        kept = form.__dict__
+        if function.__name__ not in kept:
+            kept[function.__name__] = function(form)
+        return kept[function.__name__]
+
+    return remembered
+
 
 @dataclass(frozen=True)
 class StandardForm:
     """``minimise 1/2 z'Pz + q'z + d subject to Az + b in K``, cone by cone.
 
     `columns` are the columns of each of the problem's own variables, by its id; `names` those
-    of all variables by name.
+    of all variables by name; `parts` the variables that hold parts of complex ones, by id.
     """
 
     P: Any
@@ -48,20 +63,22 @@ class StandardForm:
     names: dict[str, tuple[int, int]]
     integer: np.ndarray
     constraints: tuple[Any, ...]
+    parts: dict[int, tuple[cp.Variable | None, cp.Variable | None]]
+    memory: dict[str, Any]
 
     @classmethod
     def of(cls, problem: cp.Problem) -> "StandardForm":
         """Canonicalise `problem` by the fixed chain, and bring its rows into order."""
         program = ConeProgram.verified(problem)
         constraints = tuple(each for each in program.constraints if each.size)
-        cones, layout = _ordered(constraints, UPPER)
+        cones, layout = _ordered(constraints, UPPER, program.memory)
         low, high = np.isfinite(program.lower), np.isfinite(program.upper)
         side = sp.csr_array(sp.eye_array(program.q.size))
         A: Any = sp.vstack([layout @ sp.csr_array(program.A), side[low], -side[high]], format="csr")
         A.sum_duplicates()
         A.eliminate_zeros()
         b = np.concatenate([layout @ program.b, -program.lower[low], program.upper[high]])
-        cones.append((NonNegative(), int(low.sum() + high.sum())))
+        cones = [*cones, (NonNegative(), int(low.sum() + high.sum()))]
         return cls(
             P=None if program.P is None or not program.P.nnz else sp.csr_array(program.P),
             q=program.q.astype(float),
@@ -73,6 +90,8 @@ class StandardForm:
             names=program.columns,
             integer=program.integer,
             constraints=constraints,
+            parts=program.parts,
+            memory=program.memory,
         )
 
     def multipliers(self, y: np.ndarray) -> Iterator[np.ndarray]:
@@ -87,7 +106,7 @@ class StandardForm:
             else TRIANGLES[:1]
         )
         for triangle in orders:
-            _, layout = _ordered(self.constraints, triangle)
+            _, layout = _ordered(self.constraints, triangle, self.memory)
             spare = layout.shape[1] - y.size
             if spare == 0:
                 yield self._with_bounds(layout @ y)
@@ -253,7 +272,8 @@ class StandardForm:
 def _own_columns(problem: cp.Problem, program: ConeProgram) -> dict[int, slice]:
     ends = np.array(sorted({*program.starts.values(), program.q.size}))
     own = {}
-    for variable in problem.variables():
+    parts = (each for pair in program.parts.values() for each in pair if each is not None)
+    for variable in (*problem.variables(), *parts):
         start = program.starts.get(variable.id)
         if start is not None and start < program.q.size:
             own[variable.id] = slice(start, int(ends[np.searchsorted(ends, start) + 1]))
@@ -273,8 +293,16 @@ def _blocks(cones: list[tuple[Cone, int]]) -> Iterator[Block]:
 UPPER, LOWER, FULL = TRIANGLES = ("upper", "lower", "full")
 
 
-def _ordered(constraints: tuple[Any, ...], triangle: str) -> tuple[list[tuple[Cone, int]], Any]:
+def _ordered(
+    constraints: tuple[Any, ...], triangle: str, memory: dict[str, Any]
+) -> tuple[list[tuple[Cone, int]], Any]:
     """Return the cones of all constraints, and the matrix that brings rows into their order."""
+    if triangle not in memory:
+        memory[triangle] = _new_order(constraints, triangle)
+    return memory[triangle]
+
+
+def _new_order(constraints: tuple[Any, ...], triangle: str) -> tuple[list[tuple[Cone, int]], Any]:
     ordered = [_in_order(each, triangle) for each in constraints]
     maps = [part for _, part in ordered] or [sp.csr_array((0, 0))]  # block_diag takes no empty list
     return [cone for part, _ in ordered for cone in part], sp.csr_array(sp.block_diag(maps))

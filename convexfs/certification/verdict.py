@@ -8,9 +8,10 @@ import numpy as np
 from cvxpy import settings as cvxpy_settings
 
 from convexfs.certification import dual_values
+from convexfs.certification.assumptions import broken_assumption
 from convexfs.certification.branch_and_bound import verified_integer_optimum
 from convexfs.certification.compilation_check import (
-    completed_point,
+    completions,
     differs_at,
     differs_at_random,
 )
@@ -26,6 +27,7 @@ from convexfs.certification.feasibility import (
 from convexfs.certification.feasible_points import (
     a_feasible_point,
     cheaper_points,
+    hidden_by_distance,
     tightened,
 )
 from convexfs.certification.infeasibility import infeasible
@@ -54,9 +56,11 @@ from convexfs.records import (
 
 BASIS = "cone program"
 #: Integers may be off by this much before they are rounded.
-INTEGRALITY = 1e-4
+INTEGRALITY = 2e-5
 #: A better point must satisfy the stated constraints to this share of their terms.
 CLEARLY_FEASIBLE = 1e-7
+COMPILED_DIFFERENTLY = "cvxpy compiled another problem than the stated one"
+CONSTANTS_DECIDE = "the problem has no variables, and its constraints decide it"
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,11 @@ def verdict(problem: cp.Problem, claimed: Claimed, rules: Rules) -> Certificate:
     """Verify a claim about `problem`, which holds the claimed point."""
     status = claimed.status.removesuffix("_inaccurate")
     if not problem.variables():
-        return _of_constants(problem, status, rules)
+        return _of_constants(problem, claimed, rules)
+    if broken := broken_assumption(problem):
+        reason = f"the problem is not convex, though it was assumed to be: {broken}"
+        claim = status if status in (INFEASIBLE, UNBOUNDED) else OPTIMAL
+        return replace(_refuted(rules.tol, reason), verdict=UNDECIDED, claim=claim)
     if status == INFEASIBLE:
         return _infeasible(problem, rules)
     if status == UNBOUNDED:
@@ -107,17 +115,23 @@ def _refuted(tol: float, reason: str, residual: float = np.inf) -> Certificate:
     return Certificate(residual, None, None, None, tol, BASIS, reason=reason, verdict=REFUTED)
 
 
-def _of_constants(problem: cp.Problem, status: str, rules: Rules) -> Certificate:
-    """Verify a claim about a problem without variables, which is feasible or not."""
-    worst = violation(problem)
-    holds = {OPTIMAL: worst.value <= 0, INFEASIBLE: worst.value > 0}.get(status, False)
+def _of_constants(problem: cp.Problem, claimed: Claimed, rules: Rules) -> Certificate:
+    """Verify a status of a problem without variables, which is feasible or not."""
+    status = claimed.status.removesuffix("_inaccurate")
+    worst, objective = violation(problem), objective_value(problem)
+    feasible, reported = worst.value <= ROUNDING, claimed.reported
+    reason = "" if status == {True: OPTIMAL, False: INFEASIBLE}[feasible] else CONSTANTS_DECIDE
+    if not reason and feasible:
+        off = np.nan if reported is None else abs(reported - objective)
+        if not off <= rules.tol * abs(objective):
+            reason = f"the reported objective is off by {off:.1e}"
     return Certificate(
-        0.0 if holds else worst.value,
+        worst.value if reason else 0.0,
         None, None, 0.0, rules.tol, "constants",
         claim=status if status in (INFEASIBLE, UNBOUNDED) else OPTIMAL,
         by="constants only",
-        reason="" if holds else "the problem has no variables, and its constraints decide it",
-        verdict=PROVEN if holds else REFUTED,
+        reason=reason,
+        verdict=REFUTED if reason else PROVEN,
     )  # fmt: skip
 
 
@@ -140,11 +154,21 @@ def _optimal(problem: cp.Problem, claimed: Claimed, rules: Rules) -> Certificate
     point = [(variable, variable.value) for variable in problem.variables()]
     try:
         if _is_quasiconvex(problem):
-            return quasiconvex_optimum(problem, objective, float(reported), rules.tol, rules.budget)
+            return _quasiconvex(problem, objective, float(reported), rules)
         return _ConvexOptimum(problem, claimed, objective, float(reported), rules).certificate()
     finally:
         for variable, value in point:
             variable.save_value(value)
+
+
+def _quasiconvex(
+    problem: cp.Problem, objective: float, reported: float, rules: Rules
+) -> Certificate:
+    try:
+        return quasiconvex_optimum(problem, objective, reported, rules.tol, rules.budget)
+    except RecursionError:
+        reason = "cvxpy cannot reduce this quasi-convex problem to convex ones"
+        return replace(_refuted(rules.tol, reason), verdict=UNDECIDED)
 
 
 class _ConvexOptimum:
@@ -172,14 +196,15 @@ class _ConvexOptimum:
             return self._made(UNDECIDED, reason)
         if self.form.integer.size:
             return self._integer()
-        own = None if self.claimed.cone is None else self.claimed.cone.x
-        self.full = completed_point(self.form, self.point, self.known, own)
         if self._compiled_differently():
-            reason = "cvxpy compiled another problem than the stated one"
-            return self._made(UNDECIDED, reason)
+            return self._made(UNDECIDED, COMPILED_DIFFERENTLY)
         self.worst = self._violation()
         if not self.worst.value <= self.rules.tol:
             return self._made(REFUTED, f"{self.worst.where} is violated by {self.worst.value:.1e}")
+        off = 0.0 if self.full is None else hidden_by_distance(self.form, self.full, self.rules.tol)
+        if off > 0:
+            reason = f"feasible to {self.worst.value:.0e} of its terms, but far away: off by "
+            return self._made(UNDECIDED, f"{reason}{off:.0e} of the data")
         if self.form.P is None and not self.form.q.any():
             return self._feasible()
         return self._proven_or_not()
@@ -187,12 +212,13 @@ class _ConvexOptimum:
     # ---- the parts of the verdict ----------------------------------------------------------------
 
     def _compiled_differently(self) -> bool:
-        if differs_at(self.convex, self.form, self.full):
-            # A solver's auxiliary columns may be far from the cheapest.
-            self.full = completed_point(self.form, self.point, self.known, None)
-            if differs_at(self.convex, self.form, self.full):
-                return True
-        return differs_at_random(self.convex, self.form)
+        """Complete the point; whether the program surely has other costs than the problem."""
+        own = None if self.claimed.cone is None else self.claimed.cone.x
+        for full in completions(self.form, self.point, self.known, own):
+            self.full = full
+            if not differs_at(self.convex, self.form, full):
+                return differs_at_random(self.convex, self.form)
+        return True
 
     def _violation(self) -> Violation:
         """Return the worst violation, or what it takes to move the variables into feasibility.
@@ -213,9 +239,20 @@ class _ConvexOptimum:
         near = tightened(self.form, self.full)
         if near is not None:
             moved = np.abs(near - self.full)[self.known] / units.columns[self.known]
-            if moved.max(initial=0.0) < worst.value:
-                return Violation(float(moved.max(initial=0.0)), worst.where)
+            moved = float(moved.max(initial=0.0))
+            if moved < worst.value and self._is_feasible_as_stated(near, sizes):
+                return Violation(moved, worst.where)
         return worst
+
+    def _is_feasible_as_stated(self, z: np.ndarray, sizes: dict[int, np.ndarray]) -> bool:
+        """Whether the stated constraints hold at columns z; variables keep their values."""
+        before = [(variable, variable.value) for _, variable in self.convex.variables]
+        try:
+            moved = self.convex.moved_to(self.form, z)
+            return moved and violation(self.convex.stated, sizes).value <= self.rules.tol
+        finally:
+            for variable, value in before:
+                variable.save_value(value)
 
     def _made(self, verdict: str, reason: str = "", **fields: object) -> Certificate:
         made = Certificate(
@@ -338,7 +375,10 @@ class _ConvexOptimum:
     def _undecided(self, proof: OptimalityProof, fields: dict) -> Certificate:
         rounding = proof.best.rounding if np.isfinite(proof.best.value) else None
         radius = proof.radius or None
-        if not proof.attained and proof.gap <= self.rules.tol:
+        if proof.above.value > proof.cost + self.rules.tol * proof.scale:
+            least = self._objective(proof.above.value)
+            reason = f"no feasible point is this good: the bound is {least:.9g}"
+        elif not proof.attained and proof.gap <= self.rules.tol:
             reason = "nothing is better, but no feasible point as good was found"
         else:
             reason = f"no proof that nothing is better: the gap is {proof.gap:.1e}"
@@ -384,7 +424,12 @@ class _ConvexOptimum:
         off = np.abs(self.point - np.round(self.point))[self.form.integer].max(initial=0.0)
         if off > INTEGRALITY:
             return self._made(REFUTED, f"an integer variable is off by {off:.1e}")
+        if not self.known[self.form.integer].all():
+            return self._made(UNDECIDED, "cvxpy added integer variables, which are not verified")
         self._round_integers()
+        self.point, _ = self.convex.columns(self.form)
+        if self._compiled_differently():
+            return self._made(UNDECIDED, COMPILED_DIFFERENTLY)
         self.worst = violation(self.convex.stated)
         if self.worst.value > self.rules.tol:
             sizes = self.convex.sizes(self.form, units_at(self.form, self.point).columns)
@@ -396,7 +441,10 @@ class _ConvexOptimum:
             self.form, self.point, self.known, self.convex.cost() - self.form.d,
             self.rules.tol, self.rules.nodes, self.rules.budget,
         )  # fmt: skip
-        reported = self._report_is_off(found.scale)
+        # Both the reported objective and the one at the point are compared with rounded integers.
+        rounded = self.convex.objective_of(self.convex.cost())
+        off = max(abs(each - rounded) for each in (self.reported, self.objective))
+        reported = 0.0 if off == 0 else off / found.scale
         fields: dict = {
             "gap": found.gap,
             "bound": None if found.bound is None else self._objective(found.bound),

@@ -264,7 +264,9 @@ def _lines(console: Console) -> Any:
 
 def stopped(console: Console, out: Path, interrupt: KeyboardInterrupt) -> int:
     """Print how to resume a run that was interrupted; return the exit code."""
-    line = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    from convexfs.batch.run import command_line
+
+    line = shlex.join(command_line())
     console.print(
         f"Stopped; what was finished is in {out}. To go on:\n  {line}",
         highlight=False,

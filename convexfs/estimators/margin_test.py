@@ -1,7 +1,6 @@
 """Margins of single features, where the weights of a method are no evidence."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,12 @@ from convexfs.estimators.selector import WeightSelector
 from convexfs.methods.base.parameters import parameters
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
+    SignedNeighbors,
     cancelled_sums,
     margin_vector,
     signed_neighbors_at,
 )
+from convexfs.neighbors.sample_weight import alike_pairs
 from convexfs.neighbors.shadow_columns import (
     Margins,
     ShadowDraws,
@@ -40,8 +41,16 @@ class MarginTested(WeightSelector):
         return margin_at_labels(X)
 
     def _shadow_margins(self, X: Any, codes: np.ndarray, draws: ShadowDraws) -> Margins | None:
-        near = partial(signed_neighbors_at, codes=codes, n_neighbors=_NEAR, miss="nearest")
+        terms = alike_pairs(codes)
+
+        def near(distances: np.ndarray) -> SignedNeighbors:
+            return signed_neighbors_at(distances, codes, _NEAR, "nearest").times(terms)
+
         return shadow_margins(X, draws.rows, near, _METRIC, codes, draws.map)
+
+    @property
+    def _pairs_alike(self) -> bool:
+        return True
 
     def _evidence_units(self, X: Any) -> np.ndarray:
         return feature_deviations(X) ** 2

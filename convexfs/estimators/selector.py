@@ -21,7 +21,7 @@ from convexfs.estimators.training_cache import Held
 from convexfs.estimators.validation import SampleTaker
 from convexfs.methods.base.parameters import Solving, learned, parameters
 from convexfs.methods.base.progress import heard, narrator
-from convexfs.methods.base.row_permutations import check_units
+from convexfs.methods.base.row_permutations import check_units, permuted_labels
 from convexfs.neighbors.samples import warn_of_scales
 from convexfs.neighbors.shadow_columns import Margins, ShadowDraws, feature_deviations
 from convexfs.neighbors.sparse import SparseSamples
@@ -97,6 +97,7 @@ class MethodEstimator(SampleTaker):
             "map": map,
             "watch": narrator(self._title, self.verbose),
             "weights": self._weights_at(codes),
+            "permuted": partial(permuted_labels, seed=self._null_seed(), **self._units()),
         }
         taken = inspect.signature(method).parameters
         more = {name: value for name, value in offered.items() if name in taken}
@@ -141,6 +142,14 @@ class MethodEstimator(SampleTaker):
             raise InputError(f"solver_options must be a dict of options, not {kind}")
         check_number("verbose", self.verbose, 0)
         self._seed()
+
+    def _units(self) -> dict[str, Any]:
+        """Return the groups and blocks that `fit` was given."""
+        return {name: getattr(self, f"_{name}", None) for name in ("groups", "blocks")}
+
+    def _null_seed(self) -> int:
+        """Return the seed of permutations: without `random_state` the same for all fits."""
+        return 0 if self.random_state is None else self._seed()
 
     def _seed(self) -> int:
         try:
@@ -239,14 +248,10 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         lines = {} if test is None else test.lines()
         if test is None:
             kept = self._get_support_mask()
-            lines["permuted labels"] = self._whole_test()
+            lines["permuted labels"] = NOT_TESTED
             lines["selected"] = f"{kept.sum()} of {len(kept)}; {NOT_TESTED}"
         lines["certificate"] = self.certificate_.covers
         return "\n".join(f"{name:17} {text}" for name, text in lines.items())
-
-    def _whole_test(self) -> str:
-        """What permuted labels say of the fit as a whole where its features are not tested."""
-        return NOT_TESTED
 
     def _evidence(self) -> np.ndarray:
         """The number a feature that is held against permuted labels."""
@@ -268,6 +273,11 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         """
         return None
 
+    @property
+    def _pairs_alike(self) -> bool:
+        """Whether the test weighs samples so that pairs of classes are compared alike."""
+        return False
+
     def _evidence_units(self, X: Any) -> np.ndarray:
         """Return the scale of each feature's evidence: that of its differences."""
         return feature_deviations(X)
@@ -285,10 +295,9 @@ class WeightSelector(SelectorMixin, MethodEstimator):
             )
         self._held = None
         if wanted == "auto" or (wanted is None and not self._sparse):
-            seed = 0 if self.random_state is None else self._seed()
-            units = {name: getattr(self, f"_{name}", None) for name in ("groups", "blocks")}
-            check_units(codes, **units)
-            self._held = Held(X, codes, seed, getattr(self, "_sample_weight", None), **units)
+            check_units(codes, **self._units())
+            weights = getattr(self, "_sample_weight", None)
+            self._held = Held(X, codes, self._null_seed(), weights, **self._units())
 
     def _samples(self) -> Held:
         if self._held is None:

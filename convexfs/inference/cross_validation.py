@@ -26,6 +26,9 @@ _NUMBERS = ["number", "bool"]
 #: How the classifier of held-out rows treats missing values and categories.
 IMPUTATION = "imputed by medians of the training rows, categories one-hot encoded"
 
+#: Of a normal variable, 95 % lie within this many standard deviations.
+_NORMAL = 1.96
+
 
 def as_rows(X: Any) -> Any:
     """Samples of which rows can be taken: numbers, sparse ones, or a table with categories."""
@@ -116,6 +119,10 @@ class Errors(Protocol):
         """Standard errors of errors."""
         ...
 
+    def interval(self, error: float, y: np.ndarray) -> tuple[float, float]:
+        """Return the least 95 % interval of an error over independent samples."""
+        ...
+
     def enough(self, y: np.ndarray, of: np.ndarray) -> bool:
         """Whether some rows tell as much as those of all."""
         ...
@@ -146,6 +153,15 @@ class ClassErrors:
     def spread(self, errors: np.ndarray, losses: np.ndarray) -> np.ndarray:
         return np.sqrt(errors * (1.0 - errors) / len(losses))
 
+    def interval(self, error: float, y: np.ndarray) -> tuple[float, float]:
+        """Return Wilson's 95 % interval of a mean share over classes of these sizes."""
+        counts = np.unique(y, return_counts=True)[1]
+        number, square = len(counts) ** 2 / (1.0 / counts).sum(), _NORMAL**2
+        centre = (error + square / (2 * number)) / (1 + square / number)
+        half = np.sqrt(error * (1 - error) / number + square / (4 * number**2))
+        half *= _NORMAL / (1 + square / number)
+        return max(centre - half, 0.0), min(centre + half, 1.0)
+
     def enough(self, y: np.ndarray, of: np.ndarray) -> bool:
         return len(set(y)) == of.max() + 1
 
@@ -174,6 +190,9 @@ class SquaredErrors:
 
     def spread(self, errors: np.ndarray, losses: np.ndarray) -> np.ndarray:
         return losses.std(axis=0) / np.sqrt(len(losses))
+
+    def interval(self, error: float, y: np.ndarray) -> tuple[float, float]:
+        return error, error
 
     def enough(self, y: np.ndarray, of: np.ndarray) -> bool:
         return len(y) > 1

@@ -50,7 +50,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
 
     Parameters
     ----------
-    estimator : estimator, default=Logo(max_iter=8)
+    estimator : estimator, default=Logo(lam=1, max_iter=8)
         Anything that has ``weights_``, ``coef_`` or ``feature_importances_`` after its fit.
     fdr : float in (0, 1), default=0.2
         q. No set of fewer than 1/q features can be selected.
@@ -196,7 +196,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
     def _statistic(self) -> Any:
         from convexfs import Logo
 
-        chosen = Logo(max_iter=_ITERATIONS) if self.estimator is None else self.estimator
+        chosen = Logo(lam=1.0, max_iter=_ITERATIONS) if self.estimator is None else self.estimator
         return seeded(chosen, self._seed())
 
     def _check_parameters(self, n_features: int) -> None:

@@ -156,7 +156,8 @@ class PermutationResult:
             return int(chosen.sum())
         threshold = np.sort(self._pivots)[place - 1] / max(int(np.isfinite(self._scale).sum()), 1)
         pvalues = np.sort(self.pvalues[chosen])
-        ranks = np.arange(1, len(pvalues) + 1)
+        ranks = _template_ranks(len(self.pvalues))
+        ranks = ranks[ranks <= len(pvalues)]
         above = len(pvalues) - np.searchsorted(pvalues, threshold * ranks, side="right")
         return int(min((above + ranks - 1).min(initial=len(pvalues)), len(pvalues)))
 
@@ -164,10 +165,12 @@ class PermutationResult:
     def _pivots(self) -> np.ndarray:
         """Smallest ratio of ordered p-values to their uniform expectation, per permutation."""
         varies = np.isfinite(self._scale)
-        rows = np.concatenate([block[:, varies] for block in self.centred_null()])
+        blocks = [block[:, varies].astype(np.float32) for block in self.centred_null()]
+        rows = np.concatenate(blocks)
         pool, number = np.sort(rows, axis=None), rows.size
-        ranks = np.arange(1, rows.shape[1] + 1)
-        largest_first = -np.sort(-rows, axis=1)
+        ranks = _template_ranks(len(self.pvalues))
+        ranks = ranks[ranks <= rows.shape[1]]
+        largest_first = np.sort(rows, axis=1)[:, ::-1][:, ranks - 1]
         reached = 1 + number - np.searchsorted(pool, largest_first)
         return (reached / (1 + number) * rows.shape[1] / ranks).min(axis=1, initial=np.inf)
 
@@ -212,6 +215,12 @@ class PermutationResult:
         from convexfs.report.inference_pictures import permutation_picture
 
         return permutation_picture(self)
+
+
+def _template_ranks(number: int) -> np.ndarray:
+    """Return the ranks at which p-values are bounded: all up to 100, then fewer and fewer."""
+    spaced = np.geomspace(min(100, number), number, 100).round().astype(int)
+    return np.union1d(np.arange(1, min(100, number) + 1), spaced)
 
 
 def check_rule(control: Any, level: Any, gate: Any, n_permutations: Any) -> None:

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from convexfs.data.out_of_core import ColumnSource
 from convexfs.data.validation import as_labels, check_classes
-from convexfs.errors import warn
+from convexfs.errors import InputError, warn
 from convexfs.inference.label_permutations import PermutationResult, check_rule
 from convexfs.inference.selector_tests import permutations_judged, unfitted
 from convexfs.methods.base.progress import narrator
@@ -94,7 +95,7 @@ def permutation_test(
     (0.005, 17, 1)
     """
     check_rule(control, level, gate, n_permutations)
-    X, codes = checked_samples(estimator, X, y)
+    estimator, X, codes = checked_samples(estimator, X, y)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     result = permutations_judged(
         estimator, X, codes, n_permutations, seed, groups=groups, blocks=blocks, n_jobs=n_jobs,
@@ -105,10 +106,19 @@ def permutation_test(
     return result
 
 
-def checked_samples(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    """Samples and class codes; a method of this package checks them as its fit does."""
+def checked_samples(estimator: Any, X: Any, y: Any) -> tuple[Any, Any, np.ndarray]:
+    """Return an estimator that knows the classes, the samples in memory and the class codes.
+
+    A method of this package checks them as its fit does.
+    """
     if hasattr(estimator, "_checked"):
-        return unfitted(estimator)._checked(X, y)
+        aware = unfitted(estimator)
+        X, codes = aware._checked(X, y)
+        if isinstance(X, ColumnSource):
+            X = getattr(X, "in_memory", None)
+        if X is None:
+            raise InputError("columns that lie elsewhere cannot be tested: pass an array in memory")
+        return aware, X, codes
     classes, codes = np.unique(as_labels(y, "Input y"), return_inverse=True)
     check_classes(codes, [str(label) for label in classes])
-    return X, codes.astype(np.int64)
+    return estimator, X, codes.astype(np.int64)

@@ -62,7 +62,8 @@ class SelectionCurve:
         of held-out predictions (BBC-CV). The entry of `errors` for `chosen` is too low, since
         the number was chosen by it. `honest_error` is its former name.
     interval : tuple of float
-        95 % interval of `held_out_error`, by the same bootstrap.
+        95 % interval of `held_out_error`, by the same bootstrap; of classes at least Wilson's
+        interval of a share.
     chance : float
         Error of guessing.
     pvalue : float
@@ -360,8 +361,10 @@ def _bootstrapped(
         judged.append(errors.mean(losses[left], y[left])[chosen])
     if not judged:
         return float("nan"), (float("nan"), float("nan"))
-    low, high = np.quantile(judged, [0.025, 0.975])
-    return float(np.mean(judged)), (float(low), float(high))
+    mean, ends = float(np.mean(judged)), np.quantile(judged, [0.025, 0.975])
+    # The bootstrap knows no errors that were not made: without any it would end at 0.
+    low, high = errors.interval(mean, y[np.unique(units, return_index=True)[1]])
+    return mean, (float(min(ends[0], low)), float(max(ends[1], high)))
 
 
 def _relabelled_errors(

@@ -41,8 +41,8 @@ def shadow_test(
     estimator : estimator or callable
         :class:`convexfs.Relief`, :class:`convexfs.Simba`, :class:`convexfs.Lmba` and
         :class:`convexfs.ReliefRegressor` are tested by the margins of the features, without
-        fitting them again. Any other estimator is fitted to the columns and their shadows once
-        per permutation: by its margins (:class:`convexfs.IRelief`), its weights, or its
+        fitting them again, :class:`convexfs.IRelief` by those of RELIEF-F. Any other estimator
+        is fitted to the columns and their shadows once per permutation: by its weights, or its
         ``feature_importances_``, ``scores_`` or ``coef_``. A callable returns the scores of the
         columns of ``(X, y)``.
     X : array, sparse matrix or DataFrame (n_samples, n_features)
@@ -94,7 +94,7 @@ def shadow_test(
             raise InputError(f"{type(estimator).__name__} takes no sample_weight: leave it out")
         X, y, groups, blocks = weighed._counting(X, y, sample_weight, groups, blocks)
         sample_weight = weighed._sample_weight
-    X, codes = checked_samples(estimator, X, y)
+    estimator, X, codes = checked_samples(estimator, X, y)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     result = shadows_judged(
         estimator, X, codes, n_permutations, seed, groups=groups, blocks=blocks, n_jobs=n_jobs,

@@ -45,6 +45,10 @@ class SignedNeighbors:
     index: np.ndarray
     coefficient: np.ndarray
 
+    def times(self, terms: np.ndarray) -> "SignedNeighbors":
+        """Return the neighbours with the weights of each sample's term multiplied (N,)."""
+        return SignedNeighbors(self.index, self.coefficient * terms[:, None, None])
+
 
 def all_pairs(signed: np.ndarray) -> SignedNeighbors:
     """Every sample as a neighbour of every other, with signed weights (N, N)."""

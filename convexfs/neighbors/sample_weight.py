@@ -44,6 +44,19 @@ class SampleWeights:
         return self.rows * (self.rows.sum() / (len(totals) * totals))[codes]
 
 
+def alike_pairs(codes: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """Return the weight of each sample's term by which pairs of classes are compared alike.
+
+    It is 1 minus the share of the sample's class, scaled to a mean of 1. With misses weighted by
+    class shares, class a then sees class b as heavily as b sees a, so that the spreads within the
+    classes cancel where the classes do not differ (the energy statistic of several samples of
+    Rizzo and Szekely 2010). With two classes both count the same.
+    """
+    totals = np.bincount(codes, rows)
+    terms = (1.0 - totals / totals.sum())[codes]
+    return terms / np.average(terms, weights=rows)
+
+
 def counted_neighbors(
     distances: np.ndarray,
     codes: np.ndarray,

@@ -88,18 +88,29 @@ def shadow_margins(
     cancelled = cancelled_sums(X, metric)
 
     def draw(order: np.ndarray) -> tuple[Any, np.ndarray]:
-        shadow = told(some_rows(X, order))
         if joined:
-            near = neighbors_at(sample_distances(beside(X, shadow)))
+            near = neighbors_at(sample_distances(beside(X, told(some_rows(X, order)))))
         else:
             near = neighbors_at(distances + distances[np.ix_(order, order)])
-        margin = margin_vector(shadow, near, metric)
+        if isinstance(X, np.ndarray) and len(np.unique(order)) == len(order):
+            # To move the neighbours is cheaper than to copy the samples.
+            margin = margin_vector(X, _moved(near, order), metric)
+        else:
+            margin = margin_vector(told(some_rows(X, order)), near, metric)
         # Means over the neighbours seen are not linear in the neighbours' weights.
         own = margin_vector(X, near, metric) if mixed else near
         return own, np.where(np.abs(margin) <= cancelled, 0.0, margin)
 
     mean, shadows = _mean_margin(X, _in_order(map, draw, rows), len(rows), metric, map)
     return np.where(np.abs(mean) <= cancelled, 0.0, mean), shadows
+
+
+def _moved(near: SignedNeighbors, order: np.ndarray) -> SignedNeighbors:
+    """Return the neighbours of permuted samples as neighbours of the samples themselves."""
+    index, coefficient = np.empty(near.index.shape, np.int64), np.empty(near.coefficient.shape)
+    index[order] = np.where(near.index >= 0, order[near.index], -1)
+    coefficient[order] = near.coefficient
+    return SignedNeighbors(index, coefficient)
 
 
 def _in_order(map: Callable[..., Any], draw: Callable[..., Any], rows: np.ndarray) -> Iterable[Any]:

@@ -18,7 +18,6 @@ from convexfs.data.writers import feature_frame
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
-from convexfs.records import NOT_TESTED
 from convexfs.report.pictures import weight_bars
 from convexfs.selection.result import Selection
 from convexfs.selection.rules import ITS_CERTIFICATE, Judge, Judgement, summary_lines
@@ -107,8 +106,9 @@ def _method(name: str, model: Any) -> Fit:
         fit_seconds = time.process_time() - began
         untested = model.get_support() if model._sparse else None
         judgement = judge(model, model.weights_, data, untested)
-        if judgement.lines.get("permuted labels") == NOT_TESTED:
-            judgement = _as_a_whole(judgement, model)
+        if getattr(model, "lam", None) == "null" and model.lam_ is not None:
+            told = f"lam = {model.lam_:.3g}: permuted labels let one feature enter on average"
+            judgement = replace(judgement, lines={**judgement.lines, "penalty": told})
         return Selection(
             name,
             **_of_features(model.weights_, judgement, data),
@@ -122,13 +122,6 @@ def _method(name: str, model: Any) -> Fit:
         )
 
     return fit
-
-
-def _as_a_whole(judgement: Judgement, model: Any) -> Judgement:
-    """Add what permuted labels said of the fit as a whole, if they were asked."""
-    lines = {**judgement.lines, "permuted labels": model._whole_test()}
-    pvalue = getattr(model, "objective_pvalue_", None)
-    return replace(judgement, lines=lines, record={**judgement.record, "objective_pvalue": pvalue})
 
 
 def _knockoffs(name: str, model: Any) -> Fit:

@@ -19,6 +19,7 @@ KEPT = {
 }
 #: Parameters that are not told of: they do not change what is found, or say how to repeat it.
 QUIET = ("verbose", "n_jobs", "random_state")
+_ALIKE = "; samples were weighted by 1 minus the share of their class"
 ERROR_RATES = {"fdr": "a false discovery rate", "fwer": "a family-wise error rate"}
 
 
@@ -45,11 +46,9 @@ def _sentences(selection: Selection) -> Iterator[str]:
     )
     number = f"{support.sum()} of {len(support)} features"
     if (test := judged.test) is not None:
-        yield from _about_test(test, number)
+        yield from _about_test(test, number, getattr(selection.model, "_pairs_alike", False))
     else:
         yield f"Of them {KEPT[str(judged.record['rule'])]}: {number}."
-        if judged.lines["permuted labels"].startswith("p ="):
-            yield f"Permuted labels: {judged.lines['permuted labels']}."
     if (curve := judged.curve) is not None:
         yield (
             f"The {curve.measure} of held-out samples in {curve.folds.max() + 1}-fold "
@@ -60,7 +59,7 @@ def _sentences(selection: Selection) -> Iterator[str]:
         )
 
 
-def _about_test(test: Any, number: str) -> Iterator[str]:
+def _about_test(test: Any, number: str, alike: bool) -> Iterator[str]:
     """Yield what was tested, how p-values were computed, and what was selected."""
     rule = (
         "adjusted by max-T (Westfall and Young 1993)"
@@ -71,7 +70,8 @@ def _about_test(test: Any, number: str) -> Iterator[str]:
         "Each feature was tested against shadow columns: all columns were copied with their rows "
         f"permuted together ({test.n_permutations} permutations), neighbours were sought in the "
         "columns and their copies, and the mean statistic of a feature minus that of its copies "
-        f"was divided by the pooled standard deviation of the copies; p-values were {rule}."
+        "was divided by the pooled standard deviation of the copies"
+        f"{_ALIKE if alike else ''}; p-values were {rule}."
     )
     gate = ""
     if test.control == "fdr" and test.gate < 1:
@@ -91,7 +91,11 @@ def _chosen(selection: Selection) -> list[str]:
     if selection.model is None or not hasattr(selection.model, "get_params"):
         return []
     defaults = type(selection.model)().get_params()
-    return [
+    lam = getattr(selection.model, "lam_", None)
+    penalty = []
+    if lam is not None and getattr(selection.model, "lam", None) == "null":
+        penalty.append(f"lam = {lam:.3g}, set by permuted labels")
+    return penalty + [
         f"{name} = {value!r}"
         for name, value in selection.parameters.items()
         if _is_plain(value) and name not in QUIET and value != defaults.get(name)

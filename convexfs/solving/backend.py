@@ -84,6 +84,8 @@ class Backend:
         dependency of convexfs, None where no extra installs it).
     faults : tuple of str
         What was measured to go wrong.
+    aborts : bool
+        Whether it may abort the process it runs in, and is called in a child process.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Backend:
     extra: str | None = None
     tested: bool = False
     faults: tuple[str, ...] = ()
+    aborts: bool = False
 
     @property
     def installed(self) -> bool:

@@ -96,13 +96,16 @@ _ROWS = (
     Backend(
         "GLPK", "cvxopt", "GPL-3.0", _LINEAR,
         limit=lambda seconds: {"glpk": {"tm_lim": int(1000 * seconds)}}, extra="solvers",
-        tested=True,
-        faults=("a time limit is an exception, not a status", "takes no accuracy"),
+        tested=True, aborts=True,
+        faults=("a time limit is an exception, not a status", "takes no accuracy",
+                "aborts its process on options it cannot take"),
     ),
     Backend(
         "GLPK_MI", "cvxopt", "GPL-3.0", _LINEAR, _LINEAR,
         limit=lambda seconds: {"glpk": {"tm_lim": int(1000 * seconds)}}, extra="solvers",
-        duals=False, tested=True, faults=("returns no duals", "takes no accuracy"),
+        duals=False, tested=True, aborts=True,
+        faults=("returns no duals", "takes no accuracy",
+                "aborts its process on numbers it cannot take"),
     ),
     Backend(
         "PROXQP", "proxsuite", "BSD-2-Clause", _QUADRATIC,

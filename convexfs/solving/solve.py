@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import cvxpy as cp
@@ -16,6 +17,7 @@ from scipy.sparse import issparse
 from convexfs.errors import InputError, SolverUnsuitable, check_number, warn
 from convexfs.records import ERROR, ConePoint, Solution, symbols
 from convexfs.solving.backends import BACKENDS, choose
+from convexfs.solving.child_process import call_in_child
 from convexfs.solving.compilation import compile_problem
 from convexfs.solving.dcp_rules import why_not_convex
 
@@ -87,11 +89,12 @@ def solve(
     try:
         data, chain, inverse = compile_problem(problem, row.name, options)
         compiled = time.perf_counter()
+        _refuse_nan(data)
         with AROUND.get()():
             start_from = _earlier(problem, row.name, data)
-            began = time.perf_counter()
-            raw = chain.solve_via_data(problem, data, start_from, verbose, dict(options))
-            solve_seconds = time.perf_counter() - began
+            arguments = (problem, data, start_from, verbose, dict(options))
+            call = partial(_timed, chain.solve_via_data, *arguments)
+            raw, solve_seconds = call_in_child(call) if row.aborts else call()
         answer = _answer(problem, data, chain, inverse, raw)
     except SolverUnsuitable:
         raise
@@ -109,6 +112,21 @@ def solve(
         tol=tol,
         **answer,
     )
+
+
+def _timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """Return what a function returns, and the seconds it took."""
+    began = time.perf_counter()
+    return function(*arguments), time.perf_counter() - began
+
+
+def _refuse_nan(data: Mapping[str, Any]) -> None:
+    """Raise if a number of the compiled problem is NaN: solvers abort, hang or return anything."""
+    for part in data.values():
+        numbers = part.data if issparse(part) else part
+        floats = isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f"
+        if floats and np.isnan(numbers).any():
+            raise ValueError("the problem has NaN among its numbers; check its data")
 
 
 def _earlier(problem: cp.Problem, solver: str, data: Mapping[str, Any]) -> bool:
@@ -189,7 +207,8 @@ def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any)
         found |= {
             "primal": _primal(problem),
             "dual": _dual(problem),
-            "objective": np.real(np.asarray(problem.objective.value)).item(),
+            # As unpack has computed it, of the objective at the point.
+            "objective": np.real(np.asarray(problem.value)).item(),
             "cone": _cone_point(data, chain, inverse, raw),
         }
     return found

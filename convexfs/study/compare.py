@@ -18,7 +18,6 @@ A file with ``FIT = True`` is compared as a whole method: its seconds are those 
 """
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from functools import cache
@@ -26,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from convexfs.batch.problem_file import ProblemFile, load_problem_file
-from convexfs.batch.run import GRACE_SECONDS, Progress, run_tasks
+from convexfs.batch.run import GRACE_SECONDS, Progress, command_line, run_tasks
 from convexfs.batch.shards import Shard
 from convexfs.batch.tasks import Result, Task, do, skipped, solving_of
 from convexfs.errors import SolverUnsuitable, check_number
@@ -109,8 +108,8 @@ def _record(problems: Iterable[ProblemFile], plan: Plan, reading: dict[str, Any]
     files = [
         {"path": str(own.path), "sha256": own.sha256, "data": list(own.data)} for own in problems
     ]
-    command = [Path(sys.argv[0]).name, *sys.argv[1:]]
-    return {"files": files, "plan": asdict(plan), "reading": reading, "command": command}
+    plain = {"plan": asdict(plan), "reading": reading, "command": command_line()}
+    return {"files": files, **plain}
 
 
 def measure(task: Task) -> Result:

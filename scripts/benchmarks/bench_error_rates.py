@@ -1,7 +1,8 @@
 """Error rates and power of ``shadow_test``: tables with 95 % intervals.
 
-    python bench_error_rates.py errors [--data DIR] [--sets N] [--designs NAME,...]
-    python bench_error_rates.py power [--sets N] [--designs NAME,...]
+    python bench_error_rates.py errors [--data DIR] [--sets N] [--cpu S] [--designs A,B]
+    python bench_error_rates.py power [--sets N] [--designs A,B]
+    python bench_error_rates.py penalty [--sets N]
     python bench_error_rates.py cost
 
 ``errors`` prints, for each design, the family-wise error rate at 5 %, the false discovery rate at
@@ -21,7 +22,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from error_rate_designs import Design, Sample, power_designs, real, synthetic
+from error_rate_designs import Design, Sample, penalty_designs, power_designs, real, synthetic
 from scipy import stats
 from sklearn.feature_selection import f_classif
 
@@ -92,6 +93,8 @@ def errors(options: argparse.Namespace) -> None:
             found.append(one_set(designs[name], name, len(found)))
             cheap = np.median([each.seconds for each in found]) < CHEAP
             if not options.sets and not cheap and len(found) >= FEW:
+                break
+            if options.cpu and sum(each.seconds for each in found) > options.cpu:
                 break
         columns = {key: np.array([getattr(each, key) for each in found]) for key in vars(found[0])}
         means.append([columns[key].mean() for key in ("any_false", "false_share", "bound_failed")])
@@ -184,6 +187,25 @@ def power(options: argparse.Namespace) -> None:
         print_row([name, number, *texts])
 
 
+def penalty(options: argparse.Namespace) -> None:
+    """Print how many false features Logo selects at the penalty that permuted labels set."""
+    print_row(["design", "sets", "false", "related", "lam"], head=True)
+    for name, design in penalty_designs().items():
+        found = []
+        for seed in range(options.sets or 60):
+            sample = design(np.random.default_rng([crc32(name.encode()), seed]))
+            model = convexfs.Logo().fit(sample.X, sample.y)
+            chosen = np.asarray(model.weights_ > 0)
+            found.append([
+                (chosen & ~sample.related).sum(), chosen[sample.related].sum(), model.lam_,
+            ])  # fmt: skip
+        false, related, lam = np.array(found, dtype=float).T
+        print_row([
+            name, len(found), mean_interval(false), f"{related.mean():.1f}",
+            f"{np.median(lam):.1f}",
+        ])  # fmt: skip
+
+
 def cost(options: argparse.Namespace) -> None:
     print_row(["samples x features", "shadow test, CPU s", "permuted labels, CPU s"], head=True)
     rng = np.random.default_rng(0)
@@ -202,13 +224,14 @@ def cost(options: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("piece", choices=("errors", "power", "cost"))
+    parser.add_argument("piece", choices=("errors", "power", "penalty", "cost"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--sets", type=int)
+    parser.add_argument("--cpu", type=float, help="CPU seconds of tests per design")
     parser.add_argument("--designs", default="", help="parts of names, separated by commas")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    {"errors": errors, "power": power, "cost": cost}[options.piece](options)
+    {"errors": errors, "power": power, "penalty": penalty, "cost": cost}[options.piece](options)
 
 
 if __name__ == "__main__":

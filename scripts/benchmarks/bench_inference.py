@@ -353,7 +353,7 @@ def costs(options) -> None:
             (convexfs.Relief(n_neighbors=SHARE), X, y),
             (convexfs.IRelief(), X, y),
             (convexfs.Simba(random_state=0), X, y),
-            (convexfs.Logo(), X, y),
+            (convexfs.Logo(lam=1.0), X, y),
             (convexfs.Logo(lam="null"), X, y),
             (convexfs.Lmba(), small.X, small.y),
             (convexfs.LLFS(betas=5), small.X, small.y),

@@ -251,7 +251,7 @@ def errors(name, data, alpha, goal):
         "RELIEF to 20, SVM": lambda: make_pipeline(
             Relief(n_neighbors=10, n_features_to_select=20), SVC()
         ),
-        "Logo, SVM": lambda: make_pipeline(Logo(), SVC()),
+        "Logo, SVM": lambda: make_pipeline(Logo(lam=1.0), SVC()),
     }
     splits = [split(data, seed) for seed in range(10)]
     for rival, make in rivals.items():

@@ -90,7 +90,7 @@ def warm_up() -> None:
     from convexfs import Logo
 
     X, y = spiral(1500)
-    Logo().fit(X, y)
+    Logo(lam=1.0).fit(X, y)
 
 
 def step() -> list[Row]:
@@ -268,13 +268,13 @@ def peers(draws: int = 10) -> list[Row]:
 
     warm_up()
     data = load("spiral:noise=5000")
-    ours, model = cpu_seconds(lambda: Logo().fit(data.X, data.y), repeats=3)
+    ours, model = cpu_seconds(lambda: Logo(lam=1.0).fit(data.X, data.y), repeats=3)
     theirs, other = cpu_seconds(lambda: ReliefF(n_neighbors=10).fit(data.X, data.y))
     found = {"Logo": 0, "ReliefF": 0}
     for seed in range(draws):
         data = load(f"spiral:noise=5000,seed={seed}")
         relief = Relief(n_neighbors=10, miss="uniform").fit(data.scaled("minmax").X, data.y)
-        found["Logo"] += ranks(Logo().fit(data.X, data.y).weights_) == [1, 2]
+        found["Logo"] += ranks(Logo(lam=1.0).fit(data.X, data.y).weights_) == [1, 2]
         found["ReliefF"] += ranks(relief.margin_) == [1, 2]
     return [
         ("spiral + 5000: Logo, CPU seconds", f"{ours:.2f}", ""),

@@ -161,8 +161,8 @@ def synthetic() -> dict[str, Design]:
             mixed_noise(r, 150, 200), labels(120, 30)
         ),
         "null, 5 classes": lambda r: without_signal(r.normal(size=(100, 200)), labels(*[20] * 5)),
-        "65/15, 20 of 500": lambda r: shifted(r.normal(size=(80, 500)), labels(65, 15), 20, 2.5),
-        "blocks, strong": lambda r: shifted(in_blocks(r, 150, 200), labels(90, 60), 10, 3.0),
+        "65/15: 20 of 500": lambda r: shifted(r.normal(size=(80, 500)), labels(65, 15), 20, 2.5),
+        "blocks: strong": lambda r: shifted(in_blocks(r, 150, 200), labels(90, 60), 10, 3.0),
         "90/10, mixed columns": lambda r: _beside_mixed(r, labels(135, 15)),
         "half related, t(2)": lambda r: shifted(
             r.standard_t(2, (150, 200)), labels(105, 45), 100, 4.0
@@ -195,7 +195,71 @@ def synthetic() -> dict[str, Design]:
             r, labels(135, 15), convexfs.Relief(class_weight="balanced")
         ),
         "missing by class (no level)": _missing_by_class,
-    }
+    } | _hostile()
+
+
+def _hostile() -> dict[str, Design]:
+    """Designs made after the rule was chosen, in order to break it."""
+    return {
+        "genotypes 80/20, 10 of 200": lambda r: Sample(
+            scaled(
+                r.binomial(2, np.where(first(10, 200) & (labels(80, 20)[:, None] > 0), 0.7, 0.15))
+                + 0.0
+            ),
+            labels(80, 20),
+            first(10, 200),
+        ),
+        "one dominant column 70/30": lambda r: shifted(
+            r.normal(size=(100, 50)), labels(70, 30), 1, 12.0
+        ),
+        "3 classes x 5, 10 of 500": lambda r: _three_of_five(r),
+        "135/15, t(2) noise": lambda r: _beside(r.standard_t(2, (150, 200)), labels(135, 15), r),
+        "100/20, zero-inflated counts": lambda r: _beside(
+            r.poisson(4.0, (120, 200)) * (r.random((120, 200)) < 0.1) + 0.0, labels(100, 20), r
+        ),
+        "120/30, lognormal noise": lambda r: _beside(
+            np.exp(1.5 * r.normal(size=(150, 200))), labels(120, 30), r
+        ),
+        "70/30, noise of correlation .95": lambda r: _beside(
+            np.sqrt(0.95) * r.normal(size=(100, 1)) + np.sqrt(0.05) * r.normal(size=(100, 150)),
+            labels(70, 30), r,
+        ),
+        "numeric target, t(2)": lambda r: _heavy_numbers(r),
+        "60/58/2, 10 of 100": lambda r: _tiny_class(r),
+        "45/15, 20 of 5000": lambda r: shifted(
+            r.normal(size=(60, 5000)), labels(45, 15), 20, 2.5
+        ),
+        "other spread in the small class (related)": lambda r: Sample(
+            scaled(r.normal(size=(150, 100)) * np.where(labels(120, 30), 1.3, 1.0)[:, None]),
+            labels(120, 30),
+            np.zeros(100, bool),
+        ),
+    }  # fmt: skip
+
+
+def _beside(noise: np.ndarray, y: np.ndarray, rng: Rng) -> Sample:
+    """Ten Gaussian columns, shifted between two classes, instead of the first ones."""
+    X = noise.copy()
+    X[:, :10] = rng.normal(size=(len(y), 10))
+    return shifted(X, y, 10, 4.0)
+
+
+def _three_of_five(rng: Rng) -> Sample:
+    y, X = labels(5, 5, 5), rng.normal(size=(15, 500))
+    X[:, :10] += 4.0 * rng.normal(size=(3, 10))[y]
+    return Sample(scaled(X), y, first(10, 500))
+
+
+def _tiny_class(rng: Rng) -> Sample:
+    y, X = labels(60, 58, 2), rng.normal(size=(120, 100))
+    X[:, :10] += 0.9 * (y[:, None] == 1)
+    return Sample(scaled(X), y, first(10, 100))
+
+
+def _heavy_numbers(rng: Rng) -> Sample:
+    X = rng.normal(size=(120, 100))
+    y = X[:, :5].sum(axis=1) + rng.standard_t(2, 120)
+    return Sample(scaled(X), y, first(5, 100), model=convexfs.ReliefRegressor(sigma=10.0))
 
 
 def _beside_mixed(rng: Rng, y: np.ndarray, model: Any = None) -> Sample:
@@ -258,3 +322,24 @@ def power_designs() -> dict[str, Design]:
         "xor 10": xor(10), "xor 50": xor(50), "xor 300": xor(300),
         "rare classes 400/60/15/5": four_groups, "markers of 40 of 800 cells": cells,
     }  # fmt: skip
+
+
+def penalty_designs() -> dict[str, Design]:
+    """Small designs for Logo."""
+
+    def product(rng: Rng) -> Sample:
+        X = rng.normal(size=(200, 50))
+        return Sample(X, (X[:, 0] * X[:, 1] > 0).astype(int), first(2, 50))
+
+    return {
+        "null, 150 x 100": lambda r: without_signal(r.normal(size=(150, 100)), labels(75, 75)),
+        "null, 60 x 300": lambda r: without_signal(r.normal(size=(60, 300)), labels(30, 30)),
+        "null, 85/15": lambda r: without_signal(r.normal(size=(100, 100)), labels(85, 15)),
+        "null, correlated": lambda r: without_signal(in_blocks(r, 100, 100), labels(50, 50)),
+        "null, mixed columns": lambda r: without_signal(mixed_noise(r, 120, 100), labels(80, 40)),
+        "null, 3 classes": lambda r: without_signal(r.normal(size=(90, 200)), labels(30, 30, 30)),
+        "linear, .9 sd": lambda r: shifted(r.normal(size=(150, 100)), labels(75, 75), 10, 0.9),
+        "strong": lambda r: shifted(r.normal(size=(150, 100)), labels(75, 75), 10, 3.0),
+        "product of two": product,
+        "90/10, mixed columns": lambda r: _beside_mixed(r, labels(135, 15)),
+    }

@@ -127,7 +127,7 @@ def rebate_multisurf(X, y, **settings):
 def own_logo(X, y):
     from convexfs import Logo
 
-    return Logo().fit(X, y).feature_importances_
+    return Logo(lam=1.0).fit(X, y).feature_importances_
 
 
 @contender("l1-logistic (liblinear)", "sparse", NEW, "scikit-learn",

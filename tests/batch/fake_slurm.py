@@ -39,6 +39,7 @@ class FakeSlurm:
     seed: int = 0
     restarts: dict[int, int] = field(default_factory=dict)
     ends: list[int] = field(default_factory=list)
+    preempted: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -61,7 +62,7 @@ class FakeSlurm:
 
         ``happens`` is called with a job's number, how often it was restarted, and its process;
         it may signal that process, which stands for its whole job. A killed job is requeued, as
-        after the failure of a node.
+        after the failure of a node, and so is one that was preempted.
         """
         script = (self.folder / "1.sh").read_text()
         (count,) = re.findall(r"^#SBATCH --array=1-(\d+)$", script, re.MULTILINE)
@@ -88,11 +89,18 @@ class FakeSlurm:
             self.ends.append(process.returncode)
             noted = self.folder / "requeued"
             asked = noted.read_text().split() if noted.exists() else []
-            if process.returncode == -signal.SIGKILL or f"1_{number}" in asked:
+            again_by_itself = process.returncode == -signal.SIGKILL or number in self.preempted
+            self.preempted.discard(number)
+            if again_by_itself or f"1_{number}" in asked:
                 again.append(number)
                 self.restarts[number] = self.restarts.get(number, 0) + 1
         (self.folder / "requeued").unlink(missing_ok=True)
         return again
+
+    def preempt(self, number: int, process: subprocess.Popen) -> None:
+        """Stop a job in favour of another, and requeue it."""
+        self.preempted.add(number)
+        os.kill(process.pid, signal.SIGTERM)
 
     def _start(self, number: int, count: int) -> subprocess.Popen:
         variables = {

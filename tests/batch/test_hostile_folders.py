@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from convexfs import LLFS, load
+from convexfs import LLFS, load, open_run
 from convexfs.batch.merging import merge
 from convexfs.batch.run import solve_files
 from convexfs.batch.shards import Shard
@@ -278,3 +278,148 @@ def test_cells_that_a_spreadsheet_would_run_are_escaped_on_request(tmp_path, cap
         table = tmp_path / "table.csv"
         assert text_of(capsys, "export", tmp_path / "run", "--to", table, *words)[0] == 0
         assert any(f",{begins}" in line or f',"{begins}' in line for line in table.open())
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A finished run of one task and its problem file."""
+    file = tmp_path / "few.py"
+    file.write_text('METHOD = "relief"\nDATA = ["iris"]\nSOLVERS = ["native"]\n')
+    solve_files([file], tmp_path / "run")
+    return file, tmp_path / "run"
+
+
+@pytest.mark.parametrize("name", [RESULTS, f"{RESULTS}-wal", "log.txt", "lock", "holder"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_in_a_folder_does_not_lead_a_run_to_other_files(finished, capsys, name, there):
+    file, run = finished
+    outside = file.with_name("outside")
+    if there:
+        outside.write_bytes(b"mine")
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(outside)
+    code, err = text_of(capsys, "solve", file, "--jobs", 1, "--out", run)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "symbolic link" in err
+    assert outside.exists() == there
+    assert not there or outside.read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("name", [RESULTS, "log.txt", "lock", "holder"])
+def test_a_pipe_in_a_folder_is_refused_and_not_waited_for(finished, capsys, name):
+    file, run = finished
+    (run / name).unlink(missing_ok=True)
+    os.mkfifo(run / name)
+    code, err = text_of(capsys, "solve", file, "--jobs", 1, "--out", run)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "no regular file" in err
+
+
+def test_a_page_is_not_written_through_a_link(finished, capsys):
+    _, run = finished
+    outside = run.with_name("outside.html")
+    (run / "report.html").symlink_to(outside)
+    code, err = text_of(capsys, "report", run)
+    assert (code, outside.exists()) == (2, False)
+    assert "symbolic link" in err
+
+
+ENDLESS = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT tasks_.* FROM tasks_, n"
+)
+FOREIGN = {
+    "view": ["ALTER TABLE tasks RENAME TO tasks_", f"CREATE VIEW tasks AS {ENDLESS}"],
+    "trigger": ["CREATE TRIGGER t AFTER INSERT ON tasks BEGIN UPDATE tasks SET ok = 1; END"],
+    "virtual table": ["CREATE VIRTUAL TABLE v USING fts5(words)"],
+    "trigger called a table": [
+        "CREATE TRIGGER t AFTER INSERT ON tasks BEGIN UPDATE tasks SET ok = 1; END",
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_master SET type = 'table' WHERE name = 't'",
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_views_and_triggers_of_a_store_are_refused_before_they_run(finished, capsys, kind):
+    file, run = finished
+    database = sqlite3.connect(run / RESULTS, isolation_level=None)
+    for statement in FOREIGN[kind]:
+        database.execute(statement)
+    database.close()
+    for words in (("solve", file, "--jobs", 1, "--out", run), ("report", run), ("certify", run)):
+        code, err = text_of(capsys, *words)
+        assert (code, err.count("\n")) == (2, 1), words
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE VIEW holder AS SELECT 1 AS id, 2 AS pid, 3 AS host, 4 AS since"],
+        ["CREATE TABLE holder (x)"],
+    ],
+)
+def test_a_lock_that_is_none_of_ours_is_one_line(finished, capsys, statements):
+    file, run = finished
+    (run / "lock").unlink()
+    database = sqlite3.connect(run / "lock", isolation_level=None)
+    for statement in statements:
+        database.execute(statement)
+    database.close()
+    code, err = text_of(capsys, "solve", file, "--jobs", 1, "--out", run)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "no lock of convexfs" in err
+
+
+@pytest.mark.parametrize(
+    "table", ["holder (id INTEGER PRIMARY KEY, pid, host, since)", "other (x)"]
+)
+def test_a_process_that_has_just_taken_the_lock_is_reported(finished, capsys, table):
+    file, run = finished
+    (run / "lock").unlink()
+    database = sqlite3.connect(run / "lock", isolation_level=None)
+    database.execute(f"CREATE TABLE {table}")
+    database.execute("BEGIN IMMEDIATE")
+    code, err = text_of(capsys, "solve", file, "--jobs", 1, "--out", run)
+    database.close()
+    assert (code, err.count("\n")) == (2, 1)
+    assert "another process has just started here" in err
+
+
+class _Payload:
+    """An object whose pickle writes a file when it is read."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def test_no_pickle_in_a_file_of_arrays_is_read(finished, capsys):
+    file, run = finished
+    ran, arrays = file.with_name("ran"), file.with_name("arrays.npz")
+    hostile = np.array([_Payload(ran)], dtype=object)
+    names = ("x", "X", "y", "A", "b", "c", "P", "q", "kind", "cones", "objective", "primal", "w")
+    np.savez(arrays, **dict.fromkeys(names, hostile))  # pyright: ignore[reportArgumentType]
+    blob, whole = arrays.read_bytes(), program_file(file.with_name("whole.npz"))
+    with Store(run) as store:
+        store._db.execute("UPDATE solutions SET primal = ?, dual = ?", (blob, blob))
+    one = arrays.with_suffix(".npy")
+    np.save(one, hostile)
+    for words in (
+        ("solve", arrays, "--out", run.with_name("a")),
+        ("certify", arrays),
+        ("certify", whole, "--solution", arrays),
+        ("select", arrays),
+        ("select", one),
+        ("report", run),
+        ("certify", run, "--problem", file),
+        ("export", run, "--to", file.with_name("table.csv")),
+    ):
+        text_of(capsys, *words)
+        assert not ran.exists(), words
+    with pytest.raises(ConvexfsError):
+        open_run(run).tasks(primal=True)
+    with pytest.raises(ConvexfsError):
+        load(str(arrays))
+    assert not ran.exists()

@@ -53,7 +53,7 @@ def test_values_of_a_parameter_are_those_of_a_loop(tmp_path, out, jobs):
         np.testing.assert_allclose(row["primal_x"], x, atol=1e-5)
         assert row["dual_0"].shape == (5,)
     assert len(run) == 4
-    assert "4 proven optimal" in repr(run)
+    assert "4 tasks (4 optimal): 4 proven>" in repr(run)
     assert set(run.certificates()["verdict"]) == {"proven"}
     solution = run.solution(table["key"][2][:10])
     np.testing.assert_array_equal(solution.primal["x"], table["primal_x"][2])
@@ -170,9 +170,32 @@ def test_keys_that_are_none_or_several(tmp_path):
 
 def test_progress_is_printed_on_request(capsys):
     convexfs.solve_batch(lasso(), {"lam": VALUES}, verbose=True)
-    assert "solve_batch: 1 of 4 tasks, 0 failed" in capsys.readouterr().err
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("solve_batch: 1 of 4 tasks, 0 failed")
+    assert lines[-1] == "solve_batch: 4 of 4 tasks, 0 failed"
     convexfs.solve_batch(lasso(), {"lam": VALUES}, verbose=False)
     assert capsys.readouterr().err == ""
+
+
+def test_a_notebook_shows_one_line_of_progress(capsys, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "ipykernel", object())
+    for _ in range(2):  # solved, and then resumed
+        convexfs.solve_batch(lasso(), {"lam": VALUES}, out=tmp_path / "run")
+        shown = capsys.readouterr().err
+        assert shown.count("\n") == 1
+        assert shown.split("\r")[-1].strip() == "solve_batch: 4 of 4 tasks, 0 failed"
+
+
+def test_statuses_without_an_optimum_and_refuted_ones_are_named():
+    y = cp.Variable(name="y")
+    problems = {
+        "unbounded": cp.Problem(cp.Minimize(y), [y <= 1]),
+        "infeasible": cp.Problem(cp.Minimize(y), [y >= 1, y <= 0]),
+    }
+    run = convexfs.solve_batch(problems, verbose=False)
+    assert "(1 unbounded, 1 infeasible): 2 proven" in repr(run)
+    assert run.tasks()["status"].tolist() == list(problems)
+    assert run.certificates()["reason"].tolist() == ["", ""]
 
 
 def test_a_run_of_files_has_its_grid_as_columns(plain, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 import convexfs
 from convexfs.batch.run import solve_files
-from convexfs.batch.schedulers import shard_of_job
+from convexfs.batch.schedulers import _seconds, shard_of_job
 from convexfs.batch.store import same_results
 from convexfs.cli import main
 from convexfs.errors import InputError
@@ -114,10 +114,14 @@ def test_jobs_that_are_killed_warned_and_reordered_end_as_one_process(tmp_path, 
         shard, goal = out / "shards" / str(number), 2 * (restarts + 1)
         until(lambda: finished(shard) >= goal or process.poll() is not None)
         how = slurm.random.choice(["kill", "USR1", "TERM"])
-        if process.poll() is None:
-            kill_job(process) if how == "kill" else os.kill(
-                process.pid, getattr(signal, f"SIG{how}")
-            )
+        if process.poll() is not None:
+            return
+        if how == "kill":
+            kill_job(process)
+        elif how == "TERM":
+            slurm.preempt(number, process)
+        else:
+            os.kill(process.pid, signal.SIGUSR1)
 
     slurm.run(happens)
     assert sum(slurm.restarts.values()) >= 4
@@ -125,6 +129,34 @@ def test_jobs_that_are_killed_warned_and_reordered_end_as_one_process(tmp_path, 
     solve_files([file], tmp_path / "one")
     assert same_results(tmp_path / "one", out) == []
     assert len(convexfs.open_run(out)) == 40
+
+
+def test_a_job_that_the_user_cancels_is_not_requeued(tmp_path, capsys):
+    file, out = tmp_path / "slow.py", tmp_path / "run"
+    file.write_text(SLOW)
+    slurm = FakeSlurm(tmp_path / "slurm")
+    slurm.submit(script_of(capsys, tmp_path, file, "--out", out, "--slurm", 1))
+
+    def cancel(number, restarts, process):
+        until(lambda: finished(out / "shards" / "1") >= 2)
+        # Slurm signals the solver and its script, in any order.
+        os.killpg(process.pid, signal.SIGTERM)
+
+    with pytest.raises(subprocess.CalledProcessError):  # the merge: a shard is unfinished
+        slurm.run(cancel)
+    assert slurm.restarts == {}
+    assert slurm.ends in ([75], [143])  # a second SIGTERM may come when it has stopped
+
+
+@pytest.mark.parametrize(
+    ("time", "seconds"),
+    [
+        ("5", 300), ("90", 5400), ("05:00", 300), ("01:00:00", 3600), ("2-0", 172800),
+        ("1-02:03", 93780), ("1-02:03:04", 93784),
+    ],
+)  # fmt: skip
+def test_times_are_those_of_slurm(time, seconds):
+    assert _seconds(time) == seconds
 
 
 def test_llfs_by_points_runs_as_an_array(tmp_path, capsys):
@@ -159,6 +191,7 @@ def test_a_script_keeps_the_options_of_its_line(tmp_path, capsys, plain):
     "words",
     [
         ("--slurm", "0"), ("--slurm", "4", "--time", "1h; x"), ("--slurm", "4", "--mem", "4 G"),
+        ("--slurm", "4", "--time", "00:02:00"), ("--slurm", "4", "--time", "1-1-1"),
         ("--slurm", "4", "--shard", "1/2"), ("--slurm", "4", "--executor", "mpi"),
         ("--time", "01:00:00"), ("--mem", "4G"), ("--shard", "auto"),
         ("--slurm", "4", "--out", "a b"),

@@ -1,5 +1,6 @@
 """Rows survive what befalls the file, the disk and the process."""
 
+import io
 import json
 import math
 import re
@@ -8,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -101,8 +103,16 @@ def test_packing_is_exact_and_the_same_every_time():
         "a/b": np.eye(2, dtype=np.float32),
         "x": np.array(3),
         "names": np.array(["p", "qq"]),
+        "long": np.arange(1000) / 7,
+        "by columns": np.asfortranarray(np.arange(200.0).reshape(10, 20)),
+        "slice": np.arange(400.0).reshape(20, 20)[::2, ::3],
+        "empty": np.empty((0, 3)),
+        "ü": np.array([True, False]),
     }
     blob = pack(arrays)
+    with zipfile.ZipFile(io.BytesIO(blob)) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == [f"{name}.npy" for name in sorted(arrays)]
     assert blob == pack(dict(reversed(arrays.items())))
     back = unpack(blob)
     assert back.keys() == arrays.keys()
@@ -111,10 +121,18 @@ def test_packing_is_exact_and_the_same_every_time():
         assert back[name].shape == array.shape
         assert back[name].tobytes() == array.tobytes()
     assert len(pack({"w": np.zeros(10_000)})) < 1000
+    assert unpack(pack({})) == {}
+
+
+def test_arrays_that_need_zip64_are_packed_too(monkeypatch):
+    monkeypatch.setattr("convexfs.batch.arrays._LARGEST", 1000)
+    arrays = {"a": np.arange(3.0), "b": np.arange(500.0)}
+    back = unpack(pack(arrays))
+    assert all((back[name] == arrays[name]).all() for name in arrays)
 
 
 def test_objects_are_not_packed():
-    with pytest.raises(ValueError, match="Object arrays cannot be saved"):
+    with pytest.raises(ValueError, match="an array of objects cannot be stored"):
         pack({"w": np.array([object()])})
 
 

@@ -7,9 +7,8 @@ import pytest
 
 from convexfs import FORMULATIONS, load
 from convexfs.batch import tasks as module
-from convexfs.batch.failures import failure_kind
 from convexfs.batch.problem_file import load_problem_file
-from convexfs.batch.tasks import do, expand
+from convexfs.batch.tasks import do, expand, failure_kind
 from convexfs.errors import ProblemFileError, RunError
 from convexfs.methods.relief import fit as relief_module
 from convexfs.methods.relief.fit import Settings, relief

@@ -111,3 +111,29 @@ def test_neither_a_penalty_nor_a_rounding_error_sets_the_unit_of_the_objective()
     cost = cp.trace(np.array([[1.0, 0.0], [0.0, 1e-25]]) @ M)
     form = StandardForm.of(minimum(cost, M >> 0, cp.trace(M) >= 1))
     assert unit_of_objective(form) == pytest.approx(1.0)
+
+
+X, Y = (cp.Variable(name=name) for name in "xy")
+HUGE = {
+    "a bound": (cp.Minimize(X + Y), [X >= 1, Y >= 0, Y <= 1e15], (1, 0), [(1, 1), (50, 0)]),
+    "of 0": (cp.Minimize(X + Y), [X >= 0, X <= 1, Y >= 0, Y <= 1e15], (0, 0), [(0.5, 0), (0, 1)]),
+    "tiny entries": (
+        cp.Minimize(X + Y), [X >= 1e-3, Y >= 0, 1e-17 * Y <= 9], (1e-3, 0), [(1, 0), (1000, 0)],
+    ),
+    "through a row": (
+        cp.Maximize(X), [X <= Y, Y <= 1, 1e-17 * X <= 9], (1, 1), [(0, 0), (0.5, 1), (-100, 1)],
+    ),
+    "through a cone": (
+        cp.Minimize(X + Y), [cp.norm(cp.hstack([X, Y])) <= 1, 1e-17 * (X + Y) <= 9],
+        (-np.sqrt(0.5), -np.sqrt(0.5)), [(0, 0), (1, 0)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HUGE)
+def test_huge_units_of_some_columns_excuse_no_gap(kind):
+    goal, rows, right, wrong = HUGE[kind]
+    problem = cp.Problem(goal, rows)
+    assert certify(problem, primal=dict(zip((X, Y), right, strict=True))).ok
+    for point in wrong:
+        assert certify(problem, primal=dict(zip((X, Y), point, strict=True))).ok is not True

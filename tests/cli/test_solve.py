@@ -133,7 +133,7 @@ def test_a_shard_says_that_it_compares_within_itself_only(tmp_path, capsys):
 
 
 def test_progress_counts_refuted_tasks(tmp_path):
-    progress = Progress(tmp_path, frozenset("abcd"), done=4, wall_seconds=2.0)
+    progress = Progress(tmp_path, frozenset("abcdef"), done=4, wall_seconds=2.0)
     for status, ok in (
         ("optimal", False),
         ("optimal", None),
@@ -141,4 +141,6 @@ def test_progress_counts_refuted_tasks(tmp_path):
         ("infeasible", True),
     ):
         progress.count("a task", status, ok, "")
-    assert progress.line() == "4 of 4 tasks, 1 failed, 1 refuted, 2.0/s, about 0 min left"
+    assert progress.line() == "4 of 6 tasks, 1 failed, 1 refuted, 2.0/s, about 1 s left"
+    progress.done = 6
+    assert progress.line() == "6 of 6 tasks, 1 failed, 1 refuted"

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tests.fuzz import arrays, certificates, commands, files, invariances, kills
+from tests.fuzz import arrays, certificates, commands, files, invariances, kills, soundness
 from tests.fuzz.attack import Attack
 from tests.fuzz.engine import Counts, Reproducers, Ticket, schedule, until, verdicts
 from tests.fuzz.tables import counts_table, failures_table, progress_line, tally_table
@@ -26,6 +26,7 @@ ATTACKS: dict[str, Attack] = {
     "commands": commands.ATTACK,
     "invariances": invariances.ATTACK,
     "certify": certificates.ATTACK,
+    "soundness": soundness.ATTACK,
     "kills": kills.ATTACK,
 }
 SECONDS_BETWEEN_LINES = 10.0

@@ -26,6 +26,7 @@ from .known import INFEASIBLE, OPTIMAL, UNBOUNDED, Known, text
 FAMILIES: dict[str, Callable[[np.random.Generator], Known]] = {
     "LP": known_flat.linear,
     "LP far column": known_flat.far_column,
+    "LP huge bound": known_flat.huge_bound,
     "LP tiny right-hand side": known_flat.tiny_right_hand_side,
     "LP offset variable": known_flat.offset_variable,
     "LP almost unbounded": known_flat.almost_unbounded,

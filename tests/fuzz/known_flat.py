@@ -3,10 +3,13 @@
 import numpy as np
 
 from .known import (
+    CURVED,
+    FLAT,
     INFEASIBLE,
     LINEAR,
     OTHER,
     QUADRATIC,
+    SECOND_ORDER,
     UNBOUNDED,
     Known,
     complementary,
@@ -65,6 +68,25 @@ def far_column(rng: np.random.Generator) -> Known:
     return Known(
         program, QUADRATIC if curved else LINEAR,
         optimum=optimum, point=at, size=c * max(a * d, b), wrong=wrong,
+    )  # fmt: skip
+
+
+def huge_bound(rng: np.random.Generator) -> Known:
+    """min a x + y,  x >= d,  0 <= y,  y or a tiny share of it has a huge bound that is far away."""
+    p, share = int(rng.integers(20, 60)), 2.0 ** -int(rng.integers(0, 60))
+    a, d = integers(rng, 1, 4), integers(rng, 1, 4)
+    norm = rng.random() < 0.3
+    row = "cp.norm(cp.hstack([x, y])) <= top" if norm else f"{share!r} * (x + y) <= top"
+    c = power(rng)
+    program = (
+        f"x, y, top = cp.Variable(name='x'), cp.Variable(name='y'), {2.0**p!r}\n"
+        f"cost = {c!r} * ({a!r} * x + y)\n"
+        f"problem = cp.Problem(cp.Minimize(cost), [x >= {d!r}, y >= 0, {row}])\n"
+    )
+    wrong = ({"x": d, "y": d}, {"x": 2 * d, "y": 0.0}, {"x": d, "y": 2.0 ** (p // 2)})
+    return Known(
+        program, SECOND_ORDER if norm else LINEAR, group=CURVED if norm else FLAT,
+        optimum=c * a * d, point={"x": d, "y": 0.0}, size=c * a * d, wrong=wrong,
     )  # fmt: skip
 
 

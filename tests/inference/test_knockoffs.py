@@ -49,7 +49,7 @@ def with_copies(n_samples, n_features):
     [
         (KnockoffSelector()._statistic(), 12, 1e-9),
         (KnockoffSelector()._statistic(), 520, 1e-3),  # over 1000 columns its first step is rough
-        (Logo(), 12, 1e-9),
+        (Logo(lam=1.0), 12, 1e-9),
         (l1_logistic(), 12, 1e-9),
         (Relief(n_neighbors=10), 12, 1e-12),
         (IRelief(), 12, 1e-12),

@@ -14,7 +14,7 @@ from convexfs import Logo, Relief, ReliefRegressor, load
 from convexfs.errors import ConvexfsError, InputError
 from convexfs.inference import selection_curve
 from convexfs.inference import selection_curves as module
-from convexfs.inference.cross_validation import balanced_errors
+from convexfs.inference.cross_validation import ClassErrors, balanced_errors
 
 
 @pytest.fixture(scope="module")
@@ -220,3 +220,12 @@ def test_errors_of_numbers_are_shares_of_the_variance():
     y = np.repeat(data.y[::2], 2)
     grouped = selection_curve(model, data.X, y, sizes=[4], groups=groups, random_state=0)
     np.testing.assert_array_equal(grouped.folds[::2], grouped.folds[1::2])
+
+
+def test_the_interval_of_no_errors_is_wilsons():
+    low, high = ClassErrors().interval(0.0, np.repeat([0, 1], 50))
+    assert low == 0.0
+    assert high == pytest.approx(1.96**2 / (100 + 1.96**2))
+    low, high = ClassErrors().interval(0.2, np.repeat([0, 1], [90, 10]))
+    assert low < 0.2 < high
+    assert high - low > 0.2, "the error of the small class is known least"

@@ -3,7 +3,8 @@ r"""Bounds of all columns that the constraints imply, by outward-rounded interva
 Every row :math:`s_i = \sum_j a_{ij} z_j + b_i` has an interval from the bounds of its columns,
 a second one from its cone (a psd matrix has :math:`s_{ij}^2 \le s_{ii} s_{jj}`), and what is
 left of both bounds each of its columns in turn. No feasible point is ever lost: every step is
-rounded outwards. An empty box proves that nothing is feasible.
+rounded outwards. An empty box proves that nothing is feasible. Two rows whose sum has one column
+left, as :math:`t \pm x \ge 0` have, bound that column: :math:`t \ge 0`.
 
 Rows with several columns are loosened by a few last bits of the problem's own magnitude, because
 data such as 1.1e-16 in the place of 0 make problems infeasible in doubles that nobody meant.
@@ -78,6 +79,15 @@ class BoundPropagation:
             self.b = np.append(self.b, cutoff)
             low, high = np.append(low, 0.0), np.append(high, np.inf)
         A = sp.csr_array(A)
+        pairs = _rows_that_cancel(form)
+        if pairs.size:
+            one, other = pairs.T
+            A = sp.csr_array(sp.vstack([A, A[one] + A[other]]))
+            A.eliminate_zeros()
+            error = 2 * EPSILON * (np.abs(self.b[one]) + np.abs(self.b[other]))
+            low = np.concatenate([low, low[one] + low[other] - error])
+            high = np.concatenate([high, np.full(len(pairs), np.inf)])
+            self.b = np.concatenate([self.b, self.b[one] + self.b[other]])
         self.low, self.high = low, high
         self.entries, self.columns = A.data, A.indices
         self.counts = np.diff(A.indptr)
@@ -222,6 +232,24 @@ def implied_box(form: StandardForm, cutoff: float | None = None, box: Box | None
 
 def _integer_slack(ends: np.ndarray) -> np.ndarray:
     return INTEGER_SLACK + INTEGER_SHARE * np.where(np.isfinite(ends), np.abs(ends), 0.0)
+
+
+def _rows_that_cancel(form: StandardForm) -> np.ndarray:
+    """Return pairs of inequalities of the same columns whose sum has exactly one of them left."""
+    A, found, known = form.A, [], {}
+    counts = np.diff(A.indptr)
+    for row in np.flatnonzero((counts > 1) & ~form.curved & ~form.equalities):
+        entries = slice(A.indptr[row], A.indptr[row + 1])
+        sizes = np.abs(A.data[entries])
+        key = A.indices[entries].tobytes(), sizes.tobytes()
+        other = known.pop(key, None)
+        if other is None:
+            known[key] = row
+            continue
+        opposite = A.data[entries] != A.data[A.indptr[other] : A.indptr[other + 1]]
+        if np.count_nonzero(~opposite) == 1:
+            found.append((other, row))
+    return np.array(found, dtype=int).reshape(-1, 2)
 
 
 def _cone_intervals(form: StandardForm) -> tuple[np.ndarray, np.ndarray]:

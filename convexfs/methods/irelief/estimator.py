@@ -9,6 +9,8 @@ from convexfs.estimators.sample_weight import TakesWeights
 from convexfs.estimators.selector import WeightSelector
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.irelief.fit import Settings, irelief
+from convexfs.methods.relief.estimator import Relief
+from convexfs.neighbors.shadow_columns import Margins, ShadowDraws
 
 
 @parameters
@@ -115,8 +117,30 @@ class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
     def _sparse(self) -> bool:
         return self.keep is not None
 
+    @property
+    def _one_sum(self) -> bool:
+        return self.keep is None and self.formulation is None
+
     def _evidence(self) -> np.ndarray:
         # Weights have length 1, a sum that all features share; margins do not. What was left
         # out, and a changed problem, have weights only.
-        whole = self.keep is None and self.formulation is None
-        return self.margin_ if whole else self.weights_
+        return self.margin_ if self._one_sum else self.weights_
+
+    @property
+    def _tested(self) -> Relief:
+        """RELIEF-F, whose margins are tested.
+
+        Its own are those of a fixed point, which depends on all columns: with shadow columns
+        among them it is another one, and margins of noise exceeded their shadows' too often.
+        """
+        return Relief(missing=self.missing, class_weight=self.class_weight)
+
+    def _shadow_margins(self, X: Any, codes: np.ndarray, draws: ShadowDraws) -> Margins | None:
+        return self._tested._shadow_margins(X, codes, draws) if self._one_sum else None
+
+    @property
+    def _pairs_alike(self) -> bool:
+        return self._one_sum and self._tested._pairs_alike
+
+    def _operations(self, X: np.ndarray) -> float | None:
+        return self._tested._operations(X) if self._one_sum else None

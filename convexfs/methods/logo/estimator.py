@@ -11,13 +11,12 @@ from convexfs.estimators.sample_weight import TakesWeights
 from convexfs.estimators.selector import WeightSelector
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.logo.fit import logo
-from convexfs.methods.logo.settings import Settings
+from convexfs.methods.logo.settings import NULL, Settings
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.queries import distances_to, known_to
 from convexfs.neighbors.samples import as_samples
 from convexfs.neighbors.shadow_columns import feature_deviations
 from convexfs.neighbors.soft import expected_distances
-from convexfs.records import NOT_TESTED
 
 #: Samples are taken as they are; anything else is converted to the first of these.
 NUMERIC = (
@@ -82,14 +81,6 @@ class LogoFitted(WeightSelector):
     history_: list[dict[str, Any]] = learned()
     starts_: list[dict[str, Any]] = learned()
     lam_: float | None = learned()
-    null_counts_: dict[float, float] | None = learned()
-    objective_pvalue_: float | None = learned()
-
-    def _whole_test(self) -> str:
-        if self.objective_pvalue_ is None:
-            return super()._whole_test()
-        told = f"p = {self.objective_pvalue_:.2g} of the objective ({self.n_permutations} "
-        return f"{told}permutations); single features {NOT_TESTED}"
 
     def _evidence_units(self, X: Any) -> np.ndarray:
         # Weights are per unit of the feature.
@@ -121,15 +112,15 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
     ----------
     sigma : float, default=2
         Width of the neighbourhood, in units of weighted Manhattan distance.
-    lam : float or "null", default=1
-        Penalty: larger means fewer features. "null" lowers it as far as permuted labels select
-        at most one feature on average, which keeps the number of false ones near one if no
-        feature matters. It costs `n_permutations` fits for each of some five to ten penalties
-        tried, and is therefore not the default.
-    n_permutations : int, default=39
-        Of "null".
+    lam : float or "null", default="null"
+        Penalty: larger means fewer features. "null" lowers it as far as permuted labels let one
+        feature enter the weights 0 on average, which keeps the number of false features near
+        one if no feature matters. It costs about as much as one to five fits. The paper has 1.
+    n_permutations : int, default=19
+        Permutations of the labels for "null". Without `random_state` they are those of seed 0.
+        They respect the `groups` and `blocks` of `fit`.
     beta : float, optional
-        Bound of the total weight, instead of its price (eq. 8).
+        Bound of the total weight, instead of the penalty (eq. 8).
     algorithm : {"certified", "paper"}, default="certified"
         "paper" is Algorithm 1 as printed, for comparison: it may cycle.
     damping : float in [0, 1), default=0.5
@@ -181,12 +172,7 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
         Per start: its name, objective, whether its end is certified, the relative
         difference from `weights_`, and whether it is a fixed point elsewhere.
     lam_ : float or None
-        The price, None with `beta`.
-    null_counts_ : dict or None
-        With "null": features that permuted labels select on average, by price tried.
-    objective_pvalue_ : float or None
-        With "null": of the objective, against permuted labels at the same price. It speaks
-        for the whole, not for single features; nothing is tested otherwise.
+        The penalty, None with `beta`.
     n_iter_ : int
     history_ : list of dict
         Per iteration: objective, gap, residual, support, and an estimate of the
@@ -202,9 +188,10 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
     How far the true risk may exceed the training loss, and how many samples a bound asks
     for, are :func:`convexfs.methods.logo.theory.risk_bound` and ``sample_size`` (Sec. 5).
 
-    Weights are no evidence: permuted labels select as many features, as heavy, with a
-    certificate as good. Features that go together take each other's place, so that the
-    selection of a half of the samples may hardly agree with that of the other half.
+    Weights are no evidence: at ``lam=1`` permuted labels select as many features, as heavy,
+    with a certificate as good. :func:`convexfs.inference.permutation_test` tests the objective.
+    Features that go together take each other's place, so that the selection of a half of the
+    samples may hardly agree with that of the other half.
 
     References
     ----------
@@ -221,6 +208,8 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
     >>> model.certificate_.ok, model.score(data.X, data.y) > 0.9
     (True, True)
     """
+
+    lam: float | str = NULL
 
     _method: ClassVar = staticmethod(logo)
     _takes_sparse: ClassVar[bool] = True

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,20 @@ from convexfs.methods.base.fixed_point import (
     starting_points,
 )
 from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving
+from convexfs.methods.base.row_permutations import permuted_labels
 from convexfs.methods.logo.backend_steps import changed_fixed_point, restricted_solver, takes_counts
 from convexfs.methods.logo.fixed_points.algorithm1 import paper_fixed_point
 from convexfs.methods.logo.fixed_points.candidate_features import FixedPoint, certified_fixed_point
 from convexfs.methods.logo.fixed_points.damped_iteration import History
-from convexfs.methods.logo.margins import Locality, lam_max, locality_of, relief_margin
+from convexfs.methods.logo.margins import (
+    Locality,
+    entry_scores,
+    lam_max,
+    locality_of,
+    relief_margin,
+)
 from convexfs.methods.logo.margins import MixedLocality as MixedLocality
-from convexfs.methods.logo.null_penalty import NullPrice, null_price
+from convexfs.methods.logo.null_penalty import null_penalty
 from convexfs.methods.logo.settings import LogoRequest, Settings
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.sample_weight import SampleWeights
@@ -41,9 +49,7 @@ class LogoResult:
     :class:`convexfs.methods.logo.fixed_points.damped_iteration.History`. ``converged`` is True at
     proven fixed points only. ``period`` is that of the cycle the iteration ended
     in, 0 if it did not. ``starts`` has one row a start tried; see
-    :func:`convexfs.methods.base.fixed_point.told`. ``lam`` is the price, None with a bound;
-    where permuted labels set it, ``null_counts`` and ``objective_pvalue`` are those of
-    :class:`convexfs.methods.logo.null_penalty.NullPrice`.
+    :func:`convexfs.methods.base.fixed_point.told`. ``lam`` is the penalty, None with a bound.
     """
 
     weights: np.ndarray
@@ -55,8 +61,6 @@ class LogoResult:
     n_iter: int
     starts: list[dict[str, Any]] = field(default_factory=list)
     lam: float | None = None
-    null_counts: dict[float, float] | None = None
-    objective_pvalue: float | None = None
 
 
 def logo(
@@ -69,6 +73,7 @@ def logo(
     map: Callable[..., Any] = map,
     watch: Callable[[str], Any] | None = None,
     weights: SampleWeights | None = None,
+    permuted: Callable[..., np.ndarray] | None = None,
 ) -> LogoResult:
     r"""Feature weights of Logo (Sun, Todorovic and Goodison 2010).
 
@@ -105,6 +110,8 @@ def logo(
         Told of every iteration in a line of text.
     weights : SampleWeights, optional
         How much samples count.
+    permuted : callable, optional
+        From labels and a number to permuted labels, for ``lam="null"``.
     """
     request = LogoRequest(settings or Settings(), solving)
     request.check()
@@ -115,7 +122,7 @@ def logo(
             "take counts, as in counts @ cp.logistic(-(Z @ w)), or leave the weights out"
         )
     locality = locality_of(X, codes, float(request.settings.sigma), map, weights=weights)
-    return fit_locality(locality, request, seed, watch)
+    return fit_locality(locality, request, seed, watch, permuted)
 
 
 def fit_locality(
@@ -123,14 +130,19 @@ def fit_locality(
     request: LogoRequest,
     seed: Any = None,
     watch: Callable[[str], Any] | None = None,
+    permuted: Callable[..., np.ndarray] | None = None,
 ) -> LogoResult:
     """:func:`logo` of samples whose neighbours may be others than those of classes."""
     settings, n_features = request.settings, locality.X.shape[1]
     start = checked_start(settings.start, settings.n_starts, n_features)
-    price = None
     if request.searches:
-        price = _null_price(locality, request, start, seed, watch)
-        request = request.priced(price.lam)
+        labels = (permuted or partial(permuted_labels, seed=0))(
+            locality.codes, settings.n_permutations
+        )
+        lam = null_penalty(labels, lambda codes: entry_scores(locality.at_labels(codes)))
+        request = request.priced(lam)
+        if watch is not None:
+            watch(f"lam {lam:.3g}, set by {settings.n_permutations} permutations of the labels")
     until = request.deadline
     points = starting_points(
         start, settings.n_starts, lambda: relief_weights(relief_margin(locality)), n_features, seed
@@ -143,32 +155,7 @@ def fit_locality(
         until,
     )
     _explain(result, request, locality)
-    if price is not None:
-        return replace(
-            result, lam=price.lam, null_counts=price.counts, objective_pvalue=price.pvalue
-        )
-    return replace(result, lam=None if settings.beta is not None else float(settings.lam))
-
-
-def _null_price(
-    locality: Locality,
-    request: LogoRequest,
-    start: np.ndarray | None,
-    seed: Any,
-    watch: Callable[[str], Any] | None,
-) -> NullPrice:
-    """The price that permuted labels set, all fits from the same start and distances."""
-    at = locality.at_labels
-
-    def fit(lam: float, codes: np.ndarray) -> LogoResult:
-        priced = request.priced(lam)
-        return _fit(at(codes), priced, priced.deadline, start=start)
-
-    number = request.settings.n_permutations
-    return null_price(
-        locality.codes, number, seed or 0, lambda codes: lam_max(at(codes)), fit, locality.map,
-        watch,
-    )  # fmt: skip
+    return replace(result, lam=None if settings.beta is not None else float(request.settings.lam))
 
 
 def _objective(result: LogoResult) -> float:

@@ -173,11 +173,14 @@ def few_rows(width: int, n_rows: int) -> Iterator[slice]:
 
 def lam_max(locality: Locality) -> float:
     """Return the least lam at which w = 0 is a fixed point: ``max_j sum_n zbar_n(j) / 2``."""
+    return float(np.max(entry_scores(locality), initial=0.0))
+
+
+def entry_scores(locality: Locality) -> np.ndarray:
+    """Return the lam below which each feature takes weight at w = 0: ``sum_n zbar_n(j) / 2``."""
     signed = locality.signed_at(np.zeros((len(locality.codes), len(locality.codes))))
     half = np.full(len(locality.rows), 0.5) if locality.counts is None else 0.5 * locality.counts
-    half = locality.on_all_samples(half)
-    scores, _ = locality.scores(signed, half)
-    return float(np.max(scores, initial=0.0))
+    return locality.scores(signed, locality.on_all_samples(half))[0]
 
 
 def relief_margin(locality: Locality) -> np.ndarray:

@@ -1,75 +1,35 @@
-"""A price of weight that permuted labels set: ``lam="null"``."""
+"""The penalty that permuted labels set: ``lam="null"``."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 
-from convexfs.methods.base.row_permutations import permuted_labels
-
-#: Each price tried is this share of the last one.
-_STEP = 0.9
-#: Features that permuted labels may select on average.
-_ALLOWED = 1.0
-#: The search ends at this share of the highest price, as with few features it may.
+#: Features that may enter at permuted labels on average.
+_ALLOWED = 1
+#: With few features the penalty ends at this share of the highest one.
 _LEAST = 0.1
-#: Objectives this near, relatively, are equal.
-_EQUAL = 1e-9
 
 
-@dataclass(frozen=True)
-class NullPrice:
-    """A price of weight, with what it was chosen by.
+def null_penalty(labels: np.ndarray, entry: Callable[[np.ndarray], np.ndarray]) -> float:
+    """Return the least penalty above which permuted labels let one feature enter on average.
 
-    ``counts`` maps every price tried to the features that permuted labels selected at it, on
-    average; ``pvalue`` is that of the objective at the true labels.
-    """
-
-    lam: float
-    counts: dict[float, float]
-    pvalue: float
-
-
-def null_price(
-    codes: np.ndarray,
-    n_permutations: int,
-    seed: int,
-    highest: Callable[[np.ndarray], float],
-    fit: Callable[[float, np.ndarray], Any],
-    map: Callable[..., Any] = map,
-    watch: Callable[[str], Any] | None = None,
-) -> NullPrice:
-    """Lower the price until permuted labels select more than one feature on average.
+    No fit is needed: a feature enters the weights w = 0 if its score is above the penalty.
+    Correlated features take each other's place, so that a fit selects about as many or fewer.
 
     Parameters
     ----------
-    codes : int array (N,)
-    n_permutations, seed : int
-    highest : callable
-        From labels to the least price at which all weights are 0.
-    fit : callable
-        From a price and labels to Logo's result, from one start that does not depend on them:
-        a start that knew other labels would make true and permuted fits incomparable.
-    map : callable
-        Applied over the permutations.
-    watch : callable, optional
-        Told of every price in a line of text.
+    labels : array (B, N)
+        Permuted labels.
+    entry : callable
+        From labels to the score of every feature at w = 0.
     """
-    labels = permuted_labels(codes, n_permutations, seed)
-    lam = max(map(highest, labels)) or 1.0
-    counts, objectives = {lam: 0.0}, []
-    while True:
-        lower = lam * _STEP
-        fits = list(map(partial(fit, lower), labels))
-        counts[lower] = float(np.mean([np.count_nonzero(each.weights) for each in fits]))
-        if watch is not None:
-            watch(f"lam {lower:.3g}: permuted labels select {counts[lower]:.2g} features")
-        if counts[lower] > _ALLOWED or lower < _LEAST * next(iter(counts)):
-            break
-        lam, objectives = lower, [each.solution.objective for each in fits]
-    objectives = objectives or [fit(lam, row).solution.objective for row in labels]
-    reached = fit(lam, codes).solution.objective
-    as_small = np.array(objectives) <= reached + _EQUAL * abs(reached)
-    return NullPrice(lam, counts, float((1 + as_small.sum()) / (n_permutations + 1)))
+    number = _ALLOWED * len(labels)
+    largest = np.empty(0)
+    for row in labels:
+        largest = np.append(largest, entry(row))
+        if len(largest) > number + 1:
+            largest = np.partition(largest, -number - 1)[-number - 1 :]
+    highest = max(float(largest.max(initial=0.0)), 0.0)
+    allowed = float(largest.min()) if len(largest) > number else 0.0
+    # Scores are of single precision: what is left of it is equal for all kinds of samples.
+    return float(f"{max(allowed, _LEAST * highest):.4g}") or 1.0

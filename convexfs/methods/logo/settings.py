@@ -15,7 +15,7 @@ from convexfs.methods.logo.objective import Constrained, Objective, Penalised
 from convexfs.neighbors.soft import check_sigma
 
 ALGORITHMS = ("certified", "paper")
-#: The price that permuted labels set.
+#: The penalty that permuted labels set.
 NULL = "null"
 #: Gap accepted of a backend, in multiples of its accuracy: the dual point is made from w
 #: alone, so that 1e-6 on the cone program becomes 1e-4 here.
@@ -38,7 +38,7 @@ class Settings(Iterating):
 
     sigma: float = 2.0
     lam: float | str = 1.0
-    n_permutations: int = 39
+    n_permutations: int = 19
     beta: float | None = None
     prune: bool = False
     start: Any = None
@@ -85,7 +85,7 @@ class LogoRequest:
 
     @property
     def searches(self) -> bool:
-        """Whether permuted labels are to set the price."""
+        """Whether permuted labels set the penalty."""
         lam = self.settings.lam
         return isinstance(lam, str) and lam == NULL and self.settings.beta is None
 

@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin
 
 from convexfs.estimators.regression import NumberSelector
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.logo.estimator import NUMERIC, LogoFitted
+from convexfs.methods.logo.estimator import NULL, NUMERIC, LogoFitted
 from convexfs.methods.logo_regression.fit import Settings, logo_regression
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.queries import distances_to, known_to
@@ -54,7 +54,7 @@ class LogoRegressor(Settings, RegressorMixin, NumberSelector, LogoFitted):
         violated features.
     converged_ : bool
         Whether a fixed point was reached and proven; a warning says so where it was not.
-    starts_, lam_, null_counts_, objective_pvalue_, n_iter_, history_, period_
+    starts_, lam_, n_iter_, history_, period_
         As for :class:`convexfs.Logo`.
     n_features_in_, feature_names_in_
         As usual.
@@ -76,6 +76,8 @@ class LogoRegressor(Settings, RegressorMixin, NumberSelector, LogoFitted):
     >>> sorted(model.weights_.argsort()[-2:].tolist()), model.certificate_.ok
     ([0, 1], True)
     """
+
+    lam: float | str = NULL
 
     _method: ClassVar = staticmethod(logo_regression)
     _takes_sparse: ClassVar[bool] = True

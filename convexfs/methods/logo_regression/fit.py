@@ -101,6 +101,7 @@ def logo_regression(
     seed: Any = None,
     map: Callable[..., Any] = map,
     watch: Callable[[str], Any] | None = None,
+    permuted: Callable[..., np.ndarray] | None = None,
 ) -> LogoResult:
     r"""Feature weights of Logo for a target of numbers.
 
@@ -114,7 +115,7 @@ def logo_regression(
     X : array (N, J), or MixedSamples
     y : array (N,)
         Numbers.
-    settings, solving, seed, map, watch
+    settings, solving, seed, map, watch, permuted
         As for Logo.
     """
     settings = settings or Settings()
@@ -124,4 +125,4 @@ def logo_regression(
     y = np.asarray(y, dtype=np.float64)
     kind = SoftMixedLocality if isinstance(X, MixedSamples) else SoftLocality
     locality = kind(X, y, float(settings.sigma), map, difference=settings.difference)
-    return fit_locality(locality, request, seed, watch)
+    return fit_locality(locality, request, seed, watch, permuted)

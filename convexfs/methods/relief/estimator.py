@@ -56,8 +56,9 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
     categorical_features : sequence of int, str or bool, optional
         See :class:`convexfs.estimators.missing_values.TakesMissing`.
     class_weight : "balanced" or dict of label to number, optional
-        See :class:`convexfs.estimators.sample_weight.TakesWeights`, also for what `fit` does with
-        its `sample_weight`.
+        As :class:`convexfs.estimators.sample_weight.TakesWeights` says, and what `fit` does with
+        its `sample_weight`. Without it the *test* of the features weighs samples by 1 minus the
+        share of their class, which compares pairs of classes alike; `weights_` do not.
     formulation : callable or path, optional
         A changed problem: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file.
@@ -125,6 +126,10 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
     def _one_sum(self) -> bool:
         """Whether weights follow from one margin vector over all pairs."""
         return self.formulation is None and self.keep is None
+
+    @property
+    def _pairs_alike(self) -> bool:
+        return self._one_sum and self.class_weight is None
 
     def _statistic_at_labels(
         self, X: Any, seed: int, sample_weight: Any = None

@@ -21,7 +21,7 @@ from convexfs.neighbors.hits_misses import (
     signed_neighbors_at,
 )
 from convexfs.neighbors.missing_values import MixedSamples, of_classes
-from convexfs.neighbors.sample_weight import SampleWeights, counted_neighbors
+from convexfs.neighbors.sample_weight import SampleWeights, alike_pairs, counted_neighbors
 from convexfs.neighbors.shadow_columns import shadow_margins
 
 
@@ -120,15 +120,24 @@ def shadow_margin(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return z beside shadow columns, averaged, and z of the shadows.
 
-    See :func:`convexfs.neighbors.shadow_columns.shadow_margins`.
+    Classes are compared pair by pair alike unless `weights` weighs them. See
+    :func:`convexfs.neighbors.shadow_columns.shadow_margins`.
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
+    rows_count = None if weights is None or (weights.rows == 1).all() else weights.rows
+    if weights is not None and (weights.balanced or weights.classes is not None):
+        terms = weights.terms(codes)
+    else:
+        terms = alike_pairs(codes, rows_count) * (1.0 if rows_count is None else rows_count)
 
     def neighbors_at(distances: np.ndarray) -> SignedNeighbors:
-        if weights is None:
+        if rows_count is None:
             neighbors = signed_neighbors_at(distances, codes, n_neighbors, miss)
         else:
-            neighbors = _weighted(distances, codes, weights, n_neighbors, miss)
+            neighbors = all_pairs(
+                counted_neighbors(distances, codes, rows_count, n_neighbors, miss)
+            )
+        neighbors = neighbors.times(terms)
         return _drawn(neighbors, n_epochs, np.random.default_rng(seed)) if online else neighbors
 
     return shadow_margins(X, rows, neighbors_at, metric, codes, map)
@@ -143,7 +152,7 @@ def _weighted(
 ) -> SignedNeighbors:
     """Neighbours of weighted samples, each row times what its term counts."""
     signed = counted_neighbors(distances, codes, weights.rows, n_neighbors, miss)
-    return all_pairs(weights.terms(codes)[:, None] * signed)
+    return all_pairs(signed).times(weights.terms(codes))
 
 
 def _warn_of_small_classes(codes: np.ndarray, n_neighbors: float | str) -> None:
@@ -161,4 +170,4 @@ def _drawn(neighbors: SignedNeighbors, n_epochs: int, rng: np.random.Generator) 
     """Count every sample as often as it is drawn, over the number of epochs."""
     n = len(neighbors.index)
     times = np.bincount(rng.integers(n, size=n_epochs * n), minlength=n) / n_epochs
-    return SignedNeighbors(neighbors.index, neighbors.coefficient * times[:, None, None])
+    return neighbors.times(times)

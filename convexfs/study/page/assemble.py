@@ -213,6 +213,8 @@ def check_page(out: str | Path) -> None:
     out = Path(out)
     if out.suffix.lower() not in SUFFIXES and not out.is_dir():
         raise InputError(f"{out}: a page is written to a file that ends in .html")
+    if out.is_symlink():
+        raise InputError(f"{out}: is a symbolic link to another file; choose another name")
     try:
         with out.open("rb") as file:
             begins = file.read(len(DOCTYPE))

@@ -22,7 +22,7 @@ sizes, weights, ranks = [20, 100, 500, 2000, 5000], [], []
 for noise in sizes:
     data = convexfs.load(f"spiral:noise={noise},seed=1")
     X = scale(data.X)
-    logo = convexfs.Logo().fit(X, data.y)
+    logo = convexfs.Logo(lam=1.0).fit(X, data.y)
     weights.append(logo.weights_[:2])
     neighbours = [convexfs.Relief(n_neighbors=k, n_features_to_select=2) for k in (1, 10)]
     ranks.append([worse_rank(relief.fit(X, data.y).margin_) for relief in neighbours])

@@ -130,7 +130,7 @@ def ranking(method: str) -> Callable[..., np.ndarray]:
 
 
 def _logo(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return Logo().fit(X, y).weights_
+    return Logo(lam=1.0).fit(X, y).weights_
 
 
 def first_best(rank: Callable[..., np.ndarray], own: Parts) -> np.ndarray:

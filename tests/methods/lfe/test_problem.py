@@ -54,7 +54,7 @@ def test_a_price_on_rows_removes_whole_features():
     gone = np.flatnonzero(rows < 1e-6)
     assert len(gone) > 0
     assert gone.min() >= 20
-    assert certify(lfe_row_sparse(**values, **hyper), answers["SCS"]).ok is not False
+    assert certify(lfe_row_sparse(**values, **hyper), answers["SCS"]).ok
 
 
 def test_without_a_price_the_row_sparse_problem_is_lfe():

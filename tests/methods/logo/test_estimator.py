@@ -193,10 +193,10 @@ def test_an_enormous_budget_and_a_tiny_width_end_soon(solver):
 
 
 def test_starts_are_tried_and_told(spiral):
-    model = Logo(n_starts=3, random_state=0).fit(spiral.X, spiral.y)
+    model = Logo(lam=1.0, n_starts=3, random_state=0).fit(spiral.X, spiral.y)
     assert [row["start"] for row in model.starts_] == ["ones", "relief", "random"]
     assert isinstance(model.certificate_, FixedPointCertificate)
     assert model.certificate_.n_found == 1
-    started = Logo(start=model.weights_).fit(spiral.X, spiral.y)
+    started = Logo(lam=1.0, start=model.weights_).fit(spiral.X, spiral.y)
     assert started.n_iter_ <= 3
     np.testing.assert_allclose(started.weights_, model.weights_, atol=1e-3)

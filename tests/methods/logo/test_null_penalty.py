@@ -1,67 +1,48 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from convexfs import Logo, load
 from convexfs.errors import InputError
 from convexfs.methods.base.row_permutations import permuted_labels
-from convexfs.methods.logo.null_penalty import null_price
+from convexfs.methods.logo.margins import entry_scores, locality_of
+from convexfs.methods.logo.null_penalty import null_penalty
 from tests.typed import known
 
-CODES = np.arange(10) % 2
+
+def test_permuted_labels_let_one_feature_enter_on_average():
+    scores = np.array([[5.0, 4.0, 1.0, 0.0], [3.0, 1.0, 0.5, 0.0], [2.0, 0.1, 0.0, 0.0]])
+    lam = null_penalty(np.arange(3), lambda row: scores[row])
+    assert lam == 2.0
+    assert (scores > lam).sum(axis=1).mean() == 1
 
 
-def made(n_weights, objective):
-    weights = np.zeros(20)
-    weights[:n_weights] = 1.0
-    return SimpleNamespace(weights=weights, solution=SimpleNamespace(objective=objective))
+def test_the_penalty_of_few_features_is_a_tenth_of_the_highest():
+    assert null_penalty(np.arange(3), lambda row: np.array([2.0 - row])) == 0.2
+    assert null_penalty(np.arange(3), lambda row: np.zeros(4)) == 1.0
 
 
-def test_the_price_is_lowered_until_permuted_labels_select_more_than_one():
-    def fit(lam, codes):
-        true = (codes == CODES).all()
-        return made(int(4 - lam), 1.0 if true else 2.0)
-
-    price = null_price(CODES, 9, 0, lambda codes: 4.0, fit)
-    assert price.lam == pytest.approx(4.0 * 0.9**6)
-    assert list(price.counts.values()) == [0, 0, 0, 1, 1, 1, 1, 2]
-    assert price.pvalue == 0.1
-
-
-def test_objectives_as_small_at_permuted_labels_count():
-    labels = permuted_labels(CODES, 9, 0)
-
-    def fit(lam, codes):
-        better = any((codes == row).all() for row in labels[:3])
-        return made(0 if lam > 2 else 9, 1.0 if better else 2.0)
-
-    assert null_price(CODES, 9, 0, lambda codes: 2.5, fit).pvalue == 1.0
-    assert null_price(labels[0], 9, 1, lambda codes: 2.5, fit).pvalue == 0.1
-
-
-def test_a_price_that_never_selects_ends_the_search():
-    price = null_price(CODES, 3, 0, lambda codes: 1.0, lambda lam, codes: made(0, 1.0))
-    assert 0.1 < price.lam < 0.13
-
-
-def test_logo_takes_the_price_and_says_what_it_rests_on():
+def test_logo_takes_the_penalty_by_default():
     data = load("twonorm:n=80,noise=60,seed=1").scaled()
-    model = Logo(lam="null", n_permutations=19, random_state=0).fit(data.X, data.y)
-    assert model.objective_pvalue_ == 0.05
-    price, counts = known(model.lam_), known(model.null_counts_)
-    assert counts[price] <= 1
-    assert min(counts) == pytest.approx(0.9 * price)
-    assert counts[min(counts)] > 1
-    again = Logo(lam=price).fit(data.X, data.y)
+    model = Logo().fit(data.X, data.y)
+    lam = known(model.lam_)
+    locality = locality_of(data.X, np.unique(data.y, return_inverse=True)[1], 2.0, map)
+    labels = permuted_labels(locality.codes, 19, 0)
+    entered = [(entry_scores(locality.at_labels(row)) > lam).sum() for row in labels]
+    assert 1 - 1 / 19 <= np.mean(entered) <= 1 + 1 / 19
+    again = Logo(lam=lam).fit(data.X, data.y)
     np.testing.assert_array_equal(again.weights_, model.weights_)
-    assert again.objective_pvalue_ is None
-    assert "p = 0.05 of the objective (19 permutations); single features" in model.summary()
-    assert "permuted labels   not tested" in again.summary()
-    assert again.lam_ == model.lam_
+    assert "permuted labels   not tested" in model.summary()
+    assert again.lam_ == lam
     assert Logo(beta=1.0).fit(data.X, data.y).lam_ is None
-    threads = Logo(lam="null", n_permutations=19, random_state=0, n_jobs=2)
-    assert threads.fit(data.X, data.y).null_counts_ == model.null_counts_
+    assert Logo(n_jobs=2).fit(data.X, data.y).lam_ == lam
+    assert Logo(random_state=5).fit(data.X, data.y).lam_ != lam
+
+
+def test_replicates_raise_the_penalty():
+    data = load("twonorm:n=40,noise=40,seed=1").scaled()
+    X, y, subject = np.repeat(data.X, 3, axis=0), np.repeat(data.y, 3), np.repeat(np.arange(40), 3)
+    apart = known(Logo().fit(X, y).lam_)
+    assert known(Logo().fit(X, y, groups=subject).lam_) > 1.3 * apart
 
 
 def test_logo_says_that_it_is_not_tested_and_keeps_what_has_weight():

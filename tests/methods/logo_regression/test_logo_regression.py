@@ -70,8 +70,6 @@ def test_not_to_have_converged_is_said(product):
 def test_permuted_targets_set_the_price(product):
     model = LogoRegressor(lam="null", n_permutations=9, random_state=0).fit(product.X, product.y)
     assert set(known(model.get_support(indices=True))) == {0, 1}
-    assert model.objective_pvalue_ == pytest.approx(0.1)
-    assert "p = 0.1 of the objective" in model.summary()
 
 
 def test_the_slope_is_that_of_differences(product, monkeypatch):

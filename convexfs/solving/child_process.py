@@ -1,0 +1,84 @@
+"""Call a solver that may abort its process in a child process, so that the caller's survives."""
+
+import os
+import pickle
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+
+def call_in_child(function: Callable[[], Any]) -> Any:
+    """Call a function in a forked child process, and return or raise what it returns or raises.
+
+    It is called here where processes cannot be forked, and in worker processes, whose end is
+    handled by the process that started them.
+    """
+    if not hasattr(os, "fork") or _is_worker():
+        return function()
+    receiver, sender = os.pipe()
+    with warnings.catch_warnings():
+        # Python 3.12 warns of forking beside threads; the child calls nothing that uses them.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
+        _answer(function, receiver, sender)
+    os.close(sender)
+    code: int | None = None
+    try:
+        with os.fdopen(receiver, "rb") as pipe:
+            parcel = pipe.read()
+        code = _exit_code(child)
+    finally:
+        if code is None:
+            os.kill(child, signal.SIGKILL)
+            _exit_code(child)
+    if not parcel or code:
+        raise ChildProcessError(f"the solver ended its process ({_name(code)})")
+    raised, value = pickle.loads(parcel)
+    if raised:
+        raise value
+    return value
+
+
+def _answer(function: Callable[[], Any], receiver: int, sender: int) -> None:
+    """Call a function in the child, send what it returns or raises, and end."""
+    code = 1
+    try:
+        os.close(receiver)
+        try:
+            result = (False, function())
+        except Exception as error:
+            result = (True, _picklable(error))
+        with os.fdopen(sender, "wb") as pipe:
+            pickle.dump(result, pipe)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _picklable(error: Exception) -> Exception:
+    """Return an exception that can be sent: this one, or one that quotes it."""
+    try:
+        return pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def _exit_code(child: int) -> int:
+    # Where SIGCHLD is ignored the system keeps no exit codes.
+    with suppress(ChildProcessError):
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return 0
+
+
+def _name(code: int | None) -> str:
+    known: dict[int | None, str] = {-own: own.name for own in signal.Signals}
+    return known.get(code, f"exit code {code}")
+
+
+def _is_worker() -> bool:
+    processes = sys.modules.get("multiprocessing.process")
+    return processes is not None and processes.parent_process() is not None

@@ -26,7 +26,7 @@ _HOMES = {
     "StabilitySelector": "convexfs.inference",
     "certify": "convexfs.certification.certify",
     "load": "convexfs.data.specs",
-    "open_run": "convexfs.batch.results",
+    "open_run": "convexfs.batch.run_results",
     "read_problem": "convexfs.formats",
     "select": "convexfs.selection.select_function",
     "show": "convexfs.inspection",
@@ -38,7 +38,7 @@ _HOMES = {
 
 if TYPE_CHECKING:  # what editors and type checkers see
     from convexfs.batch.problem_batch import solve_batch as solve_batch
-    from convexfs.batch.results import open_run as open_run
+    from convexfs.batch.run_results import open_run as open_run
     from convexfs.certification.certify import assert_optimal as assert_optimal
     from convexfs.certification.certify import certify as certify
     from convexfs.data import Dataset as Dataset

@@ -26,7 +26,7 @@ wide=(
 )
 of_solvers=(tests/solving/test_backends.py tests/study/test_plan.py tests/cli/test_compare.py)
 of_executors=(
-  tests/batch/test_executors.py tests/data/test_dask_columns.py tests/methods/llfs/test_tasks.py
+  tests/batch/workers/test_executors.py tests/data/test_dask_columns.py tests/methods/llfs/test_tasks.py
 )
 of_nlp=(tests/methods/llfs/test_problem.py)
 of_tables=(tests/data tests/estimators/test_out_of_core.py tests/cli/test_select_files.py)

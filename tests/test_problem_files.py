@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.batch.tasks import do, expand, failure_kind
 
 FILES = sorted((Path(__file__).parents[1] / "problems").glob("*.py"))

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import convexfs
-from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.cli import COMMANDS
 from tests.typed import known
 

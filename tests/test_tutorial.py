@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from convexfs import LLFS, load, solve
-from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.methods import FORMULATIONS
 
 ROOT = Path(__file__).parents[1]

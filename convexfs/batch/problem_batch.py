@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.batch import pool
-from convexfs.batch.contract import canonical
-from convexfs.batch.memory import size_of
 from convexfs.batch.problem_digest import problem_digest
-from convexfs.batch.results import Run
+from convexfs.batch.problem_files.base import canonical
 from convexfs.batch.run import GRACE_SECONDS, Progress, check_limits, result_rows, run_tasks
+from convexfs.batch.run_results import Run
+from convexfs.batch.solver_options import asking_for
 from convexfs.batch.tasks import Result, Task, keyed, over_time, result_of, skipped, solver_fields
-from convexfs.batch.telling import asking_for
+from convexfs.batch.workers import pool
+from convexfs.batch.workers.memory_limit import size_of
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable, did_you_mean
 from convexfs.methods.base.formulation import OWN
 from convexfs.records import DEFAULT_ACCURACY

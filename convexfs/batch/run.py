@@ -17,15 +17,16 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from convexfs.batch import memory, pool
-from convexfs.batch.logs import LogLines, run_log
-from convexfs.batch.problem_file import load_problem_file
-from convexfs.batch.rehearsal import prepare, rehearse, state_own_problems
-from convexfs.batch.shards import Shard, enter
-from convexfs.batch.statements import Unstated, file_row, state_or, unstated
-from convexfs.batch.store import LOG, Store
+from convexfs.batch.problem_files.load import load_problem_file
+from convexfs.batch.problem_files.statements import Unstated, file_row, state_or, unstated
+from convexfs.batch.store.shards import Shard, enter
+from convexfs.batch.store.store import LOG, Store
 from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind
-from convexfs.batch.threads import THREAD_VARIABLES
+from convexfs.batch.workers import memory_limit as memory
+from convexfs.batch.workers import pool
+from convexfs.batch.workers.process_start import THREAD_VARIABLES
+from convexfs.batch.workers.run_log import LogLines, run_log
+from convexfs.batch.workers.warm_up import prepare, rehearse, state_own_problems
 from convexfs.errors import ConvexfsWarning, check_number, check_seed
 from convexfs.records import REFUTED, SKIPPED, VERDICTS
 
@@ -143,7 +144,8 @@ def solve_files(
     tol, time_limit
         Accuracy asked of every solver, and seconds a task may take.
     memory_limit : int, optional
-        Bytes a task may take beyond what its process holds; see :mod:`convexfs.batch.memory`.
+        Bytes a task may take beyond those of its process; see
+        :mod:`convexfs.batch.workers.memory_limit`.
     repeats, seed : int
         Runs of each task, and what anything random starts from.
     solvers : sequence of str, optional
@@ -155,7 +157,7 @@ def solve_files(
     retry_failed : bool
         Do failed tasks again instead of keeping them.
     shard : Shard, optional
-        Do this part of the tasks only; :func:`convexfs.batch.merging.merge` joins the parts.
+        Do this part of the tasks only; :func:`convexfs.batch.store.merge.merge` joins the parts.
     watch : callable
         Called with the progress so far, before the first task and after each.
 

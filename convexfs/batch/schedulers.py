@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from convexfs.batch.shards import Shard
+from convexfs.batch.store.shards import Shard
 from convexfs.errors import InputError, check_number
 
 AUTO = "auto"

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from convexfs.batch.code_hash import code_sha256
-from convexfs.batch.contract import OWN_DATA, samples_of
-from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
-from convexfs.batch.schema import CERTIFICATES
-from convexfs.batch.telling import asking_for, solver_fields
+from convexfs.batch.problem_files.base import OWN_DATA, samples_of
+from convexfs.batch.problem_files.load import ProblemFile, canonical, load_problem_file, with_fixed
+from convexfs.batch.solver_options import asking_for, solver_fields
+from convexfs.batch.store.schema import CERTIFICATES
 from convexfs.data import Dataset, load
 from convexfs.data.readers.options import NUMBERS
 from convexfs.data.targets import require_kind

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from cvxpy.atoms.affine import wraps
 from cvxpy.atoms.quad_form import QuadForm
 
-from convexfs.certification.dual_bound import has_no_negative_eigenvalue
+from convexfs.certification.duals.dual_bound import has_no_negative_eigenvalue
 
 
 def broken_assumption(problem: cp.Problem) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from convexfs.certification.cones import (
+from convexfs.certification.program.cones import (
     Block,
     Equality,
     Exponential,
@@ -21,8 +21,8 @@ from convexfs.certification.cones import (
     SecondOrder,
     Semidefinite,
 )
-from convexfs.certification.scaling import Units, units_at
-from convexfs.certification.standard_form import StandardForm
+from convexfs.certification.program.scaling import Units, units_at
+from convexfs.certification.program.standard_form import StandardForm
 
 clarabel: Any = untyped_clarabel
 TOLERANCE = 1e-10

@@ -13,10 +13,10 @@ import numpy as np
 
 from convexfs.certification.auxiliary import completed, priced_columns
 from convexfs.certification.convex_form import ConvexForm
-from convexfs.certification.dual_bound import cost_at
+from convexfs.certification.duals.dual_bound import cost_at
 from convexfs.certification.feasibility import value_of, violation
-from convexfs.certification.scaling import unit_of_objective
-from convexfs.certification.standard_form import StandardForm
+from convexfs.certification.program.scaling import unit_of_objective
+from convexfs.certification.program.standard_form import StandardForm
 
 #: Costs that differ by this share of their terms are different.
 DIFFERENT = 1e-4

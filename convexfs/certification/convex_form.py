@@ -14,7 +14,7 @@ from cvxpy.reductions.cvx_attr2constr import lower_value, recover_value_for_leaf
 from cvxpy.reductions.dgp2dcp.dgp2dcp import Dgp2Dcp
 
 from convexfs.certification.feasibility import value_of
-from convexfs.certification.standard_form import StandardForm
+from convexfs.certification.program.standard_form import StandardForm
 from convexfs.errors import InputError
 from convexfs.solving.dcp_rules import why_not_convex
 

@@ -15,17 +15,17 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
 from convexfs.certification.auxiliary import Inside, Scaling, interior_point
-from convexfs.certification.cones import Equality
-from convexfs.certification.dual_bound import cost_at
-from convexfs.certification.dual_correction import LARGEST_NORMAL, lowest_eigenvalue
+from convexfs.certification.duals.dual_bound import cost_at
+from convexfs.certification.duals.dual_correction import LARGEST_NORMAL, lowest_eigenvalue
 from convexfs.certification.exact.linear_program import LinearProgram
+from convexfs.certification.program.cones import Equality
+from convexfs.certification.program.scaling import INFINITE, data_units, units_at
+from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.rounding import (
     EPSILON,
     is_surely_semidefinite,
     matrix_products,
 )
-from convexfs.certification.scaling import INFINITE, data_units, units_at
-from convexfs.certification.standard_form import StandardForm
 
 #: Largest relative change that corrects equations.
 LARGEST_CHANGE = 1e-3

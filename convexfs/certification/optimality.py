@@ -26,7 +26,7 @@ from convexfs.certification.auxiliary import (
     interior_point,
     solved_again,
 )
-from convexfs.certification.dual_bound import (
+from convexfs.certification.duals.dual_bound import (
     Bound,
     Lagrangian,
     cost_at,
@@ -34,7 +34,7 @@ from convexfs.certification.dual_bound import (
     natural_multipliers,
     radius_of,
 )
-from convexfs.certification.dual_correction import Goal, corrected_bound
+from convexfs.certification.duals.dual_correction import Goal, corrected_bound
 from convexfs.certification.exact.linear_program import (
     BasicSolution,
     ExactOptimum,
@@ -48,15 +48,15 @@ from convexfs.certification.feasible_points import (
     is_surely_inside,
     tightened,
 )
-from convexfs.certification.rigorous.elimination import without_defined_columns
-from convexfs.certification.rigorous.implied_bounds import Box, implied_box
-from convexfs.certification.rigorous.rounding import EPSILON
-from convexfs.certification.scaling import (
+from convexfs.certification.program.scaling import (
     least_unit_of_objective,
     unit_of_objective,
     units_at,
 )
-from convexfs.certification.standard_form import StandardForm
+from convexfs.certification.program.standard_form import StandardForm
+from convexfs.certification.rigorous.elimination import without_defined_columns
+from convexfs.certification.rigorous.implied_bounds import Box, implied_box
+from convexfs.certification.rigorous.rounding import EPSILON
 
 #: Costs of flat programs may change by this share of their own terms: the last bits of the data.
 ROUNDING = 2.0**-50

@@ -18,7 +18,7 @@ from convexfs.certification.convex_form import objective_value
 from convexfs.certification.feasibility import value_of, violation
 from convexfs.certification.infeasibility import certificate, proof_of_infeasibility
 from convexfs.certification.optimality import Budget, Stopped
-from convexfs.certification.standard_form import StandardForm
+from convexfs.certification.program.standard_form import StandardForm
 from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate
 
 

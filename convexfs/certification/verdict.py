@@ -7,7 +7,6 @@ import cvxpy as cp
 import numpy as np
 from cvxpy import settings as cvxpy_settings
 
-from convexfs.certification import dual_values
 from convexfs.certification.assumptions import broken_assumption
 from convexfs.certification.branch_and_bound import verified_integer_optimum
 from convexfs.certification.compilation_check import (
@@ -16,7 +15,8 @@ from convexfs.certification.compilation_check import (
     differs_at_random,
 )
 from convexfs.certification.convex_form import ConvexForm, lacking_values, objective_value
-from convexfs.certification.dual_bound import cost_at, is_convex
+from convexfs.certification.duals import dual_values
+from convexfs.certification.duals.dual_bound import cost_at, is_convex
 from convexfs.certification.feasibility import (
     Violation,
     integer_entries,
@@ -37,11 +37,11 @@ from convexfs.certification.optimality import (
     Candidate,
     OptimalityProof,
 )
+from convexfs.certification.program.scaling import units_at
+from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.quasiconvex import infeasible_quasiconvex, quasiconvex_optimum
 from convexfs.certification.rigorous.implied_bounds import BoundPropagation
 from convexfs.certification.rigorous.rounding import EPSILON
-from convexfs.certification.scaling import units_at
-from convexfs.certification.standard_form import StandardForm
 from convexfs.certification.unboundedness import unbounded
 from convexfs.records import (
     INFEASIBLE,

@@ -20,7 +20,7 @@ from convexfs.errors import (
 )
 
 if TYPE_CHECKING:
-    from convexfs.batch.judging import Judged
+    from convexfs.batch.recertify import Judged
 
 #: Memory that a byte of a solution takes while it is read.
 _PARSED = 40
@@ -85,7 +85,7 @@ def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str,
     if path.suffix == ".py" and _assigns_problem(path):
         yield path.name, _own_problem(path)
         return
-    from convexfs.batch.problem_file import load_problem_file
+    from convexfs.batch.problem_files.load import load_problem_file
     from convexfs.batch.tasks import expand, first_numbers
     from convexfs.methods.base.solve_step import stated
 
@@ -193,7 +193,7 @@ def _plain(certificate: Any) -> dict[str, Any]:
 
 
 def _run_folder(arguments: argparse.Namespace) -> int:
-    from convexfs.batch.judging import judged_again
+    from convexfs.batch.recertify import judged_again
 
     if arguments.solution is not None:
         raise InputError("a run has its own solutions: leave --solution out")
@@ -234,7 +234,7 @@ def _line(judged: "Judged") -> str:
 
 def _renew(folder: Path, older: list["Judged"]) -> None:
     """Replace the verdicts that an older version made."""
-    from convexfs.batch.judging import renew
+    from convexfs.batch.recertify import renew
 
     if not older:
         return

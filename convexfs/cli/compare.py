@@ -129,7 +129,7 @@ def _repeat(console: Console, arguments: argparse.Namespace) -> int:
 def _say_differences(
     console: Console, contents: "Contents", out: Path, keys: frozenset[str]
 ) -> None:
-    from convexfs.batch.store import Store
+    from convexfs.batch.store.store import Store
     from convexfs.study import columns, rerun
     from convexfs.study.outcomes import outcomes
 
@@ -220,7 +220,7 @@ def _nested(chosen: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 def _report(console: Console, folder: Path, keys: frozenset[str], shift: float | None) -> None:
     """Print the tables of this command's tasks; the folder may hold others."""
-    from convexfs.batch.store import RESULTS, Store
+    from convexfs.batch.store.store import RESULTS, Store
     from convexfs.study import columns, llfs_points, summary
     from convexfs.study.outcomes import busy_words, outcomes, warnings_of
 

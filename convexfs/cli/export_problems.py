@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from convexfs.cli.terminal import write
 
 if TYPE_CHECKING:
-    from convexfs.batch.instances import Instance
+    from convexfs.batch.export_problems import Instance
 
 
 def export_problems(arguments: argparse.Namespace) -> int:
     """Write every formulation on data of several sizes to files, each with its proven optimum."""
-    from convexfs.batch import instances
+    from convexfs.batch import export_problems as instances
 
     found = instances.export_problems(
         arguments.folder,

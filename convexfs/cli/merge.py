@@ -9,7 +9,7 @@ from convexfs.cli.terminal import write
 
 def merge(arguments: argparse.Namespace) -> int:
     """Join the folders of solve or compare --shard in one; say which are missing."""
-    from convexfs.batch.merging import merge as merged
+    from convexfs.batch.store.merge import merge as merged
 
     made = merged(arguments.folders, arguments.out)
     count = made.shards + len(made.missing)

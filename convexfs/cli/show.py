@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from convexfs.batch.contract import printed_aside, samples_of
-from convexfs.batch.problem_file import FOLDER, ProblemFile, load_problem_file
+from convexfs.batch.problem_files.base import printed_aside, samples_of
+from convexfs.batch.problem_files.load import FOLDER, ProblemFile, load_problem_file
 from convexfs.batch.tasks import named_in
 from convexfs.cli.terminal import write
 from convexfs.data.dataset import Dataset

@@ -24,7 +24,7 @@ from convexfs.errors import InputError
 
 if TYPE_CHECKING:
     from convexfs.batch.run import Progress
-    from convexfs.batch.shards import Shard
+    from convexfs.batch.store.shards import Shard
     from convexfs.study.outcome_rules import Frame
 
 #: Failed tasks named at the end; the store has them all.
@@ -41,8 +41,8 @@ SECONDS_BETWEEN_LINES = 60.0
 
 def solve(arguments: argparse.Namespace) -> int:
     """Solve problem files over data, grids and solvers; go on where a run stopped."""
-    from convexfs.batch.executors import open_executor
     from convexfs.batch.run import solve_files
+    from convexfs.batch.workers.executors import open_executor
 
     if arguments.slurm is not None:
         return print_slurm_script(arguments)
@@ -86,7 +86,7 @@ def solve(arguments: argparse.Namespace) -> int:
 
 def print_slurm_script(arguments: argparse.Namespace) -> int:
     """Print the script of an array job for ``solve --slurm``; return the exit code."""
-    from convexfs.batch.problem_file import load_problem_file
+    from convexfs.batch.problem_files.load import load_problem_file
     from convexfs.batch.schedulers import slurm_script
 
     for name in ("executor", "shard"):
@@ -135,7 +135,7 @@ def usable_cores() -> int:
 
 def limit_given(text: str | None) -> int | None:
     """Bytes of a ``--memory-limit``."""
-    from convexfs.batch.memory import size_of
+    from convexfs.batch.workers.memory_limit import size_of
 
     return None if text is None else size_of(text)
 
@@ -143,7 +143,7 @@ def limit_given(text: str | None) -> int | None:
 def shard_given(text: str | None) -> "Shard | None":
     """Return the part of a ``--shard``, of ``auto`` the one that this job of a cluster is."""
     from convexfs.batch.schedulers import AUTO, shard_of_job
-    from convexfs.batch.shards import Shard
+    from convexfs.batch.store.shards import Shard
 
     if text is None:
         return None
@@ -282,7 +282,7 @@ def nothing_to_do(console: Console, out: Path) -> int:
 
 
 def _report(console: Console, progress: "Progress", judged: "Frame") -> None:
-    from convexfs.batch.store import LOG, RESULTS
+    from convexfs.batch.store.store import LOG, RESULTS
     from convexfs.records import UNDECIDED
     from convexfs.study.outcome_rules import SKIPPED, SOLVED
     from convexfs.study.outcomes import counts, warnings_of

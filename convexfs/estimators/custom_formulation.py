@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from convexfs.errors import InputError
 
 if TYPE_CHECKING:
-    from convexfs.batch.problem_file import ProblemFile
+    from convexfs.batch.problem_files.load import ProblemFile
 
 
 def build_of(
@@ -21,7 +21,7 @@ def build_of(
     """
     if formulation is None or callable(formulation):
         return formulation
-    from convexfs.batch.problem_file import with_fixed
+    from convexfs.batch.problem_files.load import with_fixed
 
     file = changed_file(formulation, method)
     return with_fixed(file.build, own_values(file))
@@ -42,7 +42,7 @@ def changed_file(formulation: Any, method: str) -> "ProblemFile":
     if not isinstance(formulation, str | Path):
         kind = type(formulation).__name__
         raise InputError(f"formulation must be a build function or a problem file, not {kind}")
-    from convexfs.batch.problem_file import load_problem_file
+    from convexfs.batch.problem_files.load import load_problem_file
 
     file = load_problem_file(formulation)
     theirs = file.formulation.method.__name__

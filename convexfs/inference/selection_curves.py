@@ -12,7 +12,7 @@ from sklearn.base import is_regressor
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, check_random_state
 
-from convexfs.batch import pool
+from convexfs.batch.workers import pool
 from convexfs.data.scaling import SCALES
 from convexfs.data.targets import as_numbers
 from convexfs.data.validation import as_labels, check_classes

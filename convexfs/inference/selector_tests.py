@@ -10,7 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone
 
-from convexfs.batch import pool
+from convexfs.batch.workers import pool
 from convexfs.errors import ConvexfsError, InputError, warn
 from convexfs.estimators.selector import thread_map
 from convexfs.estimators.training_cache import Held

@@ -13,7 +13,7 @@ from cvxpy import constraints
 from cvxpy.constraints import SOC
 from cvxpy.reductions.dgp2dcp.dgp2dcp import Dgp2Dcp
 
-from convexfs.certification.cone_program import ConeProgram
+from convexfs.certification.program.cone_program import ConeProgram
 from convexfs.errors import InputError
 from convexfs.inspection.document import Page
 from convexfs.inspection.layout import Notation

@@ -14,12 +14,12 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 from cvxpy import settings as cvxpy_settings
+from cvxpy.reductions.solvers.solving_chain import resolve_and_build_chain
 from scipy.sparse import issparse
 
 from convexfs.errors import InputError
 from convexfs.records import ERROR
 from convexfs.solving.backends import backend, check_takes, needs_of
-from convexfs.solving.compilation import compile_problem
 
 #: Numbers of a compiled program are taken for 0, or for whole, when this close.
 ROUNDING = 1e-9
@@ -186,3 +186,23 @@ def _numbers(part: Any) -> np.ndarray:
 
 def _copied(part: Any) -> Any:
     return part.copy() if issparse(part) or isinstance(part, np.ndarray) else part
+
+
+def compile_problem(
+    problem: cp.Problem, solver: str, options: Mapping[str, Any]
+) -> tuple[dict[str, Any], Any, list[Any]]:
+    """Return data, chain and inverse data, as ``problem.get_problem_data`` does.
+
+    Bounds that the user gives as attributes of a variable stay bounds. A problem with
+    parameters is compiled once; later calls only apply their values, as in cvxpy.
+    """
+    cache: Any = problem._cache
+    key = cache.make_key(solver, False, False, None)
+    if key != cache.key or cache.solving_chain.solver_context.solver_supports_bounds:
+        chain: Any = resolve_and_build_chain(problem, solver)
+        # All reductions of the chain read this one record.
+        chain.solver_context.solver_supports_bounds = False
+        cache.invalidate()
+        cache.key, cache.solving_chain = key, chain
+        problem._solver_cache = {}
+    return problem.get_problem_data(solver, solver_opts=dict(options))

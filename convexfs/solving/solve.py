@@ -18,8 +18,8 @@ from convexfs.errors import InputError, SolverUnsuitable, check_number, warn
 from convexfs.records import ERROR, ConePoint, Solution, symbols
 from convexfs.solving.backends import BACKENDS, choose
 from convexfs.solving.child_process import call_in_child
-from convexfs.solving.compilation import compile_problem
 from convexfs.solving.dcp_rules import why_not_convex
+from convexfs.solving.parametrized import compile_problem
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@
 An archive may come from anybody. Nothing of it is run here, and nothing is unpacked before
 all of it has been looked at: names that leave the folder, links, names given twice, more
 bytes than it may have and bytes that are not those of the manifest are refused. Problem
-files are run only where any problem file is, by :func:`convexfs.batch.problem_file`.
+files are run only where any problem file is, by :func:`convexfs.batch.problem_files.load`.
 """
 
 import hashlib
@@ -28,8 +28,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import convexfs
-from convexfs.batch.sqlite_file import connect, readable
-from convexfs.batch.store import RESULTS, Store
+from convexfs.batch.store.sqlite_file import connect, readable
+from convexfs.batch.store.store import RESULTS, Store
 from convexfs.data.readers.options import NUMBERS
 from convexfs.data.specs import BUNDLED, GENERATORS, file_behind, load
 from convexfs.errors import ConvexfsError, InputError, check_regular_file

@@ -24,9 +24,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from convexfs.batch.problem_file import ProblemFile, load_problem_file
+from convexfs.batch.problem_files.load import ProblemFile, load_problem_file
 from convexfs.batch.run import GRACE_SECONDS, Progress, command_line, run_tasks
-from convexfs.batch.shards import Shard
+from convexfs.batch.store.shards import Shard
 from convexfs.batch.tasks import Result, Task, do, skipped, solving_of
 from convexfs.errors import SolverUnsuitable, check_number
 from convexfs.methods.base.solve_step import check_solver

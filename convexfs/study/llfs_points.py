@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convexfs.batch.store import unpack
+from convexfs.batch.store.store import unpack
 from convexfs.errors import RunError
 from convexfs.study.outcome_rules import LOCAL, Frame
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from convexfs.batch.measuring import are_measurements, measured
-from convexfs.batch.schema import CERTIFICATES
-from convexfs.batch.store import Store, unpack
+from convexfs.batch.measurements import are_measurements, measured
+from convexfs.batch.store.schema import CERTIFICATES
+from convexfs.batch.store.store import Store, unpack
 from convexfs.errors import InputError
 from convexfs.methods import stored_formulation, stored_names
 from convexfs.records import RELEVANT_SHARE
@@ -136,7 +136,7 @@ def selected(judged: Frame, answers: Frame) -> pd.DataFrame:
     judged : DataFrame
         Some rows of :func:`outcomes`.
     answers : DataFrame
-        The store's :meth:`~convexfs.batch.store.Store.answers`.
+        The store's :meth:`~convexfs.batch.store.store.Store.answers`.
 
     Returns
     -------

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.batch.problem_file import ProblemFile, canonical
+from convexfs.batch.problem_files.load import ProblemFile, canonical
+from convexfs.batch.solver_options import solver_fields
 from convexfs.batch.tasks import Task, expand, keyed
-from convexfs.batch.telling import solver_fields
 from convexfs.errors import InputError, check_number, check_seed
 from convexfs.records import NATIVE, RAW, TRANSLATED
 

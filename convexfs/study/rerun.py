@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convexfs.batch.problem_file import ProblemFile, load_problem_file
+from convexfs.batch.problem_files.load import ProblemFile, load_problem_file
 from convexfs.batch.run import Progress
 from convexfs.data.specs import renamed
 from convexfs.errors import InputError

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from convexfs.batch.run import solve_files
-from convexfs.batch.store import Store, same_results
+from convexfs.batch.store.store import Store, same_results
 
 KILLS = 20
 #: 400 tasks of about 0.1 s each.

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from convexfs.batch.pool import run
+from convexfs.batch.workers.pool import run
 
 JOBS = 2
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from convexfs.batch.store import Store
+from convexfs.batch.store.store import Store
 from convexfs.study.page import gather
 
 SOLVERS = ["native", "CLARABEL", "ECOS", "SCS", "HIGHS"]

@@ -31,11 +31,11 @@ import cvxpy as cp
 import numpy as np
 
 import convexfs
-from convexfs.batch.merging import merge
-from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.batch.run import solve_files
-from convexfs.batch.shards import Shard
-from convexfs.batch.store import LOG, RESULTS, Store, same_results
+from convexfs.batch.store.merge import merge
+from convexfs.batch.store.shards import Shard
+from convexfs.batch.store.store import LOG, RESULTS, Store, same_results
 from convexfs.batch.tasks import do, expand
 from convexfs.cli import main as command
 from convexfs.errors import ConvexfsError

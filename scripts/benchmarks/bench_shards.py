@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from convexfs.batch.store import RESULTS, Store, same_results
+from convexfs.batch.store.store import RESULTS, Store, same_results
 
 TEXT = """
 METHOD = "relief"

@@ -72,7 +72,7 @@ def _reproduce(
     console: Console, planned: "Plan", folder: Path, arguments: argparse.Namespace
 ) -> int:
     """Run one experiment; return how many of its measurements failed."""
-    from convexfs.batch.executors import open_executor
+    from convexfs.batch.workers.executors import open_executor
     from papers.run import run_plan
 
     messages = Console(stderr=True)

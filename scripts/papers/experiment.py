@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 from convexfs.data.dataset import Dataset
 from convexfs.study.outcome_rules import Frame
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from convexfs.batch.store import Store
+from convexfs.batch.store.store import Store
 from convexfs.study.outcome_rules import Frame
 from papers.results import Results, table_lines
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from convexfs.batch.measuring import (
+from convexfs.batch.measurements import (
     Measurement,
     Numbers,
     measured,
@@ -104,7 +104,7 @@ def measure(task: Measurement) -> Numbers:
 
 
 def numbers_of(planned: Plan, out: Path) -> Frame:
-    """Return what a folder has of a plan's numbers; see :func:`convexfs.batch.measuring.measured`.
+    """Return the numbers of a plan that a folder has; see :mod:`convexfs.batch.measurements`.
 
     They come in the order of the plan.
     """

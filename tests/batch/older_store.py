@@ -3,8 +3,8 @@
 import sqlite3
 from contextlib import closing
 
-from convexfs.batch import schema
-from convexfs.batch.store import RESULTS
+from convexfs.batch.store import schema
+from convexfs.batch.store.store import RESULTS
 
 
 def make_older(folder, version):

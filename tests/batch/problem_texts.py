@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from convexfs.batch.store import Store
+from convexfs.batch.store.store import Store
 
 PLAIN = """
 METHOD = "relief"

@@ -4,10 +4,7 @@ import sqlite3
 
 import numpy as np
 
-from convexfs.batch.store import (
-    RESULTS,
-    Store,
-)
+from convexfs.batch.store.store import RESULTS, Store
 
 
 def task(key, **changes):

@@ -24,7 +24,7 @@ EDITED = [
     ("report/pictures.py", "x = 1\n", False),
 ]
 SOLVED = """
-from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.batch.tasks import do, expand
 import sys
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from convexfs.batch import store as store_module
-from convexfs.batch.file_system import FileSystem, kind_of, probe
 from convexfs.batch.run import solve_files
-from convexfs.batch.run_lock import RunLock
-from convexfs.batch.store import HOLDER, LOG, RESULTS, Store, same_results
+from convexfs.batch.store import store as store_module
+from convexfs.batch.store.file_system import FileSystem, kind_of, probe
+from convexfs.batch.store.run_lock import RunLock
+from convexfs.batch.store.store import HOLDER, LOG, RESULTS, Store, same_results
 from convexfs.errors import RunError
 from tests.batch.problem_texts import command
 from tests.batch.rows import fill
@@ -64,7 +64,7 @@ def recorded(out):
 @pytest.mark.parametrize("words", REFUSALS)
 def test_what_is_refused_is_found_out(refusing, tmp_path, words):
     program = (
-        "from pathlib import Path; from convexfs.batch.file_system import probe\n"
+        "from pathlib import Path; from convexfs.batch.store.file_system import probe\n"
         f"found = probe(Path({str(tmp_path)!r})); print(found.maps, found.locks)"
     )
     ran = subprocess.run(
@@ -120,14 +120,14 @@ def test_a_store_in_wal_mode_is_read_and_resumed_where_it_cannot_be(tmp_path, re
     fill(tmp_path / "run")
     killed = (
         "import os; from tests.batch.rows import ATTEMPT, task; "
-        "from convexfs.batch.store import Store\n"
+        "from convexfs.batch.store.store import Store\n"
         f"store = Store({str(tmp_path / 'run')!r}); store.record(task('d'), [ATTEMPT], [])\n"
         "os._exit(0)"  # and leaves a write-ahead log
     )
     subprocess.run([sys.executable, "-c", killed], check=True)
     assert (tmp_path / "run" / f"{RESULTS}-wal").stat().st_size
     program = (
-        "from convexfs.batch.store import Store; from tests.batch.rows import ATTEMPT, task\n"
+        "from convexfs.batch.store.store import Store; from tests.batch.rows import ATTEMPT, task\n"
         f"folder = {str(tmp_path / 'run')!r}\n"
         "with Store.read(folder) as store: print(len(store.tasks()))\n"
         "with Store(folder) as store:\n"

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from convexfs import LLFS, load, open_run
-from convexfs.batch.merging import merge
 from convexfs.batch.run import solve_files
-from convexfs.batch.shards import Shard
-from convexfs.batch.store import RESULTS, Store
+from convexfs.batch.store.merge import merge
+from convexfs.batch.store.shards import Shard
+from convexfs.batch.store.store import RESULTS, Store
 from convexfs.cli import main
 from convexfs.errors import ConvexfsError, InputError, RunError
 from tests.batch.rows import with_file

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from convexfs.batch.pool import run
 from convexfs.batch.run import solve_files
-from convexfs.batch.store import LOG, Store, unpack
+from convexfs.batch.store.store import LOG, Store, unpack
+from convexfs.batch.workers.pool import run
 from tests.batch.problem_texts import command
 from tests.batch.processes import children
 from tests.waiting import until
@@ -195,7 +195,7 @@ def test_a_parent_that_ignores_the_end_of_children(tmp_path):
     assert "Traceback" not in ran.stderr
     program = (
         "import signal, os; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-        "from convexfs.batch.pool import run\n"
+        "from convexfs.batch.workers.pool import run\n"
         "outcomes = [o.failure for o in run([0, 3], os._exit, jobs=2)]\n"
         "print(outcomes, [o.value for o in run([1, 2], abs, jobs=2)])"
     )

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from convexfs.batch.run import solve_files
-from convexfs.batch.store import Store, same_results
+from convexfs.batch.store.store import Store, same_results
 from tests.batch.problem_texts import command, finished
 from tests.waiting import PATIENCE, until
 

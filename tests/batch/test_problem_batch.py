@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import convexfs
 from convexfs.batch.problem_digest import problem_digest
-from convexfs.batch.store import Store
+from convexfs.batch.store.store import Store
 from convexfs.errors import InputError
 from tests.typed import known
 

@@ -9,7 +9,7 @@ import pytest
 import convexfs
 from convexfs.batch.run import solve_files
 from convexfs.batch.schedulers import _seconds, shard_of_job
-from convexfs.batch.store import same_results
+from convexfs.batch.store.store import same_results
 from convexfs.cli import main
 from convexfs.errors import InputError
 from tests.batch.fake_slurm import FakeSlurm, kill_job

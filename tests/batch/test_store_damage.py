@@ -8,12 +8,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from convexfs.batch.store import (
-    RESULTS,
-    Store,
-    pack,
-    unpack,
-)
+from convexfs.batch.store.store import RESULTS, Store, pack, unpack
 from convexfs.errors import InputError, RunError
 from tests.batch.rows import ATTEMPT, fill, solution, task, with_file
 

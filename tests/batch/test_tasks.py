@@ -7,14 +7,14 @@ import pytest
 
 from convexfs import FORMULATIONS, load
 from convexfs.batch import tasks as module
-from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.batch.tasks import do, expand, failure_kind
 from convexfs.errors import ProblemFileError, RunError
 from convexfs.methods.relief import fit as relief_module
 from convexfs.methods.relief.fit import Settings, relief
 from convexfs.records import Solution
 from convexfs.solving.backends import BACKENDS
-from tests.batch.test_problem_file import GOOD
+from tests.batch.problem_files.test_load import GOOD
 
 relief_problem = FORMULATIONS["relief"].numbers
 

@@ -181,7 +181,7 @@ def test_a_solution_of_another_problem_is_refuted(solver):
 
 def test_a_compiler_that_changes_the_problem_is_noticed(monkeypatch):
     """If the fixed chain ever compiles other costs, no verdict rests on it."""
-    from convexfs.certification.cone_program import ConeProgram
+    from convexfs.certification.program.cone_program import ConeProgram
 
     problem, verified = spoilt(), ConeProgram.verified
     solution = solve(problem, "CLARABEL")

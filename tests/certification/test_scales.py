@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from convexfs import certify
-from convexfs.certification.scaling import unit_of_objective, units_at
-from convexfs.certification.standard_form import StandardForm
+from convexfs.certification.program.scaling import unit_of_objective, units_at
+from convexfs.certification.program.standard_form import StandardForm
 
 RNG = np.random.default_rng(5)
 

@@ -1,8 +1,6 @@
 """The proofs are tested as proofs: bounds against exact optima, whatever they are made from."""
 
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
@@ -11,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convexfs import certify, solve
-from convexfs.certification.dual_bound import lagrangian
+from convexfs.certification.duals.dual_bound import lagrangian
 from convexfs.certification.exact.linear_program import LinearProgram
+from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.elimination import without_defined_columns
 from convexfs.certification.rigorous.implied_bounds import implied_box
 from convexfs.certification.rigorous.rounding import (
@@ -21,7 +20,6 @@ from convexfs.certification.rigorous.rounding import (
     matrix_products,
     segment_sums,
 )
-from convexfs.certification.standard_form import StandardForm
 from tests.fuzz import soundness
 
 
@@ -61,7 +59,7 @@ def test_rows_that_cancel_bound_the_column_that_is_left():
 @pytest.mark.parametrize("kind", soundness.CHECKS)
 @pytest.mark.parametrize("first", range(0, 200, 50))
 def test_bounds_and_boxes_hold(kind, first):
-    """No bound exceeds the optimum, no box loses a feasible point; ``python -m tests.fuzz`` runs more."""
+    """No bound exceeds the optimum, no box loses a feasible point (more by tests.fuzz)."""
     finite = 0
     for seed in range(first, first + (20 if kind == "cone problem" else 50)):
         sound, bounds = soundness.CHECKS[kind](seed)

@@ -10,7 +10,7 @@ from cvxpy.atoms.affine.wraps import nonneg_wrap, psd_wrap
 from cvxpy.constraints.finite_set import FiniteSet
 
 from convexfs import Solution, certify
-from convexfs.certification.standard_form import StandardForm
+from convexfs.certification.program.standard_form import StandardForm
 from convexfs.errors import InputError
 from convexfs.records import ConePoint
 

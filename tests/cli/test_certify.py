@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from convexfs.batch.run import solve_files
-from convexfs.batch.store import RESULTS, Store
+from convexfs.batch.store.store import RESULTS, Store
 from convexfs.cli import main
 from convexfs.cli.certify import read_solution
 from convexfs.formats import write_problem

@@ -16,7 +16,7 @@ from itertools import count, takewhile
 from multiprocessing import current_process
 from pathlib import Path
 
-from convexfs.batch import pool
+from convexfs.batch.workers import pool
 from convexfs.errors import RunError
 
 from .attack import Attack, Failure, Hung, PeakMemory, Verdict, generator, one_line

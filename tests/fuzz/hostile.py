@@ -220,9 +220,7 @@ NUMBERS = {
 }
 
 
-def parameters(
-    rng: np.random.Generator, known: list[str], quick: dict[str, str]
-) -> dict[str, str]:
+def parameters(rng: np.random.Generator, known: list[str], quick: dict[str, str]) -> dict[str, str]:
     """Settings by name: those that keep a method quick, some usual ones, and perhaps an odd one."""
     chosen = dict(quick)
     usual = [name for name in known if name in NUMBERS or name in WORDS]

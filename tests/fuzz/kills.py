@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from convexfs.batch.run import solve_files
-from convexfs.batch.store import RESULTS, Store, same_results
+from convexfs.batch.store.store import RESULTS, Store, same_results
 from convexfs.errors import InputError
 
 from .arrays import quiet

@@ -14,11 +14,11 @@ import cvxpy as cp
 import numpy as np
 
 import convexfs
-from convexfs.certification.dual_bound import Bound, natural_multipliers
-from convexfs.certification.dual_correction import Goal, corrected_bound
+from convexfs.certification.duals.dual_bound import Bound, natural_multipliers
+from convexfs.certification.duals.dual_correction import Goal, corrected_bound
 from convexfs.certification.exact.linear_program import LinearProgram
+from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import implied_box
-from convexfs.certification.standard_form import StandardForm
 
 from .arrays import quiet
 from .attack import Attack, Failure, Verdict, pick
@@ -53,8 +53,7 @@ def judge(case: Case) -> Verdict:
 
 def reproducer(case: Case) -> dict[str, bytes]:
     lines = (
-        "from tests.fuzz.soundness import CHECKS\n\n"
-        f"print(CHECKS[{case.kind!r}]({case.seed}))\n"
+        f"from tests.fuzz.soundness import CHECKS\n\nprint(CHECKS[{case.kind!r}]({case.seed}))\n"
     )
     return {"case.py": lines.encode()}
 

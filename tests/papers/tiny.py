@@ -2,7 +2,7 @@
 
 from papers.experiment import Case, Column, Experiment, Figure, Table, Variant
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 
 NAME = "tiny"
 HOME = f"{__name__}:EXPERIMENT"

@@ -14,8 +14,8 @@ from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
 from cvxpy.reductions.solvers.conic_solvers.highs_conif import HIGHS
 from cvxpy.reductions.solvers.conic_solvers.scs_conif import SCS
 
-from convexfs.batch.problem_file import load_problem_file
-from convexfs.batch.store import Store, same_results
+from convexfs.batch.problem_files.load import load_problem_file
+from convexfs.batch.store.store import Store, same_results
 from convexfs.batch.tasks import do, expand
 from convexfs.solving.backends import BACKENDS
 from convexfs.study.compare import _warm_up, compare_files, measure

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import convexfs
 from convexfs.batch.run import solve_files
-from convexfs.batch.store import Store
+from convexfs.batch.store.store import Store
 from convexfs.errors import InputError
 from convexfs.study import figures
 from convexfs.study.export import write_figures

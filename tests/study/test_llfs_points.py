@@ -6,7 +6,7 @@ import pytest
 
 import convexfs
 from convexfs.batch.run import solve_files
-from convexfs.batch.store import Store
+from convexfs.batch.store.store import Store
 from convexfs.cli import main
 from convexfs.study import llfs_points
 from convexfs.study.page import gather

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from convexfs.batch.run import solve_files
-from convexfs.batch.store import Store
+from convexfs.batch.store.store import Store
 from convexfs.errors import InputError
 from convexfs.methods import FORMULATIONS
 from convexfs.study.outcomes import busy_words, export, outcomes, selected

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.batch.tasks import expand
 from convexfs.errors import InputError, SolverUnavailable
 from convexfs.solving.backends import BACKENDS

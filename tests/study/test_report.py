@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convexfs.batch.run import solve_files
-from convexfs.batch.store import RESULTS, Store
+from convexfs.batch.store.store import RESULTS, Store
 from convexfs.cli import main
 from convexfs.errors import InputError
 from convexfs.study.outcomes import export, outcomes

@@ -12,7 +12,7 @@ from convexfs.certification.exact.linear_program import (
     fraction,
     rationals,
 )
-from convexfs.certification.standard_form import StandardForm
+from convexfs.certification.program.standard_form import StandardForm
 
 #: Multipliers below these shares of the largest are taken for 0.
 SUPPORTS = (1e-9, 1e-7, 1e-11)

@@ -17,7 +17,7 @@ from flint import fmpq as _fmpq
 from flint import fmpq_mat as _fmpq_mat
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
-from convexfs.certification.standard_form import StandardForm
+from convexfs.certification.program.standard_form import StandardForm
 
 fmpq: Any = _fmpq
 fmpq_mat: Any = _fmpq_mat

@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 import scipy.sparse as sp
 
-from convexfs.certification.standard_form import StandardForm
+from convexfs.certification.program.standard_form import StandardForm
 
 #: Columns are substituted in at most so many other rows.
 MOST_ROWS = 4

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from convexfs.certification.cones import (
+from convexfs.certification.program.cones import (
     FUNCTIONS,
     Block,
     Equality,
@@ -25,8 +25,8 @@ from convexfs.certification.cones import (
     SecondOrder,
     Semidefinite,
 )
+from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.rounding import EPSILON
-from convexfs.certification.standard_form import StandardForm
 
 #: Rounds of propagation; they end earlier when no interval shrinks by this share.
 ROUNDS, SHRINKING = 30, 0.1

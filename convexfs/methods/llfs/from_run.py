@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.batch.problem_file import canonical
-from convexfs.batch.store import Store
+from convexfs.batch.problem_files.load import canonical
+from convexfs.batch.store.store import Store
 from convexfs.batch.tasks import DEFAULT_ACCURACY
 from convexfs.data import Dataset, load
 from convexfs.data.specs import BUNDLED, GENERATORS

@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.batch import pool
-from convexfs.batch.problem_file import ProblemFile, canonical, load_problem_file, with_fixed
+from convexfs.batch.problem_files.load import ProblemFile, canonical, load_problem_file, with_fixed
 from convexfs.batch.run import Progress, run_tasks
-from convexfs.batch.sqlite_file import MOVE
-from convexfs.batch.store import Store, unpack
+from convexfs.batch.store.sqlite_file import MOVE
+from convexfs.batch.store.store import Store, unpack
 from convexfs.batch.tasks import (
     Result,
     Task,
@@ -33,7 +32,8 @@ from convexfs.batch.tasks import (
     solver_fields,
     solving_of,
 )
-from convexfs.batch.threads import one_thread
+from convexfs.batch.workers import pool
+from convexfs.batch.workers.process_start import one_thread
 from convexfs.data import Dataset
 from convexfs.errors import (
     ConvexfsError,

@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 from scipy.stats import rankdata
 from sklearn.model_selection import check_cv
 
-from convexfs.batch import pool
+from convexfs.batch.workers import pool
 from convexfs.errors import ConvexfsError, InputError
 from convexfs.estimators.selector import thread_map
 from convexfs.methods.base.parameters import parameters, taken_by

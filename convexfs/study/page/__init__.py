@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import convexfs
-from convexfs.batch.measuring import are_measurements
-from convexfs.batch.store import Store
+from convexfs.batch.measurements import are_measurements
+from convexfs.batch.store.store import Store
 from convexfs.errors import InputError
 from convexfs.records import NATIVE
 from convexfs.study import figures, llfs_points

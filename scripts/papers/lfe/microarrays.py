@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import make_pipeline
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 from convexfs.methods.lfe.estimator import LFE, ODD_NEIGHBORS, knn_mistakes
 from convexfs.methods.mmc.estimator import MMC
 from convexfs.study.outcome_rules import Frame

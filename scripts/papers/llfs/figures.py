@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 from convexfs.data import load
 from convexfs.methods.llfs.estimator import LLFS
 from convexfs.methods.llfs.fit import Settings, point_work

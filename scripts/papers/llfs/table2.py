@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.svm import SVC
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 from convexfs.methods.llfs.estimator import LLFS
 from convexfs.methods.logo.estimator import Logo
 from papers.baselines import selector

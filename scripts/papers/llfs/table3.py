@@ -5,7 +5,7 @@ from functools import partial
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.linear_model import LogisticRegression
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 from papers.experiment import Case, Column, Experiment, Table, Variant
 from papers.llfs.splits import SOURCES, budgets, coarse, parts
 from papers.llfs.table2 import error, first_best, ranking

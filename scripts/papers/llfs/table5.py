@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 from convexfs.methods.llfs.estimator import LLFS
 from papers.experiment import Case, Column, Experiment, Table, Variant
 from papers.llfs import table2

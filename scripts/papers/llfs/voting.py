@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 from convexfs.methods.llfs.estimator import LLFS
 from papers.experiment import Case, Column, Experiment, Table, Variant
 from papers.llfs.splits import SOURCES, budgets, parts

@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 from convexfs.methods.lmba.estimator import Lmba
 from convexfs.methods.simba.estimator import Simba
 from convexfs.study.outcome_rules import Frame

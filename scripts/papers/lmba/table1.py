@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 from convexfs.data.generators import sign_bits, six_gaussians
 from convexfs.methods.lmba.estimator import Lmba
 from convexfs.methods.relief.estimator import Relief

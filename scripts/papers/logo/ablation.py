@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 from convexfs.methods.logo.estimator import Logo
 from papers.baselines import selector
 from papers.baselines.checks import standardised

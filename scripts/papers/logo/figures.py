@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 from convexfs.errors import ConvexfsWarning
 from convexfs.methods.logo.estimator import Logo
 from convexfs.study.outcome_rules import Frame

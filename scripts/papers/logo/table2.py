@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.model_selection import StratifiedKFold
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 from convexfs.methods.irelief.estimator import IRelief
 from convexfs.methods.logo.estimator import Logo
 from convexfs.methods.logo.estimator_cv import LogoCV

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
-from convexfs.batch.measuring import Numbers
+from convexfs.batch.measurements import Numbers
 from convexfs.methods.irelief.estimator import IRelief
 from convexfs.methods.lfe.estimator import knn_mistakes
 from convexfs.methods.logo.estimator import Logo

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from convexfs import FORMULATIONS, LLFS, certify, solve
 from convexfs.batch.run import solve_files
-from convexfs.batch.store import Store
+from convexfs.batch.store.store import Store
 from convexfs.errors import InputError
 from convexfs.methods.base.parameters import Solving
 from convexfs.methods.llfs.fit import Settings, llfs

@@ -11,9 +11,9 @@ import pytest
 
 import convexfs
 from convexfs import LLFS
-from convexfs.batch.problem_file import load_problem_file
+from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.batch.run import solve_files
-from convexfs.batch.store import Store, same_results, unpack
+from convexfs.batch.store.store import Store, same_results, unpack
 from convexfs.batch.tasks import expand
 from convexfs.errors import InputError, ProblemFileError
 from convexfs.methods.llfs import tasks as llfs_tasks

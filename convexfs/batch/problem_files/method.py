@@ -1,0 +1,136 @@
+"""Files that change a method's problem, or name what to run it on."""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from convexfs.batch.problem_files.base import KINDS, SAMPLES, ProblemFile, Reader
+from convexfs.errors import InputError, did_you_mean
+from convexfs.methods import named_formulation, parts_of
+from convexfs.methods.base.formulation import Formulation
+
+_REQUIRED = ("METHOD", "DATA")
+#: Arguments of a method that are not its hyper-parameters.
+_PLUMBING = {"X", "codes", "seed", "map", "build", "verbose"} | {
+    f"solver{part}" for part in ("", "_tol", "_options")
+}
+
+
+class MethodReader(Reader):
+    """Reads a file with a METHOD."""
+
+    def problem_file(self, digest: str) -> ProblemFile:
+        """What the file says, checked."""
+        said = self.said()
+        for name in _REQUIRED:
+            if name not in said:
+                more = ", or define problem(...) -> cvxpy.Problem" * (name == "METHOD")
+                self.fail(f"{name} is missing: give {KINDS[name][1]}{more}", 1)
+        formulation = self._formulation(said["METHOD"])
+        feasible = self._feasible(formulation)
+        build = self.names.get("build")
+        if feasible is not None:
+            build = partial(formulation.build, feasible=feasible)
+        grid, fit = said.get("GRID", {}), said.get("FIT", False)
+        part = self._part(formulation, fit)
+        self._check_build(build, formulation, grid, bool(fit))
+        self._check_grid(grid, build or formulation.build, formulation, bool(fit), part)
+        if fit:
+            self._check_fit(formulation, grid)
+        return ProblemFile(
+            path=self.path,
+            sha256=digest,
+            code_sha256=hashlib.sha256(self.code.encode()).hexdigest(),
+            equation=self.equation,
+            formulation=formulation,
+            data=tuple(self.data_specs(said["DATA"])),
+            grid=grid,
+            solvers=tuple(self._solvers(said.get("SOLVERS", ["auto"]), build, formulation)),
+            fit=fit,
+            text=self.text.decode(errors="replace"),
+            build=build,
+            feasible=feasible,
+        )
+
+    def _formulation(self, method: str) -> Formulation:
+        try:
+            return named_formulation(method)
+        except InputError as error:
+            self.fail(str(error), "METHOD")
+
+    def _part(self, formulation: Formulation, fit: bool | str) -> set[str]:
+        """What GRID calls one of the tasks that FIT asks for, if the method has its own."""
+        if isinstance(fit, bool):
+            return set()
+        known = parts_of(formulation)
+        if known is None or fit != known[0]:
+            also = "" if known is None else f" or {known[0]!r}"
+            self.fail(f"FIT of {formulation.name} must be True, False{also}, not {fit!r}", "FIT")
+        return {known[1]}
+
+    def _feasible(self, formulation: Formulation) -> Any:
+        feasible = self.names.get("feasible")
+        if feasible is None:
+            return None
+        if not callable(feasible):
+            self.fail(f"feasible must be a function, not {feasible!r}", "feasible")
+        if "build" in self.names:
+            self.fail("give build or feasible, not both: build has constraints too", "feasible")
+        if "feasible" not in inspect.signature(formulation.build).parameters:
+            self.fail(f"{formulation.name} takes no feasible: change build instead", "feasible")
+        return feasible
+
+    def _check_build(
+        self, build: Any, formulation: Formulation, grid: Mapping[str, list[Any]], fit: bool
+    ) -> None:
+        if build is None:
+            return
+        if not callable(build):
+            self.fail(f"build must be a function, not {build!r}", "build")
+        offered = [*inspect.signature(formulation.build).parameters, *grid]
+        # A whole fit may leave samples and features out on its way.
+        offered += [] if fit else SAMPLES
+        for name, parameter in inspect.signature(build).parameters.items():
+            if name not in offered and parameter.default is parameter.empty:
+                self.fail(
+                    f"build asks for {name!r}, which neither {formulation.name} nor GRID offers: "
+                    f"{did_you_mean(name, offered)}",
+                    "build",
+                )
+
+    def _check_grid(
+        self,
+        grid: Any,
+        build: Callable[..., Any],
+        formulation: Formulation,
+        fit: bool,
+        part: set[str],
+    ) -> None:
+        source = formulation.settings if fit else formulation.numbers
+        takes = set(inspect.signature(source).parameters) - _PLUMBING | part
+        # The whole method fills the arguments of the formulation as printed by itself.
+        if not fit or build is not formulation.build:
+            # A seed of its own that build takes stands for the run's.
+            takes |= set(inspect.signature(build).parameters) - (_PLUMBING - {"seed"})
+        self.check_grid(grid, takes, f"neither build nor {formulation.name} takes")
+
+    def _check_fit(self, formulation: Formulation, grid: Mapping[str, list[Any]]) -> None:
+        chosen_by = formulation.chosen_by
+        if chosen_by and None in grid.get(chosen_by, [None]):
+            self.fail(
+                f"{formulation.name} needs {chosen_by} in GRID, for without it FIT = True fits "
+                "another formulation of the method",
+                "METHOD",
+            )
+
+    def _solvers(self, names: list[str], build: Any, formulation: Formulation) -> list[str]:
+        self.check_solvers(names)
+        if "native" in names and (build is not None or formulation.native is None):
+            self.fail(
+                f"'native' solves {formulation.name} as printed; this file changes it, "
+                "so leave 'native' out of SOLVERS",
+                "SOLVERS",
+            )
+        return names

@@ -1,0 +1,63 @@
+"""Problem files as mathematics, kept with the results that were computed from them.
+
+Whoever reads a run later, perhaps one that somebody else has sent, sees what was solved
+without running anything that lies in its folder.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from convexfs.batch.problem_files.load import load_problem_file
+from convexfs.batch.tasks import Task, first_numbers
+from convexfs.methods.base.solve_step import stated
+
+
+@dataclass(frozen=True)
+class Unstated:
+    """A problem file to be stated, on the data and grid point of a task."""
+
+    task: Task
+
+
+def unstated(tasks: Iterable[Task], known: Iterable[str]) -> list[Unstated]:
+    """Return the problem files of some tasks, each once, without those known by their hash."""
+    firsts: dict[str, Task] = {}
+    for task in tasks:
+        if task.problem_file:
+            firsts.setdefault(task.problem_sha256, task)
+    return [Unstated(task) for sha256, task in firsts.items() if sha256 not in set(known)]
+
+
+def state_or(work: Callable[[Task], Any], what: Task | Unstated) -> Any:
+    """Do a task, or state a problem file."""
+    return state(what.task) if isinstance(what, Unstated) else work(what)
+
+
+def state(task: Task) -> dict[str, Any]:
+    """Return size and statement of the first convex problem of a task."""
+    from convexfs.inspection import show
+
+    problem = load_problem_file(task.problem_file, task.problem_sha256)
+    values, hyper = first_numbers(task, problem)
+    seen = show(stated(problem.formulation, {**values, **hyper}, problem.build), values)
+    return {
+        "variables": int(seen.problem.size_metrics.num_scalar_variables),
+        "constraints": sum(constraint.size for constraint in seen.problem.constraints),
+        "text": seen.text,
+        "latex": seen.latex,
+        "mathml": seen.mathml,
+    }
+
+
+def file_row(task: Task) -> dict[str, Any]:
+    """Return what can be told of a task's problem file without stating it."""
+    problem = load_problem_file(task.problem_file, task.problem_sha256)
+    return {
+        "sha256": problem.sha256,
+        "source": problem.text,
+        "equation": problem.equation,
+        "reference": problem.formulation.reference,
+        "data": task.data,
+        "hyper": task.hyper,
+    }

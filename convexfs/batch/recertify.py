@@ -1,0 +1,121 @@
+"""The solutions of a stored run certified again, without solving anything.
+
+Stating a problem runs its file, and a folder must not choose what is run: whoever asks names
+the files, and files of another text than the run's are rejected.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from convexfs.batch.problem_files.load import ProblemFile, load_problem_file
+from convexfs.batch.store.schema import CERTIFICATES
+from convexfs.batch.store.store import Store, unpack
+from convexfs.batch.tasks import (
+    CERTIFICATE,
+    Task,
+    certificate_columns,
+    first_numbers,
+    objection,
+)
+from convexfs.errors import ConvexfsError, InputError
+from convexfs.methods.base.solve_step import stated
+from convexfs.records import DEFAULT_ACCURACY, Certificate, Solution
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A stored solution: its task in words, its status, the stored verdict and the new one.
+
+    `older` says whether the stored verdict was made by an older version of the certificates.
+    `certificate` is None where the solution cannot be certified, for a `reason`.
+    """
+
+    key: str
+    step: int
+    task: str
+    status: str
+    before: bool | None
+    older: bool
+    failure: str
+    certificate: Certificate | None
+    reason: str = ""
+
+
+def judged_again(
+    folder: Path,
+    files: Sequence[str | Path],
+    tol: float | None = None,
+    data_dir: str | None = None,
+) -> Iterator[Judged]:
+    """Yield a new verdict for every task of a run that has a solution."""
+    with Store.read(folder) as store:
+        tasks, solutions = store.tasks(), store.solutions()
+    named = {file.sha256: file for file in map(load_problem_file, files)}
+    lacking = tasks.loc[~tasks["problem_sha256"].isin(list(named)), "problem_file"].unique()
+    if len(lacking):
+        raise InputError(
+            f"{folder} was solved from {', '.join(map(str, lacking))}: name it with --problem, as "
+            "it was then; a problem file is code, and a folder does not choose what is run"
+        )
+    last = solutions.drop_duplicates("key", keep="last").set_index("key")
+    for row in tasks.to_dict("records"):
+        if row["key"] in last.index:
+            answer = last.loc[row["key"]]
+            yield _judged(row, answer, named[row["problem_sha256"]], tol, data_dir)
+
+
+def _judged(
+    row: dict[Any, Any], answer: Any, file: ProblemFile, tol: float | None, data_dir: str | None
+) -> Judged:
+    judged = Judged(
+        key=row["key"],
+        step=int(answer["step"]),
+        task="{problem} on {data} {hyper} with {solver}".format(**row),
+        status=str(row["status"]),
+        before=None if pd.isna(answer["ok"]) else bool(answer["ok"]),
+        older=bool(pd.isna(answer["certificates"]) or answer["certificates"] < CERTIFICATES),
+        failure="" if pd.isna(row["failure"]) else row["failure"],
+        certificate=None,
+    )
+    if file.fit:
+        return replace(judged, reason="a fit is more than one convex problem")
+    try:
+        certificate = _certified(_task(row, file, data_dir), file, answer, tol)
+    except ConvexfsError as error:
+        return replace(judged, reason=str(error))
+    return replace(judged, certificate=certificate)
+
+
+def _task(row: dict[Any, Any], file: ProblemFile, data_dir: str | None) -> Task:
+    known: dict[str, Any] = {each.name: row.get(each.name) for each in fields(Task)}
+    return Task(**known | {"fit": file.fit, "data_dir": data_dir, "read_limit": None})
+
+
+def _certified(task: Task, file: ProblemFile, answer: Any, tol: float | None) -> Certificate:
+    from convexfs.certification.certify import certify
+
+    values, hyper = first_numbers(task, file)
+    problem = stated(file.formulation, {**values, **hyper}, file.build)
+    solution = Solution(
+        status=str(answer["status"]),
+        solver="",
+        primal={} if answer["primal"] is None else unpack(answer["primal"]),
+        objective=None if answer["objective"] != answer["objective"] else answer["objective"],
+        tol=DEFAULT_ACCURACY if task.tol is None or task.tol != task.tol else task.tol,
+    )
+    return certify(problem, solution, tol)
+
+
+def renew(folder: Path, found: Sequence[Judged]) -> None:
+    """Write the new verdicts over the stored ones."""
+    with Store(folder) as store:
+        for one in found:
+            if one.certificate is not None:
+                # A failure that is not the certificate's stays.
+                keeps = one.failure and not one.failure.startswith(CERTIFICATE)
+                failure = one.failure if keeps else objection(one.certificate)
+                store.renew(one.key, one.step, certificate_columns(one.certificate), failure)

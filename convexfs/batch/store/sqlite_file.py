@@ -1,0 +1,151 @@
+"""One SQLite file on a disk: opened, locked, and its troubles told in a sentence."""
+
+import os
+import shutil
+import socket
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from convexfs.batch.store.file_system import probe
+from convexfs.errors import RunError
+
+#: Endings of the files that SQLite keeps beside a database.
+SQLITE_ENDS = ("-journal", "-wal", "-shm")
+#: Times that a file is copied which changes meanwhile.
+_COPIES = 40
+#: What went wrong, by SQLite's primary result code, and what to do.
+MOVE = "move it away, or solve into another folder"
+AGAIN = "what was recorded before is safe, and the same command goes on from there"
+TROUBLE = {
+    sqlite3.SQLITE_FULL: f"the disk is full; make room: {AGAIN}",
+    sqlite3.SQLITE_IOERR: f"the disk failed; check it: {AGAIN}",
+    sqlite3.SQLITE_BUSY: f"another program keeps it locked; close that: {AGAIN}",
+    sqlite3.SQLITE_CORRUPT: f"is damaged; {MOVE}",
+    sqlite3.SQLITE_NOTADB: f"is damaged or no database; {MOVE}",
+    sqlite3.SQLITE_CANTOPEN: f"cannot be opened; {MOVE}",
+    sqlite3.SQLITE_READONLY: f"cannot be written; {MOVE}",
+}
+
+
+def connect(
+    path: Path, mode: str, patience: float = 30.0, locks: bool = True
+) -> sqlite3.Connection:
+    """Open a file in a mode of SQLite, ro, rw or rwc, perhaps on a system without locks."""
+    with explained(path):
+        uri = f"{path.absolute().as_uri()}?mode={mode}{'' if locks else '&vfs=unix-none'}"
+        return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=patience)
+
+
+def in_wal(path: Path) -> bool:
+    """Return whether a file is in WAL mode, by its header."""
+    try:
+        with path.open("rb") as file:
+            return file.read(20)[18:] == b"\2\2"
+    except OSError:
+        return False
+
+
+def readable(path: Path, resources: ExitStack) -> tuple[Path, str]:
+    """Return the path and mode by which a file can be read, of a copy if it must be.
+
+    Without locks, or in WAL mode without shared memory maps, SQLite cannot read the file where
+    it is.
+    """
+    try:
+        system = probe(path.parent)
+    except OSError:  # a folder that cannot be written: nobody writes the file either
+        return path, "ro"
+    if system.locks and (system.maps or not in_wal(path)):
+        return path, "ro"
+    folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="convexfs-read-")))
+    for _ in range(_COPIES):
+        before = [identity_and_age(own) for own in _parts(path)]
+        for own in _parts(path):
+            (folder / own.name).unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                shutil.copy(own, folder / own.name)
+        if before == [identity_and_age(own) for own in _parts(path)]:
+            break
+        time.sleep(0.05)
+    return folder / path.name, "rw"
+
+
+def _parts(path: Path) -> list[Path]:
+    """Return a database and the files that SQLite keeps beside it."""
+    return [path.with_name(f"{path.name}{end}") for end in ("", "-journal", "-wal")]
+
+
+def identity_and_age(path: Path) -> tuple[int, ...] | None:
+    """Return what changes when a file does, None if there is none."""
+    try:
+        file = path.stat()
+    except OSError:
+        return None
+    return file.st_dev, file.st_ino, file.st_mtime_ns, file.st_size
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells this file from another of its name, None if there is none."""
+    try:
+        file = path.stat()
+    except OSError:
+        return None
+    return file.st_dev, file.st_ino
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what can happen to a file on a disk into a sentence; leave mistakes of ours."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        trouble = TROUBLE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+        if isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error):
+            trouble = TROUBLE[sqlite3.SQLITE_CORRUPT]
+        if trouble is None:
+            raise
+        raise RunError(f"{path}: {trouble} ({error})") from error
+
+
+def lock(path: Path, resources: ExitStack) -> None:
+    """Take the run's lock, or name the process that has it.
+
+    The lock is an open write transaction on a little database: it ends with this process
+    however that ends, forked workers do not inherit it, and others can read meanwhile
+    who holds it.
+    """
+    database = resources.enter_context(closing(connect(path, "rwc", patience=0.5)))
+    try:
+        database.execute("BEGIN IMMEDIATE")
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS holder (id INTEGER PRIMARY KEY, pid, host, since)"
+        )
+        me = (os.getpid(), socket.gethostname(), f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
+        database.execute("INSERT OR REPLACE INTO holder VALUES (1, ?, ?, ?)", me)
+        database.execute("COMMIT")
+        database.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
+            raise RunError(f"{path}: is no lock of convexfs ({error}); {MOVE}") from error
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise
+        raise RunError(
+            f"{path.parent}: {_holder(database)}; wait for it, stop it, or choose another --out"
+        ) from error
+
+
+def _holder(database: sqlite3.Connection) -> str:
+    """Return which process holds a lock; one that has just taken it has not written its name."""
+    try:
+        found = database.execute("SELECT pid, host, since FROM holder").fetchone()
+    except sqlite3.OperationalError:
+        found = None
+    if found is None:
+        return "another process has just started here"
+    pid, host, since = found
+    return f"process {pid} on {host} has been running here since {since} UTC"

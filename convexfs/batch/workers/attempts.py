@@ -1,0 +1,114 @@
+"""One attempt at a task: how it is made, described and sent from one process to another."""
+
+import logging
+import os
+import pickle
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+from convexfs.batch.workers.process_start import one_thread
+from convexfs.errors import RunError
+
+T = TypeVar("T")
+DONE, ERROR, TIMEOUT, DIED = "done", "error", "timeout", "died"
+HOST = socket.gethostname()
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try at a task, which ended as ``done``, ``error``, ``timeout`` or ``died``."""
+
+    started_utc: str
+    seconds: float
+    cpu_seconds: float | None  #: None if it was cut short
+    pid: int | None  #: None if an executor lost it
+    host: str
+    ended: str
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[T]):
+    """How one task ended: ``done``, ``error`` or ``timeout``.
+
+    ``value`` is what the work returned, None unless done; ``failure`` is the class and
+    text of what went wrong, without pid or time, so that equal runs fail in equal words.
+    """
+
+    task: T
+    status: str
+    value: Any
+    failure: str
+    attempts: tuple[Attempt, ...]
+
+
+def attempt(work: Callable, *task: Any, interruptible: bool = False) -> tuple[Attempt, Any]:
+    """Call ``work(*task)`` in this process; return how it ended and its value.
+
+    A process that the work forked ends here: only the one that was asked may answer.
+    A KeyboardInterrupt is an error of the task, unless this process is `interruptible`,
+    where it is the user's.
+    """
+    started, clock, cpu = utc(time.time()), time.perf_counter(), time.process_time()
+    value, failure, me = None, "", os.getpid()
+    try:
+        value = work(*task)
+    # SystemExit, and the panics of solvers written in Rust, are no Exceptions.
+    except BaseException as error:
+        end_if_forked(me)
+        if interruptible and isinstance(error, KeyboardInterrupt):
+            raise
+        value, failure = (error if isinstance(error, RunError) else None), describe(error)
+        logger.exception("a task failed")
+    end_if_forked(me)
+    seconds, cpu = time.perf_counter() - clock, time.process_time() - cpu
+    ended = ERROR if failure else DONE
+    return Attempt(started, seconds, cpu, me, HOST, ended, failure), value
+
+
+def end_if_forked(asked: int) -> None:
+    """End this process unless it is the one with the pid `asked`."""
+    if os.getpid() != asked:
+        os._exit(0)
+
+
+def attempt_in_one_thread(work: Callable, task: Any) -> bytes:
+    """Call ``work(task)`` with serial BLAS and solvers; return the packed attempt."""
+    with one_thread():
+        return pack(*attempt(work, task))
+
+
+def describe(error: BaseException | None) -> str:
+    """Return class and text of an exception."""
+    return f"{type(error).__name__}: {error}"
+
+
+def utc(when: float) -> str:
+    """Return a time as text in UTC, to the millisecond."""
+    return datetime.fromtimestamp(when, UTC).isoformat(timespec="milliseconds")
+
+
+def pack(attempt: Attempt, value: Any) -> bytes:
+    """Pickle an attempt and what it returned; a result that cannot be pickled is a failure."""
+    try:
+        return pickle.dumps((attempt, value))
+    except Exception as error:
+        logger.exception("a result cannot be sent")
+        return pickle.dumps((replace(attempt, ended=ERROR, failure=describe(error)), None))
+
+
+def unpack(parcel: bytes, unreadable: Callable[[str, str], Attempt]) -> tuple[Attempt, Any]:
+    """Undo :func:`pack`. This runs code of the result's own, which may do anything."""
+    try:
+        attempt, value = pickle.loads(parcel)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return unreadable(ERROR, describe(error)), None
+    return attempt, value

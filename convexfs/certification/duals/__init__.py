@@ -1,0 +1,1 @@
+"""Dual values, the bounds they prove, and their corrections."""

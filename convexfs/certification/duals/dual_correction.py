@@ -1,0 +1,434 @@
+r"""Multipliers corrected so that reduced costs of unbounded columns vanish, exactly.
+
+A solver's multipliers leave reduced costs of 1e-12 where 0 is needed, and no repair in floating
+point makes a 0 of all of them. But it can be proven that a correction *exists*. Let F be the
+columns whose reduced cost must vanish, and G a matrix such that y + Gv stays in the dual cone for
+norm(v) < 1. If :math:`N = A_F' G G' A_F \succeq \sigma I`, which a Cholesky factorisation of a
+shifted N proves (Rump 2006), then :math:`v = G' A_F N^{-1} r_F` has norm at most
+:math:`\eta = |r_F| / \sqrt\sigma` and y + Gv has reduced costs of exactly 0 on F. It suffices that
+:math:`\eta < 1/2`; the bound pays :math:`\eta` times norms of what G moves. A quadratic objective
+helps: the point w may move along P as well.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse.linalg import lsqr
+
+from convexfs.certification.duals.dual_bound import (
+    Bound,
+    Lagrangian,
+    column_losses,
+    lagrangian,
+    total,
+    without_bound_rows,
+)
+from convexfs.certification.program.cones import Block, Equality, Semidefinite
+from convexfs.certification.program.standard_form import StandardForm
+from convexfs.certification.rigorous.implied_bounds import Box
+from convexfs.certification.rigorous.rounding import (
+    EPSILON,
+    is_surely_semidefinite,
+    matrix_products,
+)
+
+#: Corrections in floating point before giving up.
+STEPS = 6
+#: Columns whose reduced costs may be corrected.
+MOST_COLUMNS = 6_000
+#: Norm up to which a correction surely stays inside, with room for rounding.
+LARGEST_ETA = 0.45
+#: Side above which the lowest eigenvalue is estimated instead of computed.
+ITERATED = 100
+#: Sides of matrices that are solved by least squares where normal equations are singular.
+LARGEST_DENSE = 1500
+#: Reduced costs of this share of their terms are not worth more than two corrections.
+LAST_BITS = 2.0**-50
+#: Side of systems above which they are solved by iterations.
+LARGEST_NORMAL = 1500
+#: Share of their terms that reduced costs may be away from 0, on the safe side.
+MARGIN = 1e-6
+#: Multipliers of inequalities below this share of their natural size may be dropped.
+SILENT = 1e-6
+#: Multipliers of equations below this share of their natural size are rounding errors.
+NOISE = 1e-14
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A bound that is wanted: at least `target`, losing at most about `budget` to corrections.
+
+    `natural` are sizes of multipliers, row by row; see :func:`natural_multipliers`. A bound that
+    holds for costs changed by `rounding` of their terms is enough.
+    """
+
+    form: StandardForm
+    box: Box
+    target: float
+    budget: float
+    natural: np.ndarray
+    rounding: float = 0.0
+
+
+def corrected_bound(
+    goal: Goal, y: np.ndarray, w: np.ndarray, room: float = 0.0
+) -> tuple[Bound, Lagrangian]:
+    """Return the best bound that y or corrections of it prove, and the last Lagrangian.
+
+    The search ends when the target is reached.
+    """
+    start = lagrangian(goal.form, goal.form.into_dual(np.nan_to_num(y), room), w, goal.box)
+    bound, at = _corrected(goal, start, _Aims(goal, margin=True))
+    enough = bound.value >= goal.target and bound.rounding <= goal.rounding
+    if enough or not np.any(~np.isfinite(at.loss) | (at.loss < -goal.budget / at.loss.size)):
+        return bound, at
+    # Columns x and -x cannot both have a margin: now all reduced costs shall vanish.
+    other, last = _corrected(goal, start, _Aims(goal, margin=False))
+    usable = [each.rounding <= LAST_BITS for each in (other, bound)]
+    better = (usable[0], other.value) > (usable[1], bound.value)
+    return (other, last) if better else (bound, at)
+
+
+def _corrected(goal: Goal, at: Lagrangian, aims: "_Aims") -> tuple[Bound, Lagrangian]:
+    form = goal.form
+    best, forgiven = Bound(-np.inf, at.y), Bound(-np.inf, at.y, rounding=np.inf)
+    least = np.inf
+    for step in range(STEPS):
+        at = _absorbed(goal, _silenced(goal, at)) if step <= 1 else at
+        by = "multipliers" if step == 0 else "corrected multipliers"
+        best = _better(best, at.value, at.y, by)
+        if at.forgiven >= goal.target and at.rounding < forgiven.rounding:
+            forgiven = Bound(at.forgiven, at.y, by, at.rounding)
+        if best.value >= goal.target:
+            return best, at
+        aims.include(at)
+        enough = goal.rounding if step < 2 else LAST_BITS
+        stalls = step >= 3 and at.rounding > 0.25 * least
+        least = min(least, at.rounding)
+        if forgiven.rounding <= enough or stalls or not 0 < aims.index.size <= MOST_COLUMNS:
+            break
+        for ball in (True, False) if form.curved.any() else (False,):
+            proof = _System(goal, at, aims.exact, ball)
+            for proven in proof.proven():
+                best = _better(best, proven, at.y, "an exact correction of the multipliers exists")
+            aims.need(proof)
+            if best.value >= goal.target:
+                return best, at
+        moved = _System(goal, at, aims.index, ball=False).moved(aims.values(at))
+        if moved is None:
+            break
+        at = lagrangian(form, *moved, goal.box)
+    return (forgiven if np.isfinite(forgiven.value) else best), at
+
+
+class _Aims:
+    """The reduced costs that a correction aims at.
+
+    Columns without any bound must have exactly 0. Columns with one bound need the sign that it
+    allows: they get a margin from 0 that a proof may use up, or shall have 0 too.
+    """
+
+    def __init__(self, goal: Goal, margin: bool):
+        self.goal = goal
+        size, box = goal.form.q.size, goal.box
+        self.free = ~np.isfinite(box.lower) & ~np.isfinite(box.upper)
+        self.sign = 1.0 * np.isfinite(box.lower) - 1.0 * np.isfinite(box.upper)
+        if not margin:
+            self.free[:], self.sign[:] = True, 0.0
+        self.chosen, self.needed = np.zeros(size, dtype=bool), np.zeros(size)
+
+    def include(self, at: Lagrangian) -> None:
+        """Include the columns whose reduced costs take too much from the bound."""
+        self.chosen |= ~np.isfinite(at.loss) | (at.loss < -self.goal.budget / at.loss.size)
+
+    def need(self, proof: "_System") -> None:
+        """Note the margins that a proof found lacking."""
+        self.chosen[proof.unsafe] = True
+        self.needed[proof.unsafe] = np.maximum(self.needed[proof.unsafe], 4 * proof.lacking)
+
+    @property
+    def index(self) -> np.ndarray:
+        return np.flatnonzero(self.chosen)
+
+    @property
+    def exact(self) -> np.ndarray:
+        return np.flatnonzero(self.chosen & self.free)
+
+    def values(self, at: Lagrangian) -> np.ndarray:
+        """Return the aims of the chosen columns."""
+        form, box, index = self.goal.form, self.goal.box, self.index
+        bound = np.where(self.sign > 0, box.lower, box.upper)[index]
+        distance = np.abs(at.w[index] - np.where(np.isfinite(bound), bound, at.w[index]))
+        terms = (np.abs(form.q) + form.transposed_sizes @ np.abs(at.y))[index]
+        affordable = self.goal.budget / index.size / np.maximum(distance, 1e-300)
+        margin = np.maximum(np.minimum(affordable, MARGIN * terms), self.needed[index])
+        return self.sign[index] * margin
+
+
+def _better(best: Bound, value: float, y: np.ndarray, by: str) -> Bound:
+    return Bound(value, y, by) if value > best.value else best
+
+
+def _absorbed(goal: Goal, at: Lagrangian) -> Lagrangian:
+    """Return the better of the Lagrangian and the one without multipliers of bounds."""
+    if not goal.form.single_rows[0].size:
+        return at
+    y = without_bound_rows(goal.form, at.y, at.w, goal.box)
+    other = lagrangian(goal.form, y, at.w, goal.box)
+    open_columns = [int(np.sum(~np.isfinite(each.loss))) for each in (other, at)]
+    return other if (other.value, -open_columns[0]) > (at.value, -open_columns[1]) else at
+
+
+def _silenced(goal: Goal, at: Lagrangian) -> Lagrangian:
+    """Drop small multipliers of inequalities that alone give a column a bad reduced cost.
+
+    An interior-point solution leaves them where a row is inactive, and they should be 0.
+    """
+    form = goal.form
+    bad = ~np.isfinite(at.loss)
+    if not bad.any() or form.curved.any():
+        return at
+    entries = form.transposed[np.flatnonzero(bad)].tocoo()
+    harmful = entries.data * at.reduced[np.flatnonzero(bad)][entries.row] < 0
+    rows = np.unique(entries.col[harmful])
+    small = np.abs(at.y[rows]) <= SILENT * goal.natural[rows]
+    rows = rows[small & ~form.equalities[rows] & ~form.curved[rows] & (at.y[rows] != 0)]
+    if not rows.size:
+        return at
+    y = at.y.copy()
+    y[rows] = 0.0
+    return lagrangian(form, y, at.w, goal.box)
+
+
+class Metric:
+    """The matrix G: block-diagonal, but congruences V -> L V L' for semidefinite cones."""
+
+    def __init__(self, form: StandardForm, y: np.ndarray, natural: np.ndarray, ball: bool):
+        self.blocks: list[tuple[Block, np.ndarray]] = []
+        rows, columns, entries = [], [], []
+        for block in form.blocks:
+            factors = block.cone.dual_factors(block.of(y), ball)
+            if isinstance(block.cone, Equality):
+                factors = natural[block.rows]
+            self.blocks.append((block, factors))
+            first = np.arange(block.rows.start, block.rows.stop)
+            if factors.ndim == 1:
+                rows.append(first)
+                columns.append(first)
+                entries.append(factors)
+            elif not isinstance(block.cone, Semidefinite):
+                own = first.reshape(-1, block.cone.size)
+                rows.append(np.repeat(own, block.cone.size, axis=1).ravel())
+                columns.append(np.tile(own, block.cone.size).ravel())
+                entries.append(factors.ravel())
+        shape = (form.b.size, form.b.size)
+        places = tuple(np.concatenate([np.empty(0, int), *each]) for each in (rows, columns))
+        self.sparse: Any = sp.csr_array((np.concatenate([np.empty(0), *entries]), places), shape)
+        self.transposed: Any = sp.csr_array(self.sparse.T)
+
+    @property
+    def congruences(self) -> Iterator[tuple[Block, np.ndarray, Semidefinite]]:
+        for block, factors in self.blocks:
+            if isinstance(block.cone, Semidefinite) and factors.ndim == 3:
+                yield block, factors, block.cone
+
+    def into(self, A: Any) -> tuple[Any, np.ndarray]:
+        """Return G'A, and the norms of its columns if no terms cancelled."""
+        product = self.transposed @ A
+        sizes = _squares(abs(self.transposed) @ abs(A))
+        for block, factors, cone in self.congruences:
+            part, squares = _congruent(sp.csr_array(A[block.rows]), factors, cone)
+            above = sp.csr_array((block.rows.start, A.shape[1]))
+            below = sp.csr_array((A.shape[0] - block.rows.stop, A.shape[1]))
+            product = product + sp.vstack([above, part, below])
+            sizes += squares
+        return sp.csc_array(product), np.sqrt(sizes)
+
+    def vector_into(self, vector: np.ndarray) -> np.ndarray:
+        """Return G'v."""
+        moved = self.transposed @ vector
+        for block, factors, cone in self.congruences:
+            inner = factors.transpose(0, 2, 1) @ cone.matrices(block.of(vector)) @ factors
+            moved[block.rows] = cone.triangles(inner).ravel()
+        return moved
+
+    def out_of(self, vector: np.ndarray) -> np.ndarray:
+        """Return Gv."""
+        moved = self.sparse @ vector
+        for block, factors, cone in self.congruences:
+            outer = factors @ cone.matrices(block.of(vector)) @ factors.transpose(0, 2, 1)
+            moved[block.rows] = cone.triangles(outer).ravel()
+        return moved
+
+    def keeps_inside(self, y: np.ndarray, eta: float) -> bool:
+        """Whether y + Gv surely stays in the dual cone for norm(v) <= eta."""
+        return all(
+            block.cone.dual_surely_contains(block.of(y), factors, eta)
+            for block, factors in self.blocks
+        )
+
+
+def _squares(matrix: Any) -> np.ndarray:
+    """Return the squared norms of the columns."""
+    return np.asarray(matrix.multiply(matrix).sum(axis=0)).ravel()
+
+
+def _congruent(rows: Any, factors: np.ndarray, cone: Semidefinite) -> tuple[Any, np.ndarray]:
+    """Return L'VL for the matrices V in every column of `rows`, and bounds of squared norms."""
+    parts, squares = [], np.zeros(rows.shape[1])
+    for k, factor in enumerate(factors):
+        own = sp.csc_array(rows[k * cone.size : (k + 1) * cone.size])
+        used = np.flatnonzero(np.diff(own.indptr))
+        matrices = cone.matrices(own[:, used].toarray().T)
+        dense = cone.triangles(factor.T @ matrices @ factor).T
+        squares[used] += np.sum(
+            cone.triangles(np.abs(factor.T) @ np.abs(matrices) @ np.abs(factor)) ** 2, axis=1
+        )
+        place = sp.csr_array(
+            (np.ones(used.size), (np.arange(used.size), used)), (used.size, rows.shape[1])
+        )
+        parts.append(sp.csr_array(dense) @ place)
+    return sp.vstack(parts), squares
+
+
+class _System:
+    """The equations that change the reduced costs of some columns, by one metric."""
+
+    def __init__(self, goal: Goal, at: Lagrangian, index: np.ndarray, ball: bool):
+        self.goal, self.at, self.index = goal, at, index
+        form = goal.form
+        self.metric = Metric(form, at.y, goal.natural, ball)
+        self.matrix, sizes = self.metric.into(sp.csc_array(form.A)[:, index])
+        self.tau = 0.0
+        if form.P is not None:
+            largest = float(abs(form.P).sum(axis=1).max())
+            self.tau = math.sqrt(max(goal.budget, 1e-300) / max(largest, 1e-300))
+            P_F = -self.tau * sp.csc_array(form.P)[:, index]
+            self.matrix = sp.csc_array(sp.vstack([self.matrix, P_F]))
+            sizes = np.sqrt(sizes**2 + _squares(P_F))
+        self.norms = np.sqrt(_squares(self.matrix))
+        self.used = self.norms > 0
+        scaled = self.matrix[:, self.used] @ sp.diags_array(1.0 / self.norms[self.used])
+        self.scaled: Any = sp.csc_array(scaled)
+        # By how much terms of G'A cancel: their rounding errors are relative to these.
+        shares = sizes[self.used] / self.norms[self.used]
+        self.cancelled = float(np.max(shares, initial=1.0))
+        self.unsafe, self.lacking = np.empty(0, dtype=int), np.empty(0)
+
+    @cached_property
+    def normal(self) -> np.ndarray:
+        """N, in the units of its diagonal."""
+        return (self.scaled.T @ self.scaled).toarray()
+
+    def proven(self) -> Iterator[float]:
+        """Yield the bound of an exact correction, if one is proven to exist."""
+        if not 0 < self.index.size <= LARGEST_NORMAL:
+            return
+        residuals = np.abs(self.at.reduced[self.index]) + self.at.error[self.index]
+        if np.any(residuals[~self.used] > 0):
+            return
+        if self.sigma is None:
+            return
+        scaled = residuals[self.used] / self.norms[self.used]
+        eta = float(np.linalg.norm(scaled)) / math.sqrt(self.sigma) * (1.0 + 1e-9)
+        if eta < LARGEST_ETA and self.metric.keeps_inside(self.at.y, eta):
+            yield self._bound(eta)
+
+    @cached_property
+    def sigma(self) -> float | None:
+        """Return a proven lower bound of N's eigenvalues, in the units of its diagonal."""
+        side = len(self.normal)
+        if side == 0:
+            return 1.0
+        entries = int(np.diff(self.matrix.indptr).max(initial=1))
+        error = 2 * (entries + 12) * EPSILON * side * self.cancelled
+        lowest = lowest_eigenvalue(self.normal)
+        sigma = 0.5 * lowest
+        if not sigma > 2 * (error + 2 * (side + 3) * EPSILON * side):
+            return None
+        return sigma if is_surely_semidefinite(self.normal, sigma + error) else None
+
+    def _bound(self, eta: float) -> float:
+        """Return the bound of y + Gv, for the worst v of norm eta."""
+        form, at = self.goal.form, self.at
+        slack, error = matrix_products(form.A, at.w, form.b)
+        error = error + 1e-13 * np.abs(slack)
+        moved = np.linalg.norm(self.metric.vector_into(slack))
+        moved += np.linalg.norm(abs(self.metric.transposed) @ error)
+        for block, factors, cone in self.metric.congruences:
+            sizes = np.abs(factors)
+            sizes = sizes.transpose(0, 2, 1) @ np.abs(cone.matrices(block.of(error))) @ sizes
+            moved += np.linalg.norm(sizes)
+        paid = eta * float(moved) * (1.0 + 1e-9)
+        others = np.setdiff1d(np.arange(form.q.size), self.index)
+        product, sizes = self.metric.into(sp.csc_array(form.A)[:, others])
+        change = np.sqrt(_squares(product)) + 1e-13 * sizes
+        if form.P is not None:
+            largest = float(abs(form.P).sum(axis=1).max())
+            paid += 0.5 * (eta * self.tau) ** 2 * largest * (1.0 + 1e-9)
+            change += self.tau * np.sqrt(_squares(sp.csc_array(form.P)[:, others]))
+        box = Box(self.goal.box.lower[others], self.goal.box.upper[others])
+        error = at.error[others] + eta * change * (1.0 + 1e-9)
+        loss = column_losses(at.reduced[others], error, at.w[others], box)
+        bad = ~np.isfinite(loss)
+        self.unsafe, self.lacking = others[bad], error[bad]
+        return total(at.centre - paid, loss)
+
+    def _least_change(self, wanted: np.ndarray) -> np.ndarray | None:
+        """Return the least v with A_F'Gv = wanted, in floating point."""
+        wanted = wanted[self.used] / self.norms[self.used]
+        if wanted.size > LARGEST_NORMAL:
+            return lsqr(self.scaled.T, wanted, atol=1e-15, btol=1e-15, iter_lim=1000)[0]
+        try:
+            if self.sigma is None and max(self.scaled.shape) <= LARGEST_DENSE:
+                # Squaring an ill-conditioned matrix would lose the digits that are wanted.
+                return np.linalg.lstsq(self.scaled.toarray().T, wanted, rcond=1e-14)[0]
+            lifted = self.normal + 1e-15 * wanted.size * np.eye(wanted.size)
+            factor = scipy.linalg.cho_factor(lifted)
+            x = scipy.linalg.cho_solve(factor, wanted)
+            x += scipy.linalg.cho_solve(factor, wanted - self.normal @ x)
+        except (np.linalg.LinAlgError, ValueError):
+            return None
+        return self.scaled @ x
+
+    def moved(self, aims: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return y and w with reduced costs near their aims; None if that fails."""
+        change = self._least_change(self.at.reduced[self.index] - aims)
+        if change is None or not np.isfinite(change).all():
+            return None
+        form = self.goal.form
+        rows = form.b.size
+        length = float(np.linalg.norm(change[:rows][~form.equalities]))
+        share = 0.9 / length if length > 0.9 else 1.0
+        y = self.at.y + share * self.metric.out_of(change[:rows])
+        # Multipliers of equations that are 0 should stay 0, not become rounding errors.
+        noise = form.equalities & (np.abs(y) <= NOISE * self.goal.natural)
+        y = form.into_dual(np.where(noise, 0.0, y))
+        w = self.at.w if form.P is None else self.at.w + share * self.tau * change[rows:]
+        return y, w
+
+
+def lowest_eigenvalue(matrix: np.ndarray) -> float:
+    """Estimate the lowest eigenvalue; -1 if it is not positive."""
+    side = len(matrix)
+    if not np.isfinite(matrix).all():
+        return -1.0
+    if side <= ITERATED:
+        return float(scipy.linalg.eigvalsh(matrix, subset_by_index=[0, 0])[0])
+    try:
+        factor = scipy.linalg.cho_factor(matrix, lower=True)
+    except np.linalg.LinAlgError:
+        return -1.0
+    vector = np.random.default_rng(0).normal(size=side)
+    lowest = -1.0
+    for _ in range(12):
+        vector /= np.linalg.norm(vector)
+        vector = scipy.linalg.cho_solve(factor, vector)
+        lowest = 1.0 / float(np.linalg.norm(vector))
+    return lowest

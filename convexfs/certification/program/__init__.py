@@ -1,0 +1,1 @@
+"""The compiled cone program: its matrices, cones and units."""

@@ -1,0 +1,203 @@
+"""A problem in canonical form: as a solver is given it, or as it is verified.
+
+Verification compiles by one fixed chain of cvxpy's reductions that does not know who solved the
+problem. It propagates no bounds into auxiliary variables, which in cvxpy 1.9 can change the
+problem, and it makes rows of all bounds and other attributes of variables.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import cvxpy as cp
+import numpy as np
+from cvxpy.constraints import PSD, SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
+from cvxpy.error import SolverError
+from cvxpy.reductions.chain import Chain
+from cvxpy.reductions.complex2real.complex2real import Complex2Real
+from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr
+from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
+from cvxpy.reductions.solvers.solving_chain import _build_solving_chain, resolve_and_build_chain
+
+from convexfs.certification.program.cones import (
+    Equality,
+    Exponential,
+    NonNegative,
+    Power,
+    SecondOrder,
+    Semidefinite,
+)
+from convexfs.errors import InputError
+
+#: What cvxpy's constraints are called here.
+_KINDS = {
+    Zero: Equality.kind, NonNeg: NonNegative.kind, SOC: SecondOrder.kind, PSD: Semidefinite.kind,
+    SvecPSD: Semidefinite.kind, ExpCone: Exponential.kind, PowCone3D: Power.kind,
+    PowConeND: Power.kind,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of a cone program and the kind of cone they lie in."""
+
+    kind: str
+    rows: slice
+
+
+@dataclass(frozen=True)
+class ConeProgram:
+    """``minimise 1/2 x'Px + q'x + d subject to Ax + b in K, l <= x <= u`` in numpy.
+
+    P is None where the objective is linear; a problem to be maximised is minimised here
+    with the opposite sign. `columns` are the first column and the count of every variable;
+    those that are not the problem's own are called ``aux_1`` and so on. `integer` are the
+    columns that must be integers. `parts` are the real and the imaginary part of complex
+    variables, by id. `memory` is shared by all values of the parameters of one compiled program.
+    It is laid out for `solver`.
+    """
+
+    P: Any
+    q: np.ndarray
+    d: float
+    A: Any
+    b: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    cones: tuple[Rows, ...]
+    columns: dict[str, tuple[int, int]]
+    solver: str
+    integer: np.ndarray
+    constraints: tuple[Any, ...]
+    starts: dict[int, int]
+    parts: dict[int, tuple[cp.Variable | None, cp.Variable | None]]
+    memory: dict[str, Any]
+
+    @classmethod
+    def of(cls, problem: cp.Problem, solver: str) -> "ConeProgram":
+        """Canonicalise `problem` as it is for `solver`."""
+        try:
+            chain = resolve_and_build_chain(problem, solver)
+        except SolverError as error:
+            raise InputError(
+                f"the program for {solver} can be shown only where it is installed, and able to "
+                "take the problem"
+            ) from error
+        return cls._filled(problem, _applied(problem, chain), solver)
+
+    @classmethod
+    def verified(cls, problem: cp.Problem) -> "ConeProgram":
+        """Canonicalise `problem` by the fixed chain; once if its parameters can be written in."""
+        compiled = _COMPILED.get(problem)
+        if compiled is None:
+            chain = _build_solving_chain(problem, _Verified())
+            compiled = _applied(problem, chain)
+            if problem.parameters() and problem.is_dpp():
+                _COMPILED[problem] = compiled
+        return cls._filled(problem, compiled, "verification")
+
+    @classmethod
+    def _filled(cls, problem: cp.Problem, program: Any, solver: str) -> "ConeProgram":
+        """Return the program at the present values of the parameters."""
+        for reduction in program.reductions:
+            # Complex and structured parameters are replaced by others, which need the values.
+            reduction.update_parameters(problem)
+        parts = program.apply_parameters(quad_obj=program.P is not None)
+        P, (q, d, A, b) = (None, parts) if program.P is None else (parts[0], parts[1:])
+        lower, upper = _bounds(program, q.size)
+        integer = {index for (index,) in (*program.x.boolean_idx, *program.x.integer_idx)}
+        return cls(
+            P=P,
+            q=np.ravel(q),
+            d=float(np.squeeze(d)),
+            A=A,
+            b=np.ravel(b),
+            lower=lower,
+            upper=upper,
+            cones=tuple(_rows(program.constraints)),
+            columns=_columns(problem, program),
+            solver=solver,
+            integer=np.array(sorted(integer), dtype=int),
+            constraints=tuple(program.constraints),
+            starts={
+                **program.var_id_to_col,
+                **{
+                    stated: program.var_id_to_col[own]
+                    for stated, own in program.replaced.items()
+                    if own in program.var_id_to_col
+                },
+            },
+            parts=program.parts,
+            memory=program.memory,
+        )
+
+
+class _Verified(CLARABEL):
+    """Clarabel's cones and order of rows; integers are only marked, bounds become rows."""
+
+    MIP_CAPABLE = True
+    BOUNDED_VARIABLES = False
+    MI_SUPPORTED_CONSTRAINTS = CLARABEL.SUPPORTED_CONSTRAINTS
+
+
+#: Reductions of cvxpy that replace parameters.
+_WITH_PARAMETERS = (Complex2Real, CvxAttr2Constr)
+
+#: Compiled programs of parametrised problems.
+_COMPILED: WeakKeyDictionary[cp.Problem, Any] = WeakKeyDictionary()
+
+
+def _applied(problem: cp.Problem, chain: Any) -> Any:
+    """Apply all but the last reduction, which is the solver's own layout of the rows."""
+    reductions = chain.reductions[:-1]
+    program, _ = Chain(reductions=reductions).apply(problem)
+    program.reductions = [each for each in reductions if isinstance(each, _WITH_PARAMETERS)]
+    program.memory = {}
+    program.parts = {
+        stated.id: parts
+        for each in program.reductions
+        if isinstance(each, Complex2Real) and each.canon_methods is not None
+        for stated, parts in each.canon_methods._variables.items()
+    }
+    # Variables with attributes are replaced by others of their free entries.
+    program.replaced = {
+        stated.id: own.id
+        for each in reductions
+        if isinstance(each, CvxAttr2Constr)
+        for stated, own in each._variables.items()
+    }
+    return program
+
+
+def _rows(constraints: list[Any]) -> Iterator[Rows]:
+    start = 0
+    for constraint in constraints:
+        rows = slice(start, start := start + constraint.size)
+        yield Rows(_KINDS.get(type(constraint), type(constraint).__name__), rows)
+
+
+def _bounds(program: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Least and largest values of the variables; boolean ones are relaxed to 0 .. 1."""
+    lower, upper = program.lower_bounds, program.upper_bounds
+    lower = np.full(size, -np.inf) if lower is None else np.array(lower, dtype=float).ravel()
+    upper = np.full(size, np.inf) if upper is None else np.array(upper, dtype=float).ravel()
+    boolean = [index for (index,) in program.x.boolean_idx]
+    lower[boolean] = np.maximum(lower[boolean], 0.0)
+    upper[boolean] = np.minimum(upper[boolean], 1.0)
+    return lower, upper
+
+
+def _columns(problem: cp.Problem, program: Any) -> dict[str, tuple[int, int]]:
+    by_id = {variable.id: variable.name() for variable in problem.variables()}
+    columns: dict[str, tuple[int, int]] = {}
+    auxiliary = (f"aux_{k}" for k in count(1))
+    for variable in program.variables:
+        # cvxpy replaces a variable with attributes by another of the same name.
+        own = variable.name() if variable.name() in by_id.values() else next(auxiliary)
+        name = by_id.get(variable.id, own)
+        counted = (name if k == 1 else f"{name}_{k}" for k in count(1))
+        free = next(each for each in counted if each not in columns)
+        columns[free] = (int(program.var_id_to_col[variable.id]), int(variable.size))
+    return columns

@@ -1,0 +1,166 @@
+"""Natural units of a problem's rows, columns and objective, from its data and a point.
+
+Nothing here knows an absolute size: a problem stated in grams has the same proofs as in tons.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from convexfs.certification.program.standard_form import StandardForm, once
+
+#: Entries below this share of their row's largest are rounding errors, and tell no unit.
+NOISE = 1e-13
+#: Right-hand sides below this share of most others tell no unit either.
+TINY = 1e-11
+#: Some files write this for infinity.
+INFINITE = 1e18
+#: Rounds in which rows without data take their units from columns, and columns from rows.
+SWEEPS = 4
+
+
+@dataclass(frozen=True)
+class Units:
+    """Size of each row's terms; and the change of each column that no row would notice."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+
+
+def units_at(form: StandardForm, z: np.ndarray, cost: float = 0.0) -> Units:
+    """Return the units of `form` at a point; `cost` is that of its objective, 0 if unknown.
+
+    A row with data (b not tiny) measures itself: |b| + |A||z|, the rows of a cone together. One
+    without, such as x >= 0, takes the unit of its variables. A column's is its own size or,
+    if larger, the least change as large as a row it stands in, or as the objective.
+    """
+    telling = _telling(form)
+    values = np.abs(z)
+    terms = form.together(np.abs(form.b) + form.sizes @ values)
+    has_data = form.together(_is_data(form).astype(float)) > 0
+    rows = np.where(has_data & (terms > 0), terms, np.inf)
+    priced = np.full(z.size, np.inf)
+    if cost > 0:
+        np.divide(cost, np.abs(form.q), out=priced, where=form.q != 0)
+    columns = priced
+    for _ in range(SWEEPS):
+        columns = np.maximum(np.minimum(_least_change(telling, rows), priced), values)
+        grown = form.together(_largest_term(telling, columns))
+        rows = np.where(has_data, rows, np.minimum(rows, np.where(grown > 0, grown, np.inf)))
+    free = max(1.0, float(values.max(initial=0.0)))
+    return Units(
+        rows=np.where(np.isfinite(rows), rows, 1.0),
+        columns=np.where(np.isfinite(columns), columns, free),
+    )
+
+
+@once
+def data_units(form: StandardForm) -> Units:
+    """Return the units that the data alone give."""
+    return units_at(form, np.zeros(form.q.size))
+
+
+@once
+def _is_data(form: StandardForm) -> np.ndarray:
+    """Which right-hand sides are data, and neither 0 nor a rounding error in its place."""
+    largest = _by_row(form.sizes, form.sizes.data, np.maximum, 0.0)
+    sizes = np.divide(np.abs(form.b), largest, out=np.abs(form.b), where=largest > 0)
+    finite = sizes[sizes < INFINITE]
+    most = finite[finite > TINY**1.5 * finite.max(initial=0.0)]
+    return sizes > (TINY * np.quantile(most, 0.9) if most.size else 0.0)
+
+
+@once
+def _telling(form: StandardForm) -> tuple[Any, Any]:
+    """Return the sizes of entries that are no rounding errors, by row and by column."""
+    entries = form.sizes.copy()
+    largest = _by_row(entries, entries.data, np.maximum, 0.0)
+    entries.data[entries.data <= NOISE * np.repeat(largest, np.diff(entries.indptr))] = 0.0
+    entries.eliminate_zeros()
+    return entries, sp.csr_array(entries.T)
+
+
+def _least_change(telling: tuple[Any, Any], rows: np.ndarray) -> np.ndarray:
+    """Return, for each column, the least change that is as large as one of its rows."""
+    entries = telling[1]
+    return _by_row(entries, rows[entries.indices] / entries.data, np.minimum, np.inf)
+
+
+def _largest_term(telling: tuple[Any, Any], columns: np.ndarray) -> np.ndarray:
+    """Return the largest term of each row among columns whose unit is known."""
+    entries = telling[0]
+    sizes = columns[entries.indices]
+    terms = np.where(np.isfinite(sizes), entries.data * sizes, 0.0)
+    return _by_row(entries, terms, np.maximum, 0.0)
+
+
+def _by_row(entries: sp.csr_array, values: np.ndarray, reduce: np.ufunc, none: float) -> np.ndarray:
+    """Reduce the values at a matrix's entries row by row; `none` for empty rows."""
+    starts = entries.indptr[:-1]
+    filled = np.diff(entries.indptr) > 0
+    reduced = np.full(starts.size, none)
+    if filled.any():
+        reduced[filled] = reduce.reduceat(values, starts[filled])
+    return reduced
+
+
+def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
+    """Return the least cost of any column at a unit that the data, or its implied `ends`, give.
+
+    A bound of 1e15, or a row with tiny coefficients, gives a column a huge unit, of which no
+    proof may take a share: so the least of all counts.
+    """
+    q = np.abs(form.q)
+    bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
+    rows, own = data_units(form).rows, np.abs(form.b) > 0
+    entries = _telling(form)[0].tocoo()
+    units = np.full(q.size, np.inf)
+    used = own[entries.row]
+    least = rows[entries.row][used] / entries.data[used]
+    np.minimum.at(units, entries.col[used], least)
+    units = np.where(np.isfinite(units), units, data_units(form).columns)
+    sizes = [np.where(np.isfinite(end), np.abs(end), 0.0) for end in ends]
+    for size in sizes:
+        # An end near 0 is a rounding error of the other one.
+        own = size > TINY * np.max(sizes, axis=0)
+        units = np.where(own, np.minimum(units, size), units)
+    turn = np.divide(q, bend, out=np.full(q.size, np.inf), where=bend > 0)
+    costs = np.where(q > 0, q * np.minimum(units, turn), 0.5 * bend * units**2)
+    return float(np.min(costs[costs > 0], initial=np.inf)) if np.any(costs > 0) else 0.0
+
+
+@once
+def unit_of_objective(form: StandardForm) -> float:
+    """Return a scale for objectives that are 0: the least cost at units that the data give.
+
+    Variables of one curved cone, and others of equal cost, are terms of one sum: of them the
+    largest counts, and of the sums the least, so that no penalty sets the scale.
+    """
+    q = np.abs(form.q)
+    bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
+    units = data_units(form).columns
+    # Where curvature overtakes the cost.
+    turn = np.divide(q, bend, out=np.full(q.size, np.inf), where=bend > 0)
+    costs = np.where(q > 0, q * np.minimum(units, turn), 0.5 * bend * units**2)
+    used = np.flatnonzero(costs > 0)
+    if not used.size:
+        return 0.0
+    kinds = np.round(np.log2(np.where(q > 0, q, bend)[used]), 9)
+    cones = _curved_cones(form)[used]
+    pairs = np.column_stack([cones, np.where(cones >= 0, 0.0, kinds)])
+    _, group = np.unique(pairs, axis=0, return_inverse=True)
+    largest = np.zeros(group.max() + 1)
+    np.maximum.at(largest, group.ravel(), costs[used])
+    return float(largest.min())
+
+
+def _curved_cones(form: StandardForm) -> np.ndarray:
+    """Return, for each column, the first row of a curved cone that it stands in, else -1."""
+    first = form.first_rows
+    entries = form.sizes.tocoo()
+    curved = form.curved[entries.row]
+    found = np.full(form.q.size, -1)
+    found[entries.col[curved]] = first[entries.row[curved]]
+    return found

@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     from convexfs.records import Certificate as Certificate
     from convexfs.records import Solution as Solution
 
-__all__ = list(_HOMES)
-
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'convexfs.plugin' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

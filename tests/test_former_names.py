@@ -4,6 +4,7 @@ import importlib
 import pickle
 import re
 import shutil
+import sys
 import warnings
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def test_every_old_name_leads_to_its_module():
 
 
 def test_an_old_name_warns_and_an_unknown_one_fails():
-    importlib.sys.modules.pop("convexfs.data.generators", None)
+    sys.modules.pop("convexfs.data.generators", None)
     with pytest.warns(DeprecationWarning, match=r"convexfs\.data\.generators now"):
         importlib.import_module("convexfs.data.generators")
     with pytest.raises(ModuleNotFoundError):

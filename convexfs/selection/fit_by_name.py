@@ -235,6 +235,8 @@ def _checked(
         solver = settings["solver"]
         raise InputError(f"{method} is computed without a solver: leave --solver {solver} out")
     for name in settings:
+        if name == "n_anchors":
+            raise InputError("n_anchors was removed: select from a random subset of the rows")
         if name not in known:
             raise InputError(f"{method} has no parameter {name!r}: {did_you_mean(name, known)}")
     return ({"random_state": seed} if "random_state" in known else {}) | dict(settings)

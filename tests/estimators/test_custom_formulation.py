@@ -64,10 +64,13 @@ def test_a_build_that_fails_is_told_with_its_line(estimator):
         raise ValueError("oops:\n  two lines")
 
     with pytest.raises(
-        InputError, match=r"cannot be built: ValueError: oops: two lines \(.*test_changed.*, line"
+        InputError,
+        match=r"cannot be built: ValueError: oops: two lines \(.*test_custom_formulation.*, line",
     ):
         fit(estimator, fails)
-    with pytest.raises(InputError, match=r"Incompatible dimensions.*test_changed.py, line \d+"):
+    with pytest.raises(
+        InputError, match=r"Incompatible dimensions.*test_custom_formulation.py, line \d+"
+    ):
         fit(estimator, lambda: cp.Problem(cp.Minimize(cp.Variable(3) @ cp.Variable(5))))
 
 

@@ -160,6 +160,8 @@ def test_very_many_noise_features_are_single_precision_and_the_spiral_comes_firs
 
 
 def test_all_experiments_are_tried_here():
-    own = {name for name, home in EXPERIMENTS.items() if "logo" in home or "lfe_" in home}
+    own = {
+        name for name, home in EXPERIMENTS.items() if home.startswith(("papers.logo", "papers.lfe"))
+    }
     assert own == {*CASES, "logo-splice-coding"}
     assert figures.NOISE.name in own

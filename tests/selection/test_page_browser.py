@@ -100,8 +100,6 @@ def test_it_opens_without_complaint_or_request_and_draws_every_figure(tab, page,
         ("nothing", {"weights", "values"}, {"heat-map"}),
         ("llfs", {"local-features", "heat-map"}, {"components"}),
         ("lfe", {"components", "values"}, {"heat-map", "held-out-error"}),
-        # Places in an order have no lengths that could be drawn.
-        ("order", {"values", "heat-map"}, {"weights"}),
     ],
 )
 def test_each_method_has_its_figures(tab, name, there, not_there):
@@ -182,12 +180,6 @@ def test_a_share_of_halves_is_a_share(tab, page):
     assert cells(tab("stability"), "chosen by")[0].endswith("%")
     ranking = page("stability")[1].ranking()
     assert ranking["chosen_share"].between(0, 1).all()
-
-
-def test_what_only_orders_has_ranks_and_no_weights(tab, page):
-    assert "weight" not in page("order")[1].ranking()
-    labels = tab("order").locator("#features thead tr").first.locator("th").all_inner_texts()
-    assert labels[:3] == ["rank", "feature", "selected"]
 
 
 def test_a_category_is_drawn_by_the_names_of_its_values(browser, tmp_path):

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexfs.errors import InputError
 from convexfs.estimators.out_of_core import TakesColumns
 from convexfs.estimators.sample_weight import TakesWeights
 from convexfs.estimators.selector import WeightSelector
@@ -106,12 +105,6 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
 
     margin_: np.ndarray = learned()
     rounds_: tuple[int, ...] = learned()
-
-    def __new__(cls, **given: Any) -> "Relief":
-        """Refuse the parameter of earlier versions that was removed."""
-        if "n_anchors" in given:
-            raise InputError("Relief(n_anchors) was removed: fit a random subset of the rows")
-        return super().__new__(cls)
 
     @property
     def _sparse(self) -> bool:

@@ -171,7 +171,7 @@ def test_a_killed_part_is_done_again_by_its_own_line(slow, tmp_path):
 #: A merge that is killed at the n-th statement it puts to the database.
 KILLED = """
 import os, signal, sys
-from convexfs.batch import merging
+from convexfs.batch.store import merge as merging
 from convexfs.batch.store.store import Store
 
 left, taken = int(sys.argv[1]), merging._copy

@@ -55,7 +55,9 @@ def test_a_file_that_crashes_the_reader_costs_one_line(saved, monkeypatch, capsy
 def test_cells_that_take_more_than_they_declare_are_ended_at_the_limit(saved, monkeypatch):
     # a cell is declared as one number, and is an array with some text
     cells = np.array(["class"] * 50_000, dtype=object)
-    without_overhead = "from convexfs.data import matlab; matlab._OVERHEAD = 0; matlab.send()"
+    without_overhead = (
+        "from convexfs.data.readers import matlab; matlab._OVERHEAD = 0; matlab.send()"
+    )
     monkeypatch.setattr(matlab, "_CHILD", without_overhead)
     with pytest.raises(InputError, match=r"takes more memory than the 3\.5 MB that reading may"):
         load(saved(X=X, y=cells), read_limit="3.5MB")

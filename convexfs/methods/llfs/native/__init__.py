@@ -2,6 +2,7 @@
 
 from convexfs.methods.llfs.native.formulations import (
     lfs,
+    lfs_gap,
     llfs_compactness,
     llfs_compactness_gap,
     llfs_linear,
@@ -13,6 +14,7 @@ from convexfs.methods.llfs.native.formulations import (
 
 __all__ = [
     "lfs",
+    "lfs_gap",
     "llfs_compactness",
     "llfs_compactness_gap",
     "llfs_linear",

@@ -18,6 +18,7 @@ from convexfs.data.writers import feature_frame
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
+from convexfs.records import NOT_TESTED
 from convexfs.report.pictures import weight_bars
 from convexfs.selection.result import Selection
 from convexfs.selection.rules import ITS_CERTIFICATE, Judge, Judgement, summary_lines
@@ -109,6 +110,9 @@ def _method(name: str, model: Any) -> Fit:
         if getattr(model, "lam", None) == "null" and model.lam_ is not None:
             told = f"lam = {model.lam_:.3g}: permuted labels let one feature enter on average"
             judgement = replace(judgement, lines={**judgement.lines, "penalty": told})
+        if judgement.lines.get("permuted labels") == NOT_TESTED:
+            # Version 0.1 had a number under this key; it stays until the next release.
+            judgement = replace(judgement, record={**judgement.record, "objective_pvalue": None})
         return Selection(
             name,
             **_of_features(model.weights_, judgement, data),

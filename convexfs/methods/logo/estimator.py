@@ -82,6 +82,14 @@ class LogoFitted(WeightSelector):
     starts_: list[dict[str, Any]] = learned()
     lam_: float | None = learned()
 
+    @property
+    def objective_pvalue_(self) -> None:
+        """None: permuted labels set the penalty without fits. It goes with the next release."""
+
+    @property
+    def null_counts_(self) -> None:
+        """None: permuted labels set the penalty without fits. It goes with the next release."""
+
     def _evidence_units(self, X: Any) -> np.ndarray:
         # Weights are per unit of the feature.
         size = feature_deviations(X)

@@ -27,9 +27,14 @@ SOURCE = ROOT / "scripts" / "pages"
 NEEDED = ("sphinx", "furo", "myst_parser", "sphinx_gallery", "sphinx_copybutton", "latex2mathml")
 #: Pages of the guide about one method each.
 METHODS = ("relief", "logo", "llfs", "lmba", "lfe", "knockoffs")
-TASKS = ("table", "data", "methods", "change", "certificates", "solvers", "batches", "clusters")
+TASKS = (
+    "table", "selection", "data", "methods", "change", "certificates", "solvers", "batches",
+    "clusters",
+)  # fmt: skip
 #: The reference, part by part: what stands in it by its dotted name.
-INFERENCE = ("permutation_test", "selection_curve", "KnockoffSelector", "StabilitySelector")
+INFERENCE = (
+    "shadow_test", "permutation_test", "selection_curve", "KnockoffSelector", "StabilitySelector",
+)  # fmt: skip
 PROBLEMS = ("solve", "certify", "assert_optimal", "Solution", "Certificate")
 MODULES = (
     "convexfs.report.pictures",

@@ -53,7 +53,7 @@ from convexfs.certification.program.scaling import (
     unit_of_objective,
     units_at,
 )
-from convexfs.certification.program.standard_form import StandardForm
+from convexfs.certification.program.standard_form import StandardForm, once
 from convexfs.certification.rigorous.elimination import without_defined_columns
 from convexfs.certification.rigorous.implied_bounds import Box, implied_box
 from convexfs.certification.rigorous.rounding import EPSILON
@@ -485,12 +485,25 @@ def _objective_scale(form: StandardForm, z: np.ndarray, box: Box, cost: float) -
     """Return the size of the objective's terms at z, without those that are constant."""
     size = np.where(box.bounded, np.maximum(box.magnitude, 1e-300), 0.0)
     fixed = box.bounded & (np.where(box.bounded, box.upper - box.lower, np.inf) <= 1e-9 * size)
+    fixed &= _has_stated_value(form)
     constant = float(form.q[fixed] @ z[fixed])
     offset = float(np.abs(form.q * z)[fixed].max(initial=0.0))
     largest = float(np.abs(form.q * z)[~fixed].max(initial=0.0))
     if form.P is not None:
         largest = max(largest, 0.5 * float(np.abs(z * (form.P @ z)).max(initial=0.0)))
     return max(abs(cost - constant), largest, OFFSET * offset)
+
+
+@once
+def _has_stated_value(form: StandardForm) -> np.ndarray:
+    """Which columns an equation, or two bounds, of their own may fix: the user's constants.
+
+    Columns that only all rows together fix are found by solvers to their accuracy alone.
+    """
+    alone = (np.diff(form.A.indptr) == 1) & form.equalities
+    equal = form.A.indices[form.A.indptr[:-1][alone]]
+    columns = np.concatenate([equal, equal, form.single_rows[1]])
+    return np.bincount(columns, minlength=form.q.size) >= 2
 
 
 def _lift(

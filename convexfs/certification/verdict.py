@@ -200,7 +200,7 @@ class _ConvexOptimum:
             return self._made(UNDECIDED, COMPILED_DIFFERENTLY)
         self.worst = self._violation()
         if not self.worst.value <= self.rules.tol:
-            return self._made(REFUTED, f"{self.worst.where} is violated by {self.worst.value:.1e}")
+            return self._violated()
         off = 0.0 if self.full is None else hidden_by_distance(self.form, self.full, self.rules.tol)
         if off > 0:
             reason = f"feasible to {self.worst.value:.0e} of its terms, but far away: off by "
@@ -243,6 +243,22 @@ class _ConvexOptimum:
             if moved < worst.value and self._is_feasible_as_stated(near, sizes):
                 return Violation(moved, worst.where)
         return worst
+
+    def _is_clearly_violated(self) -> bool:
+        """Whether constraints are violated even if tiny data are taken for rounding errors."""
+        if lacks_structure(self.convex.stated, self.rules.tol):
+            return True
+        z = self.point if self.full is None else self.full
+        units = units_at(self.form, z, lenient=True).columns
+        sizes = self.convex.sizes(self.form, units)
+        return not violation(self.convex.stated, sizes).value <= self.rules.tol
+
+    def _violated(self) -> Certificate:
+        """Return the verdict on a point that violates the constraints by their own terms."""
+        reason = f"{self.worst.where} is violated by {self.worst.value:.1e}"
+        if self._is_clearly_violated():
+            return self._made(REFUTED, reason)
+        return self._made(UNDECIDED, f"{reason} of its terms, which may be rounding errors")
 
     def _is_feasible_as_stated(self, z: np.ndarray, sizes: dict[int, np.ndarray]) -> bool:
         """Whether the stated constraints hold at columns z; variables keep their values."""
@@ -436,7 +452,7 @@ class _ConvexOptimum:
             again = violation(self.convex.stated, sizes)
             self.worst = min(self.worst, again, key=lambda each: each.value)
         if not self.worst.value <= self.rules.tol:
-            return self._made(REFUTED, f"{self.worst.where} is violated by {self.worst.value:.1e}")
+            return self._violated()
         found = verified_integer_optimum(
             self.form, self.point, self.known, self.convex.cost() - self.form.d,
             self.rules.tol, self.rules.nodes, self.rules.budget,

@@ -17,7 +17,7 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "Relief": [{}, {"n_neighbors": 3, "miss": "prior"}, {"metric": "sqeuclidean"}, {"l1": 0.1}],
     "IRelief": [{"tol": 1e-9}, {"tol": 1e-9, "sigma": 5.0}],
     "Simba": [{"random_state": 0}, {"random_state": 1, "utility": "sigmoid"}],
-    "Logo": [{"tol": 1e-9}, {"tol": 1e-9, "lam": 0.3}, {"tol": 1e-9, "beta": 2.0}],
+    "Logo": [{"tol": 1e-9, "lam": 1.0}, {"tol": 1e-9, "lam": 0.3}, {"tol": 1e-9, "beta": 2.0}],
     "LogoCV": [{"tol": 1e-9, "sigmas": [2.0], "lams": [0.5, 2.0], "cv": 2}],
     "LFE": [{}, {"n_neighbors": 3}],
     "LMNN": [{"n_neighbors": 1, "solver_tol": 1e-8}],
@@ -25,7 +25,7 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "Lmba": [{}, {"form": "box"}],
     "LLFS": [{"betas": 3}, {"betas": 3, "form": "linear"}],
     "ReliefRegressor": [{"n_neighbors": 5}, {"sigma": 2.0, "difference": "range"}],
-    "LogoRegressor": [{"tol": 1e-9}, {"tol": 1e-9, "difference": "range", "beta": 2.0}],
+    "LogoRegressor": [{"tol": 1e-9, "lam": 1.0}, {"tol": 1e-9, "difference": "range", "beta": 2.0}],
 }
 #: Those that learn from numbers, which have no names.
 REGRESSORS = frozenset({"ReliefRegressor", "LogoRegressor"})

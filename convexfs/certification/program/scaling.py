@@ -13,7 +13,7 @@ from convexfs.certification.program.standard_form import StandardForm, once
 
 #: Entries below this share of their row's largest are rounding errors, and tell no unit.
 NOISE = 1e-13
-#: Right-hand sides below this share of most others tell no unit either.
+#: Right-hand sides below this share of most others may be rounding errors too.
 TINY = 1e-11
 #: Some files write this for infinity.
 INFINITE = 1e18
@@ -29,17 +29,24 @@ class Units:
     columns: np.ndarray
 
 
-def units_at(form: StandardForm, z: np.ndarray, cost: float = 0.0) -> Units:
+def units_at(
+    form: StandardForm, z: np.ndarray, cost: float = 0.0, *, lenient: bool = False
+) -> Units:
     """Return the units of `form` at a point; `cost` is that of its objective, 0 if unknown.
 
-    A row with data (b not tiny) measures itself: |b| + |A||z|, the rows of a cone together. One
+    A row with data (b not 0) measures itself: |b| + |A||z|, the rows of a cone together. One
     without, such as x >= 0, takes the unit of its variables. A column's is its own size or,
     if larger, the least change as large as a row it stands in, or as the objective.
+
+    Beside a bound of 1e15 a right-hand side of 3 looks like a rounding error beside 1, so that
+    proofs take every b for data. `lenient` units take tiny ones for rounding errors: a point
+    that is off by them is not refuted.
     """
     telling = _telling(form)
     values = np.abs(z)
     terms = form.together(np.abs(form.b) + form.sizes @ values)
-    has_data = form.together(_is_data(form).astype(float)) > 0
+    data = _is_clear_data(form) if lenient else _is_data(form)
+    has_data = form.together(data.astype(float)) > 0
     rows = np.where(has_data & (terms > 0), terms, np.inf)
     priced = np.full(z.size, np.inf)
     if cost > 0:
@@ -62,11 +69,22 @@ def data_units(form: StandardForm) -> Units:
     return units_at(form, np.zeros(form.q.size))
 
 
+def _data_sizes(form: StandardForm) -> np.ndarray:
+    """Return right-hand sides in units of their rows' largest entries."""
+    largest = _by_row(form.sizes, form.sizes.data, np.maximum, 0.0)
+    return np.divide(np.abs(form.b), largest, out=np.abs(form.b), where=largest > 0)
+
+
 @once
 def _is_data(form: StandardForm) -> np.ndarray:
-    """Which right-hand sides are data, and neither 0 nor a rounding error in its place."""
-    largest = _by_row(form.sizes, form.sizes.data, np.maximum, 0.0)
-    sizes = np.divide(np.abs(form.b), largest, out=np.abs(form.b), where=largest > 0)
+    """Which right-hand sides are neither 0 nor written for infinity."""
+    return (form.b != 0) & (_data_sizes(form) < INFINITE)
+
+
+@once
+def _is_clear_data(form: StandardForm) -> np.ndarray:
+    """Which right-hand sides are not so small that they may be rounding errors."""
+    sizes = _data_sizes(form)
     finite = sizes[sizes < INFINITE]
     most = finite[finite > TINY**1.5 * finite.max(initial=0.0)]
     return sizes > (TINY * np.quantile(most, 0.9) if most.size else 0.0)

@@ -3,7 +3,8 @@
 cvxpy and modellers write ``t == expression`` for auxiliary variables without bounds. The reduced
 cost of such a column must vanish exactly, which is hard to prove for hundreds at once. Substituting
 ``t`` leaves the same problem with fewer columns and rows, provided that no coefficient of it is
-rounded; other columns stay as they are.
+rounded; other columns stay as they are. Bounds of a column that an equation fixes are left out too:
+with ``w >= 0`` beside ``w == 0`` no point would be strictly feasible.
 """
 
 from dataclasses import dataclass, replace
@@ -55,7 +56,8 @@ def without_defined_columns(form: StandardForm) -> Eliminated:
             found = working.substitute(int(row))
             if found is not None:
                 defined.append(found)
-    if not defined:
+    working.leave_out_bounds_of_fixed_columns()
+    if not defined and not working.gone:
         everything = np.arange(form.q.size), np.arange(form.b.size)
         return Eliminated(form, *everything, ())
     return working.result(tuple(defined))
@@ -82,6 +84,22 @@ class _Rows:
             self.bounded |= np.diff(form.P.indptr) > 0
         self.gone: set[int] = set()
         self.room, self.work = GROWTH * form.A.nnz, WORK * form.A.nnz
+
+    def leave_out_bounds_of_fixed_columns(self) -> None:
+        """Leave out rows a x + b >= 0 that hold because another row says x == value."""
+        fixed = {}
+        for row in np.flatnonzero(self.form.equalities).tolist():
+            if len(self.rows[row]) == 1 and row not in self.gone:
+                ((column, entry),) = self.rows[row].items()
+                if abs(entry) == 1.0:
+                    fixed[column] = -entry * self.b[row]
+        for row in self.form.single_rows[0].tolist():
+            if len(self.rows[row]) == 1:
+                ((column, entry),) = self.rows[row].items()
+                known = abs(entry) == 1.0 and column in fixed
+                # The sign of a sum of two numbers is not rounded.
+                if known and entry * fixed[column] + self.b[row] >= 0:
+                    self.gone.add(row)
 
     def substitute(self, row: int) -> tuple[int, dict[int, float], float] | None:
         """Substitute one column by the equation in `row`; return what defines it."""

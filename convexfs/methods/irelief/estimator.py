@@ -133,7 +133,10 @@ class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
         Its own are those of a fixed point, which depends on all columns: with shadow columns
         among them it is another one, and margins of noise exceeded their shadows' too often.
         """
-        return Relief(missing=self.missing, class_weight=self.class_weight)
+        tested = Relief(missing=self.missing, class_weight=self.class_weight)
+        if hasattr(self, "classes_"):  # which weights of single classes refer to
+            tested.classes_ = self.classes_
+        return tested
 
     def _shadow_margins(self, X: Any, codes: np.ndarray, draws: ShadowDraws) -> Margins | None:
         return self._tested._shadow_margins(X, codes, draws) if self._one_sum else None

@@ -102,6 +102,7 @@ def test_more_features_than_samples_is_solved_in_their_span():
     assert np.linalg.matrix_rank(result.metric, tol=1e-6) <= 15
 
 
+@pytest.mark.filterwarnings("ignore:the solution of SCS is feasible")
 def test_a_changed_problem_is_used():
     import cvxpy as cp
 
@@ -146,6 +147,7 @@ def test_a_changed_margin_is_solved_and_certified_over_all_triplets(seed):
     assert result.rounds == (len(values["triplets"]),)
 
 
+@pytest.mark.filterwarnings("ignore:the solution of SCS is feasible")
 def test_targets_that_are_duplicates_cost_nothing():
     X = np.repeat(np.random.default_rng(0).standard_normal((10, 2)), 2, axis=0)
     result = lmnn(X, np.repeat(np.arange(10) % 2, 2), Settings(n_neighbors=1))

@@ -20,7 +20,8 @@ def test_each_solver_answers_the_first_grid_point_of_the_first_data_set(path):
     results = {task.solver: do(task).row for task in first}
     for solver, row in results.items():
         assert not failure_kind(row["status"], row.get("ok")), (solver, row)
-        assert row["status"] != "optimal" or row["ok"], (solver, row)
+        # Points of LLFS are local optima.
+        assert row["status"] != "optimal" or row["ok"] or file.fit == "points", (solver, row)
     objectives = [row["objective"] for row in results.values() if row["status"] == "optimal"]
     assert objectives, "no solver could try it"
     assert max(objectives) == pytest.approx(min(objectives), rel=1e-4, abs=1e-6)

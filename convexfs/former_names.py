@@ -42,7 +42,6 @@ batch.statements batch.problem_files.statements
 batch.telling batch.solver_options
 batch.threads batch.workers.process_start
 cli.batch cli.solve
-cli.console cli.terminal
 cli.select_targets cli.select_outputs
 cli.study cli.compare
 compiling kernels
@@ -123,7 +122,7 @@ methods.logo.equilibrium methods.logo.fixed_points.complementarity
 methods.logo.fixed_point methods.logo.fixed_points.damped_iteration
 methods.logo.locality methods.logo.margins
 methods.logo.mixed_locality methods.logo.margins
-methods.logo.null_price methods.logo.null_penalty
+methods.logo.null_price methods.logo.margins
 methods.logo.paper methods.logo.fixed_points.algorithm1
 methods.logo.request methods.logo.settings
 methods.logo.solvers methods.logo.backend_steps
@@ -196,6 +195,8 @@ class _FormerModule(ModuleType):
     """Stands for a module that has another name now."""
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # its own path and loader are not those of the new module
+            raise AttributeError(name)
         return getattr(importlib.import_module(FORMER[self.__name__]), name)
 
 

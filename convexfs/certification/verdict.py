@@ -231,18 +231,28 @@ class _ConvexOptimum:
             return worst
         if lacks_structure(self.convex.stated, self.rules.tol):
             return worst  # columns do not hold what is wrong with it
-        units = units_at(self.form, self.point if self.full is None else self.full)
-        sizes = self.convex.sizes(self.form, units.columns)
+        columns = self._column_units()
+        sizes = self.convex.sizes(self.form, columns)
         worst = min(worst, violation(self.convex.stated, sizes), key=lambda each: each.value)
         if worst.value <= self.rules.tol or self.full is None:
             return worst
         near = tightened(self.form, self.full)
         if near is not None:
-            moved = np.abs(near - self.full)[self.known] / units.columns[self.known]
+            moved = np.abs(near - self.full)[self.known] / columns[self.known]
             moved = float(moved.max(initial=0.0))
             if moved < worst.value and self._is_feasible_as_stated(near, sizes):
                 return Violation(moved, worst.where)
         return worst
+
+    def _column_units(self) -> np.ndarray:
+        """Return units of the columns, none above the largest value or the least unit.
+
+        A variable whose unit is 1e11 among others of 1 would hide a violation of 1e4.
+        """
+        units = units_at(self.form, self.point if self.full is None else self.full).columns
+        stated = units[self.known]
+        most = max(np.abs(self.point[self.known]).max(initial=0.0), stated.min(initial=np.inf))
+        return np.minimum(units, most)
 
     def _is_clearly_violated(self) -> bool:
         """Whether constraints are violated even if tiny data are taken for rounding errors."""
@@ -448,7 +458,7 @@ class _ConvexOptimum:
             return self._made(UNDECIDED, COMPILED_DIFFERENTLY)
         self.worst = violation(self.convex.stated)
         if self.worst.value > self.rules.tol:
-            sizes = self.convex.sizes(self.form, units_at(self.form, self.point).columns)
+            sizes = self.convex.sizes(self.form, self._column_units())
             again = violation(self.convex.stated, sizes)
             self.worst = min(self.worst, again, key=lambda each: each.value)
         if not self.worst.value <= self.rules.tol:

@@ -13,9 +13,9 @@ from typing import Any
 
 from rich.text import Text
 
+from convexfs.cli.console import Console
 from convexfs.cli.select_outputs import ANNOTATED, check_targets, replaced
 from convexfs.cli.select_report import json_report, table_report
-from convexfs.cli.terminal import Console
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.imputation import IMPUTATIONS
 from convexfs.data.readers.anndata_plink import write_h5ad

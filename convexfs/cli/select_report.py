@@ -10,7 +10,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from convexfs.cli.terminal import Console
+from convexfs.cli.console import Console
 from convexfs.data.dataset import Dataset
 from convexfs.selection.result import Selection
 

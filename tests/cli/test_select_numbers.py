@@ -93,7 +93,7 @@ def test_whole_numbers_are_read_as_what_the_method_takes(run, table):
         (["friedman"], "friedman has numbers for a target, where classes are needed"),
         (["wine", "--method", "rlogo"], "wine has classes for a target: use a method of classes"),
         (["friedman", "--method", "rlogo", "--knockoffs"], "--knockoffs is of classes, and rlogo"),
-        (["friedman", "--method", "fisher-markov"], "friedman has numbers for a target"),
+        (["friedman", "--method", "simba"], "friedman has numbers for a target"),
     ],
 )
 def test_a_target_that_does_not_fit_is_one_clear_line(run, table, words, message):

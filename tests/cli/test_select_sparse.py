@@ -69,7 +69,7 @@ def test_sparse_and_dense_reading_give_one_answer(run, folder, monkeypatch):
     assert list(kept.columns) == [*found["selected"], "y"]
 
 
-@pytest.mark.parametrize("more", [["--method", "lmba"], ["--knockoffs"], ["--method", "ks"]])
+@pytest.mark.parametrize("more", [["--method", "lmba"], ["--knockoffs"], ["--method", "simba"]])
 def test_what_must_be_dense_says_what_takes_it_sparse(run, folder, more):
     code, _, said = run(folder / "d.svm", *more, *LIMIT)
     assert code == 2

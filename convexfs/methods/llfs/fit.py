@@ -9,14 +9,21 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.column_ranges import constant_columns, varying_columns
-from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, warn
+from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, check_choice, warn
 from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, taken_by
 from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT
 from convexfs.methods.llfs.hyperspheres import sphere_and_score
 from convexfs.methods.llfs.lfs import weighted
 from convexfs.methods.llfs.numbers import checked_max_features, lfs_values, local_values
 from convexfs.methods.llfs.relaxation import UNCONVERGED, PointSets, candidates
-from convexfs.methods.llfs.settings import FORMER_FORM, LFS, PointSettings, Settings, beta_values
+from convexfs.methods.llfs.settings import (
+    FORMER_FORM,
+    FORMS,
+    LFS,
+    PointSettings,
+    Settings,
+    beta_values,
+)
 from convexfs.methods.llfs.utility import utility
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Certificate, Solution
 
@@ -207,6 +214,7 @@ def point_settings(
     seed: Any = 0,
 ) -> PointSettings:
     """Check the settings of a fit, and return them as its points get them."""
+    check_choice("form", settings.form, (*FORMS, FORMER_FORM))
     chosen = taken_by(Settings, settings) | {
         "max_features": checked_max_features(settings.max_features, n_features, n_varying),
         "betas": beta_values(settings.betas, from_zero=settings.form != LFS),

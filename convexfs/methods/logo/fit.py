@@ -28,10 +28,10 @@ from convexfs.methods.logo.margins import (
     entry_scores,
     lam_max,
     locality_of,
+    null_penalty,
     relief_margin,
 )
 from convexfs.methods.logo.margins import MixedLocality as MixedLocality
-from convexfs.methods.logo.null_penalty import null_penalty
 from convexfs.methods.logo.settings import LogoRequest, Settings
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.sample_weight import SampleWeights

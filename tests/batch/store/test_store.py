@@ -308,5 +308,6 @@ def test_only_the_store_speaks_sql():
         if re.search(r"\bSELECT\s.+\sFROM\s|\bPRAGMA\s", path.read_text())
     }
     assert speaking == {
-        "batch/store.py", "batch/schema.py", "batch/sqlite_file.py", "batch/merging.py",
+        "batch/store/store.py", "batch/store/schema.py", "batch/store/sqlite_file.py",
+        "batch/store/merge.py",
     }  # fmt: skip

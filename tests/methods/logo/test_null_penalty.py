@@ -4,8 +4,7 @@ import pytest
 from convexfs import Logo, load
 from convexfs.errors import InputError
 from convexfs.methods.base.row_permutations import permuted_labels
-from convexfs.methods.logo.margins import entry_scores, locality_of
-from convexfs.methods.logo.null_penalty import null_penalty
+from convexfs.methods.logo.margins import entry_scores, locality_of, null_penalty
 from tests.typed import known
 
 

@@ -176,6 +176,7 @@ def test_that_nothing_is_selected_is_said_first(tab):
     assert opened.locator("h1").inner_text().startswith("None of 30 features")
 
 
+@pytest.mark.filterwarnings("ignore:nothing is selected")
 def test_a_share_of_halves_is_a_share(tab, page):
     assert cells(tab("stability"), "chosen by")[0].endswith("%")
     ranking = page("stability")[1].ranking()

@@ -198,9 +198,9 @@ class _ConvexOptimum:
             return self._integer()
         if self._compiled_differently():
             return self._made(UNDECIDED, COMPILED_DIFFERENTLY)
-        self.worst = self._violation()
-        if not self.worst.value <= self.rules.tol:
-            return self._violated()
+        self.worst, strict = self._violations()
+        if not strict.value <= self.rules.tol:
+            return self._violated(strict)
         off = 0.0 if self.full is None else hidden_by_distance(self.form, self.full, self.rules.tol)
         if off > 0:
             reason = f"feasible to {self.worst.value:.0e} of its terms, but far away: off by "
@@ -220,21 +220,32 @@ class _ConvexOptimum:
                 return differs_at_random(self.convex, self.form)
         return True
 
-    def _violation(self) -> Violation:
+    def _violations(self) -> tuple[Violation, Violation]:
+        """Return the worst violation in natural units, and in no unit above the point's size.
+
+        A variable whose natural unit is 1e11 among others of 1 hides a violation of 1e4: such a
+        point is neither proven nor refuted.
+        """
+        plain = violation(self.convex.stated)
+        if plain.value <= self.rules.tol or lacks_structure(self.convex.stated, self.rules.tol):
+            return plain, plain  # columns do not hold what is wrong with the structure
+        units = units_at(self.form, self.point if self.full is None else self.full).columns
+        stated = units[self.known]
+        most = max(np.abs(self.point[self.known]).max(initial=0.0), stated.min(initial=np.inf))
+        natural = self._violation(plain, units)
+        if not natural.value <= self.rules.tol:
+            return natural, natural
+        return natural, self._violation(plain, np.minimum(units, most))
+
+    def _violation(self, worst: Violation, columns: np.ndarray) -> Violation:
         """Return the worst violation, or what it takes to move the variables into feasibility.
 
         Rows without data of their own, such as x <= 50 z at 0, are broken by 100 % of their terms
         when a last bit is off.
         """
-        worst = violation(self.convex.stated)
-        if worst.value <= self.rules.tol:
-            return worst
-        if lacks_structure(self.convex.stated, self.rules.tol):
-            return worst  # columns do not hold what is wrong with it
-        columns = self._column_units()
         sizes = self.convex.sizes(self.form, columns)
         worst = min(worst, violation(self.convex.stated, sizes), key=lambda each: each.value)
-        if worst.value <= self.rules.tol or self.full is None:
+        if worst.value <= self.rules.tol or self.full is None or self.form.integer.size:
             return worst
         near = tightened(self.form, self.full)
         if near is not None:
@@ -243,16 +254,6 @@ class _ConvexOptimum:
             if moved < worst.value and self._is_feasible_as_stated(near, sizes):
                 return Violation(moved, worst.where)
         return worst
-
-    def _column_units(self) -> np.ndarray:
-        """Return units of the columns, none above the largest value or the least unit.
-
-        A variable whose unit is 1e11 among others of 1 would hide a violation of 1e4.
-        """
-        units = units_at(self.form, self.point if self.full is None else self.full).columns
-        stated = units[self.known]
-        most = max(np.abs(self.point[self.known]).max(initial=0.0), stated.min(initial=np.inf))
-        return np.minimum(units, most)
 
     def _is_clearly_violated(self) -> bool:
         """Whether constraints are violated even if tiny data are taken for rounding errors."""
@@ -263,9 +264,12 @@ class _ConvexOptimum:
         sizes = self.convex.sizes(self.form, units)
         return not violation(self.convex.stated, sizes).value <= self.rules.tol
 
-    def _violated(self) -> Certificate:
+    def _violated(self, strict: Violation) -> Certificate:
         """Return the verdict on a point that violates the constraints by their own terms."""
-        reason = f"{self.worst.where} is violated by {self.worst.value:.1e}"
+        reason = f"{strict.where} is violated by {strict.value:.1e}"
+        if self.worst.value <= self.rules.tol:
+            reason = f"{reason} of the point's size, but less in its own unit"
+            return self._made(UNDECIDED, reason)
         if self._is_clearly_violated():
             return self._made(REFUTED, reason)
         return self._made(UNDECIDED, f"{reason} of its terms, which may be rounding errors")
@@ -456,13 +460,9 @@ class _ConvexOptimum:
         self.point, _ = self.convex.columns(self.form)
         if self._compiled_differently():
             return self._made(UNDECIDED, COMPILED_DIFFERENTLY)
-        self.worst = violation(self.convex.stated)
-        if self.worst.value > self.rules.tol:
-            sizes = self.convex.sizes(self.form, self._column_units())
-            again = violation(self.convex.stated, sizes)
-            self.worst = min(self.worst, again, key=lambda each: each.value)
-        if not self.worst.value <= self.rules.tol:
-            return self._violated()
+        self.worst, strict = self._violations()
+        if not strict.value <= self.rules.tol:
+            return self._violated(strict)
         found = verified_integer_optimum(
             self.form, self.point, self.known, self.convex.cost() - self.form.d,
             self.rules.tol, self.rules.nodes, self.rules.budget,

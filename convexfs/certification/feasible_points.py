@@ -16,7 +16,7 @@ from scipy.sparse.linalg import lsqr
 
 from convexfs.certification.auxiliary import Inside, Scaling, interior_point
 from convexfs.certification.duals.dual_bound import cost_at
-from convexfs.certification.duals.dual_correction import LARGEST_NORMAL, lowest_eigenvalue
+from convexfs.certification.duals.dual_correction import lowest_eigenvalue
 from convexfs.certification.exact.linear_program import LinearProgram
 from convexfs.certification.program.cones import Equality
 from convexfs.certification.program.scaling import INFINITE, data_units, units_at
@@ -29,6 +29,8 @@ from convexfs.certification.rigorous.rounding import (
 
 #: Largest relative change that corrects equations.
 LARGEST_CHANGE = 1e-3
+#: Equations that may be solved together.
+MOST_EQUATIONS = 3000
 #: Shares of the way from the claimed cost to a better one at which points are sought.
 LEVELS = (0.5, 0.9, 0.1)
 #: A point whose rows are this near to feasible counts as feasible; see :func:`is_tight`.
@@ -92,13 +94,16 @@ def _distance_to_equations(
     residuals = np.abs(slack[rows]) + error[rows]
     if not residuals.any():
         return 0.0
-    if rows.size > LARGEST_NORMAL:
-        return None
     moved = sp.csr_array(form.A[rows] @ sp.diags_array(scales))
-    normal = (moved @ moved.T).toarray()
-    norms = np.sqrt(np.diag(normal))
-    if np.any(norms <= 0):
+    norms = np.sqrt(np.asarray(moved.multiply(moved).sum(axis=1)).ravel())
+    if np.any((norms <= 0) & (residuals > 0)):
         return None
+    # Equations that hold exactly, of columns that may not move, stay as they are.
+    used = norms > 0
+    rows, residuals, norms, moved = rows[used], residuals[used], norms[used], moved[used]
+    if rows.size > MOST_EQUATIONS:
+        return None
+    normal = (moved @ moved.T).toarray()
     normal = normal / np.outer(norms, norms)
     sigma = 0.5 * lowest_eigenvalue(normal)
     entries = int(np.diff(moved.indptr).max())

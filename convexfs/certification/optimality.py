@@ -67,7 +67,7 @@ NIL = 1e-3
 #: Costs below this share of the data's unit are refuted in that unit only.
 NEAR_ZERO = 1e-5
 #: Share of constant terms that the scale of an objective has at least.
-OFFSET = 1e-5
+OFFSET = 1e-8
 #: How far inside curved cones multipliers are moved, relative to their size.
 ROOMS = (0.0, 1e-9, 1e-7)
 #: Shares of the tolerance that multipliers inside their cones may cost.

@@ -247,3 +247,43 @@ def test_objectives_that_cannot_be_evaluated_are_refused():
 
 def test_problems_that_cvxpy_cannot_reduce_are_undecided():
     assert certify(minimum(X, cp.exp(X) >= 0, X >= 1), primal={X: 1.0}).ok is None
+
+
+# ---- rows and constants that hide what is wrong --------------------------------------------------
+
+
+def test_a_false_row_without_variables_leaves_nothing_unbounded():
+    A = np.array([[0.0, 0.0], [2.0, -2.0]])
+    problem = minimum(3 * PAIR[0] + 2 * PAIR[1], np.array([-0.002, 0.004]) >= A @ PAIR)
+    assert certify(problem, Solution("unbounded", "CLARABEL")).ok is False
+    assert certify(problem, Solution("infeasible", "CLARABEL")).ok is True
+
+
+@pytest.mark.parametrize("big", [1e6, 2.0**35])
+def test_a_constant_of_the_objective_hides_no_gap(big):
+    problem = minimum(big * X + Y, X == 1, Y >= 2, Y <= 6)
+    assert certify(problem, primal={X: 1.0, Y: 4.0}).ok is False
+    assert certify(problem, primal={X: 1.0, Y: 2.0}).ok is True
+
+
+@pytest.mark.parametrize("share", [1.0, 3e-5])
+def test_a_huge_bound_excuses_no_violation(share):
+    problem = minimum(3 * X + Y, X >= 3, Y >= 0, share * (X + Y) <= 4e12)
+    assert certify(problem, primal={X: 2.997, Y: 0.0}).ok is not True
+    assert certify(problem, primal={X: 3.0, Y: 3.0}).ok is not True
+    assert certify(problem, primal={X: 3.0, Y: 0.0}).ok is True
+
+
+def test_a_far_unit_of_one_column_excuses_no_violation():
+    A = np.array([[3.8e-06, 1.0, 3.0, -3.8e-06], [-1.1e-05, 2.0, -3.0, 3.8e-06]])
+    x = cp.Variable(4, name="x")
+    problem = minimum(
+        np.array([-1.5e-10, 4.6e-5, -4.6e-5, 7.3e-11]) @ x, A @ x >= [-2e6, -6e6], x >= 0
+    )
+    assert certify(problem, primal={x: np.array([0.0, 0.0, 2e6, -20971.0])}).ok is not True
+
+
+def test_bounds_of_a_fixed_column_do_not_prevent_a_proof():
+    problem = minimum(cp.sum(cp.exp(PAIR)) + X, PAIR >= 0, X >= 0, X == 0, PAIR[1] >= 1)
+    problem.solve(solver="CLARABEL")
+    assert certify(problem).ok is True

@@ -82,6 +82,9 @@ class LinearProgram:
         self.rows = np.flatnonzero(general)
         self.A: Any = sp.csr_array(A[self.rows])
         self.b, self.equal = form.b[self.rows], form.equalities[self.rows]
+        # Rows without entries, such as 0 >= 1, are not handed to HiGHS.
+        broken = np.where(form.equalities, form.b != 0, form.b < 0)
+        self.constants_hold = not np.any(broken & (counts == 0))
 
     @property
     def cheap(self) -> bool:
@@ -172,7 +175,7 @@ class LinearProgram:
         if not primal:
             return ExactOptimum(dual)
         z = self._vertex(basis, square, basic, active)
-        if z is None or not self._is_feasible(z):
+        if z is None or not (self.constants_hold and self._is_feasible(z)):
             return ExactOptimum(dual)
         value = sum((cost * each for cost, each in zip(costs, z, strict=True) if cost), fmpq(0))
         return ExactOptimum(dual, fraction(value), np.array([float(fraction(each)) for each in z]))

@@ -109,6 +109,8 @@ def rows_of(path: Path, solvers: list[str], seconds: float) -> Iterator[Row]:
                 yield measured(name, problem, solver, seconds)
         except OutOfTime:
             print(f"{name:18s}{solver:9s}took over {3 * seconds:g} s", flush=True)
+        except ConvexfsError as error:
+            print(f"{name:18s}{solver:9s}{error}"[:80], flush=True)
 
 
 def published(folder: Path) -> dict[str, tuple[float, float]]:

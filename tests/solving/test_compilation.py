@@ -105,7 +105,9 @@ def test_parameters_are_applied_without_compiling_again():
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in matmul:RuntimeWarning")
-@pytest.mark.xfail(strict=True, reason="cvxpy spoils bounds; once it does not, drop compile_problem")
+@pytest.mark.xfail(
+    strict=True, reason="cvxpy spoils bounds; once it does not, drop compile_problem"
+)
 def test_cvxpy_alone_gives_solvers_the_stated_problem():
     problem = build("abs")
     problem.solve("HIGHS")

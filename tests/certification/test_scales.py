@@ -151,7 +151,7 @@ def test_curvature_tells_the_unit_of_a_problem_without_right_hand_sides(curvatur
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
 def test_a_ratio_of_0_is_proven_in_units_of_its_data(size):
-    X = cp.Variable(nonneg=True, name="x")
-    problem = minimum(X / (X + size), X >= 0, X <= 2 * size)
+    x = cp.Variable(nonneg=True, name="x")
+    problem = minimum(x / (x + size), x >= 0, x <= 2 * size)
     for share, right in ((-1e-12, True), (1e-12, True), (1e-3, False)):
         assert (certify(problem, primal={"x": share * size}).ok is True) == right

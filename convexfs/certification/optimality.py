@@ -11,7 +11,6 @@ the scale of the data's own units.
 """
 
 import itertools
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,6 +25,7 @@ from convexfs.certification.auxiliary import (
     interior_point,
     solved_again,
 )
+from convexfs.certification.budget import Budget, Stopped
 from convexfs.certification.duals.dual_bound import (
     Bound,
     Lagrangian,
@@ -80,29 +80,6 @@ LARGE = 100_000
 
 #: In the place of an interior point that was not found.
 NOWHERE = Inside(np.empty(0), 0.0, np.empty(0))
-
-
-class Stopped(Exception):
-    """The budget of CPU time is used up."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """CPU time that a certificate may take."""
-
-    deadline: float = np.inf
-
-    @classmethod
-    def of(cls, seconds: float) -> "Budget":
-        return cls(time.process_time() + seconds)
-
-    @property
-    def left(self) -> float:
-        return self.deadline - time.process_time()
-
-    def check(self) -> None:
-        if self.left <= 0:
-            raise Stopped
 
 
 @dataclass(frozen=True)
@@ -419,7 +396,7 @@ class OptimalityProof:
         scalings = (Scaling.equilibrated(self.form), Scaling.of(self.form, at_point, self.scale))
         for scaling in scalings:
             self.budget.check()
-            again = solved_again(self.form, scaling)
+            again = solved_again(self.form, scaling, self.budget.left)
             if again is not None and not again.contradicts:
                 found = again
                 yield Candidate("Clarabel", found.z, found.y)
@@ -427,9 +404,8 @@ class OptimalityProof:
             return
         size = abs(cost_at(self.form, found.z)[0]) or self.scale
         self.budget.check()
-        again = solved_again(
-            self.form, Scaling.of(self.form, units_at(self.form, found.z, size), size)
-        )
+        units = units_at(self.form, found.z, size)
+        again = solved_again(self.form, Scaling.of(self.form, units, size), self.budget.left)
         if again is not None and not again.contradicts:
             found = again
             yield Candidate("Clarabel", found.z, found.y)
@@ -468,7 +444,7 @@ class OptimalityProof:
                 Scaling.equilibrated(self.form),
             ):
                 self.budget.check()
-                inside = interior_multipliers(self.form, scaling, lift)
+                inside = interior_multipliers(self.form, scaling, lift, self.budget.left)
                 if inside is not None:
                     yield Candidate("Clarabel, inside the cones", inside.z, inside.y)
 

@@ -15,10 +15,11 @@ from cvxpy.error import SolverError
 from cvxpy.reductions.dqcp2dcp.dqcp2dcp import Dqcp2Dcp
 from cvxpy.reductions.flip_objective import FlipObjective
 
+from convexfs.certification.budget import Budget, Stopped
 from convexfs.certification.convex_form import ConvexForm, objective_value
 from convexfs.certification.feasibility import value_of, violation
 from convexfs.certification.infeasibility import certificate, proof_of_infeasibility
-from convexfs.certification.optimality import NEAR_ZERO, Budget, Stopped, proof_scale
+from convexfs.certification.optimality import NEAR_ZERO, proof_scale
 from convexfs.certification.program.scaling import units_at
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate

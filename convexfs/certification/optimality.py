@@ -203,6 +203,9 @@ class OptimalityProof:
         """Try the box alone, then multipliers that are given, then those that are found."""
         if self.known.all():
             self._measure(self.point)
+        given = [self._reduced(candidate) for candidate in given]
+        if self.flat and self._proven_at_once(given):
+            return
         # Only points that are not clearly worse matter.
         self.limit = self.cost + self.tol * self.coarse_scale
         self.cut = implied_box(self.form, self.limit, self.box)
@@ -216,8 +219,20 @@ class OptimalityProof:
         except Stopped:
             self.stopped = True
 
-    def _run(self, given: Iterable[Candidate], search: bool) -> None:
+    def _proven_at_once(self, given: list[Candidate]) -> bool:
+        """Whether given multipliers prove the claim as they are: the usual case, and cheap."""
         if self.known.all():
+            self._see(self.point)
+        for candidate in given:
+            y = self.form.into_dual(np.nan_to_num(candidate.y))
+            at = lagrangian(self.form, y, candidate.z, self.box)
+            self._keep(Bound(at.value, at.y, f"{candidate.by}: multipliers"), self.box)
+            if self.proven:
+                return True
+        return False
+
+    def _run(self, given: Iterable[Candidate], search: bool) -> None:
+        if self.known.all() and not self.flat:
             self._see(self.point)
         self._by_bounds_alone()
         self._attain(self.point)
@@ -225,7 +240,7 @@ class OptimalityProof:
             return
         found = self._search() if search else iter(())
         upgrade = False
-        for candidate in itertools.chain(map(self._reduced, given), found):
+        for candidate in itertools.chain(given, found):
             self.budget.check()
             if not (np.isfinite(candidate.z).all() and np.isfinite(candidate.y).all()):
                 continue

@@ -70,6 +70,8 @@ def _spread(
     columns = priced
     for _ in range(SWEEPS):
         columns = np.maximum(np.minimum(_least_change(telling, rows), priced), values)
+        if not unknown.any():
+            break
         grown = form.together(_largest_term(telling, columns))
         rows = np.where(unknown, np.minimum(rows, np.where(grown > 0, grown, np.inf)), rows)
     return rows, columns

@@ -84,13 +84,17 @@ NOWHERE = Inside(np.empty(0), 0.0, np.empty(0))
 
 @dataclass(frozen=True)
 class Candidate:
-    """A point and multipliers from anywhere, perhaps with the basis they come from."""
+    """A point and multipliers from anywhere, perhaps with the basis they come from.
+
+    `optimal` unless the multipliers were moved inside their cones, away from the optimum.
+    """
 
     by: str
     z: np.ndarray
     y: np.ndarray
     basis: BasicSolution | None = None
     program: LinearProgram | None = None
+    optimal: bool = True
 
 
 class OptimalityProof:
@@ -335,7 +339,20 @@ class OptimalityProof:
     def _attempt(self, candidate: Candidate) -> None:
         """Try the candidate's multipliers, corrected, then its basis in exact arithmetic."""
         value = cost_at(self.form, candidate.z)[0]
-        dearer = value > self.cost + self.tol * self.coarse_scale
+        # The claimed cost may be lower than anything feasible: then more than a bound is wanted.
+        dearer = candidate.optimal and value > self.cost + self.tol * self.coarse_scale
+        if dearer or not self._bound_is_enough:
+            self._correct(candidate, dearer)
+        if candidate.basis is not None and not (self.proven and self.best.rounding == 0):
+            self._exactly(candidate)
+
+    @property
+    def _bound_is_enough(self) -> bool:
+        """Whether what lacks is a feasible point only."""
+        return self.best.value >= self.target and self.best.rounding == 0
+
+    def _correct(self, candidate: Candidate, dearer: bool) -> None:
+        """Try the candidate's multipliers, as they are and corrected."""
         scale = self.scale or 1.0
         natural = natural_multipliers(self.form, candidate.z, scale)
         # A small program gets the effort of a proof for the data as they are.
@@ -354,8 +371,6 @@ class OptimalityProof:
             enough = bound.value >= target and bound.rounding <= self.rounding
             if enough or self.flat:
                 break
-        if candidate.basis is not None and not (self.proven and self.best.rounding == 0):
-            self._exactly(candidate)
 
     def _exactly(self, candidate: Candidate) -> None:
         program, basis = candidate.program, candidate.basis
@@ -461,7 +476,7 @@ class OptimalityProof:
                 self.budget.check()
                 inside = interior_multipliers(self.form, scaling, lift, self.budget.left)
                 if inside is not None:
-                    yield Candidate("Clarabel, inside the cones", inside.z, inside.y)
+                    yield Candidate("Clarabel, inside the cones", inside.z, inside.y, optimal=False)
 
 
 def proof_scale(terms: float, unit: float, tol: float) -> float:

@@ -192,6 +192,6 @@ def price(frame: Frame) -> Frame:
 
 
 def charged(frame: Frame) -> Frame:
-    """Return the seconds each task is charged: the solver's own, or the price of not solving."""
+    """Return the seconds each task is charged: of the solve, or the price of not solving."""
     seconds = frame["solve_seconds"].where(frame["outcome"].isin(ANSWERED), price(frame))
     return seconds.mask(frame["outcome"] == SKIPPED)

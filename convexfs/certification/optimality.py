@@ -45,6 +45,7 @@ from convexfs.certification.feasible_points import (
     any_interior_point,
     change_to_feasible,
     cost_of_feasibility,
+    guessed_interior_point,
     is_surely_inside,
     tightened,
 )
@@ -225,15 +226,15 @@ class OptimalityProof:
 
     def _proven_at_once(self, given: list[Candidate]) -> bool:
         """Whether given multipliers prove the claim as they are: the usual case, and cheap."""
-        if self.known.all():
-            self._see(self.point)
         for candidate in given:
             y = self.form.into_dual(np.nan_to_num(candidate.y))
             at = lagrangian(self.form, y, candidate.z, self.box)
             self._keep(Bound(at.value, at.y, f"{candidate.by}: multipliers"), self.box)
-            if self.proven:
-                return True
-        return False
+            if self.best.value >= self.target:
+                break
+        if self.known.all():
+            self._see(self.point)
+        return self.proven
 
     def _run(self, given: Iterable[Candidate], search: bool) -> None:
         if self.known.all() and not self.flat:
@@ -305,15 +306,26 @@ class OptimalityProof:
             return
         if self.inside is None:
             self.budget.check()
-            level, scaling = self.cost + 10 * self.scale, Scaling.equilibrated(self.form)
-            inside = interior_point(self.form, scaling, level) or any_interior_point(self.form)
-            surely = inside is not None and is_surely_inside(self.form, inside)
-            self.inside = inside if inside is not None and surely else NOWHERE
+            self.inside = next(self._interior_points(near), NOWHERE)
         if self.inside.margin > 0:
             value = cost_at(self.form, near)[0]
             above = cost_at(self.form, self.inside.z)[0] - value
             value += cost_of_feasibility(self.form, near, self.inside, above)
             self.attained = value <= self.cost + self.tol * self.scale
+
+    def _interior_points(self, z: np.ndarray) -> Iterator[Inside]:
+        """Yield verified points inside all cones, cheap ones first."""
+        level, scaling = self.cost + 10 * self.scale, Scaling.equilibrated(self.form)
+        searches = (
+            lambda: guessed_interior_point(self.form, z),
+            lambda: interior_point(self.form, scaling, level, self.budget.left),
+            lambda: any_interior_point(self.form),
+        )
+        for search in searches:
+            inside = search()
+            if inside is not None and is_surely_inside(self.form, inside):
+                yield inside
+            self.budget.check()
 
     def _by_bounds_alone(self) -> None:
         at = lagrangian(self.form, np.zeros(self.form.b.size), self.point, self.cut)

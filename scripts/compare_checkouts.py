@@ -27,7 +27,8 @@ SELECTORS = {"Relief": {}, "IRelief": {}, "Simba": {"random_state": 0}, "Lmba": 
              "LogoCV": {"cv": 2}, "LLFS": {"betas": 3}}
 PROJECTIONS = {"LFE": {}, "LMNN": {}, "MMC": {}}
 REGRESSORS = {"ReliefRegressor": {}, "LogoRegressor": {}}
-INFERENCE = {"KnockoffSelector": {"random_state": 0}, "StabilitySelector": {"random_state": 0}}
+INFERENCE = {"KnockoffSelector": {"random_state": 0},
+             "StabilitySelector": {"estimator": convexfs.Relief(), "random_state": 0}}
 found = {}
 
 def text(value):
@@ -73,9 +74,10 @@ for name, settings in {**every, **REGRESSORS}.items():
         fit(case, name, settings, value, own)
     fit("sample_weight", name, settings, X, own, sample_weight=weight)
     fit("groups", name, settings, X, own, groups=groups)
-    if "class_weight" in getattr(convexfs, name)().get_params():
+    known = getattr(convexfs, name)(**settings).get_params(deep=False)
+    if "class_weight" in known:
         fit("class_weight", name, {**settings, "class_weight": "balanced"}, X, own)
-    if "solver" in getattr(convexfs, name)().get_params():
+    if "solver" in known:
         fit("CLARABEL", name, {**settings, "solver": "CLARABEL"}, X[::3], own[::3])
 print(json.dumps(found))
 """

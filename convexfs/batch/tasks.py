@@ -23,8 +23,7 @@ from convexfs.batch.problem_files.load import ProblemFile, canonical, load_probl
 from convexfs.batch.solver_options import asking_for, solver_fields
 from convexfs.batch.store.schema import CERTIFICATES
 from convexfs.data import Dataset, load
-from convexfs.data.readers.options import NUMBERS
-from convexfs.data.targets import require_kind
+from convexfs.data.targets import NUMBERS, require_kind
 from convexfs.errors import (
     InputError,
     ProblemFileError,

@@ -13,15 +13,19 @@ from typing import Any
 
 from rich.text import Text
 
-from convexfs.cli.console import Console
-from convexfs.cli.select_outputs import ANNOTATED, check_targets, replaced
-from convexfs.cli.select_report import json_report, table_report
+from convexfs.cli.select_outputs import (
+    ANNOTATED,
+    check_targets,
+    json_report,
+    replaced,
+    table_report,
+)
+from convexfs.cli.terminal import Console
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.imputation import IMPUTATIONS
 from convexfs.data.readers.anndata_plink import write_h5ad
-from convexfs.data.readers.options import CLASSES, KINDS, NUMBERS
 from convexfs.data.specs import listed, load
-from convexfs.data.targets import require_kind
+from convexfs.data.targets import CLASSES, KINDS, NUMBERS, require_kind
 from convexfs.data.writers import write_file, write_frame
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes

@@ -13,9 +13,8 @@ from convexfs.batch.problem_files.load import FOLDER, ProblemFile, load_problem_
 from convexfs.batch.tasks import named_in
 from convexfs.cli.terminal import write
 from convexfs.data.dataset import Dataset
-from convexfs.data.readers.options import CLASSES, NUMBERS
 from convexfs.data.specs import load
-from convexfs.data.targets import require_kind
+from convexfs.data.targets import CLASSES, NUMBERS, require_kind
 from convexfs.errors import InputError
 from convexfs.formats import ending
 from convexfs.methods import FORMULATIONS, named_formulation, target_of

@@ -9,9 +9,8 @@ from scipy.sparse import issparse
 from convexfs.data.categorical import mixed_table
 from convexfs.data.dataset import Dataset, check_length
 from convexfs.data.imputation import IMPUTATIONS, filled
-from convexfs.data.readers.options import CLASSES, NUMBERS, check_kind
 from convexfs.data.sparse import check_sparse_finite, sparse_matrix
-from convexfs.data.targets import as_numbers
+from convexfs.data.targets import CLASSES, NUMBERS, as_numbers, check_kind
 from convexfs.data.validation import (
     as_matrix,
     as_table,

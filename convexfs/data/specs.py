@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from convexfs.data.readers import memory_limit
 from convexfs.data.readers.memory_limit import ReadLimit
-from convexfs.data.readers.options import CLASSES, NUMBERS, Reading, check_kind
+from convexfs.data.readers.options import Reading
+from convexfs.data.targets import CLASSES, NUMBERS, check_kind
 from convexfs.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:

@@ -1,17 +1,25 @@
-"""What a target is, classes or numbers, and what is asked where that is not plain."""
+"""Infer whether a target holds classes or numbers; raise where that is ambiguous."""
 
 from typing import Any
 
 import numpy as np
 
-from convexfs.data.readers.options import CLASSES, NUMBERS
-from convexfs.errors import InputError
+from convexfs.errors import InputError, check_choice
 
+#: What a target may hold.
+CLASSES, NUMBERS = "classes", "numbers"
+KINDS = (CLASSES, NUMBERS)
 #: Whole numbers of more different values than this are hardly classes, nor are those of more
 #: than a few values that have few samples each.
 _MOST_VALUES, _FEW_VALUES, _SAMPLES_EACH = 20, 8, 5
 #: Codes of classes begin with 0 or 1 and leave few numbers out.
 _FIRST_CODES, _LEFT_OUT = (0, 1), 2
+
+
+def check_kind(kind: Any) -> None:
+    """Raise unless `kind` is "classes", "numbers" or None, which means: infer it."""
+    if kind is not None:
+        check_choice("kind of target", kind, KINDS)
 
 
 def require_kind(name: str, numeric: bool, kind: str | None) -> None:

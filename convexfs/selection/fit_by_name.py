@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.dataset import Dataset
-from convexfs.data.readers.options import NUMBERS
-from convexfs.data.writers import feature_frame
+from convexfs.data.dataset import Dataset, feature_frame
+from convexfs.data.targets import NUMBERS
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from convexfs.data.column_ranges import constant_columns
-from convexfs.data.dataset import Dataset
-from convexfs.data.writers import feature_frame
+from convexfs.data.dataset import Dataset, feature_frame
 from convexfs.errors import InputError, check_number, warn
 from convexfs.inference.shadow_statistics import USUAL, check_shadow_rule
 from convexfs.records import NOT_TESTED

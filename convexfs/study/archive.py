@@ -30,8 +30,8 @@ from typing import Any
 import convexfs
 from convexfs.batch.store.sqlite_file import connect, readable
 from convexfs.batch.store.store import RESULTS, Store
-from convexfs.data.readers.options import NUMBERS
 from convexfs.data.specs import BUNDLED, GENERATORS, file_behind, load
+from convexfs.data.targets import NUMBERS
 from convexfs.errors import ConvexfsError, InputError, check_regular_file
 
 MANIFEST, REQUIREMENTS = "manifest.json", "requirements.txt"

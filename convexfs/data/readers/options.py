@@ -6,17 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from convexfs.data.readers.memory_limit import ReadLimit, read_limit
-from convexfs.errors import check_choice
-
-#: What a target may hold.
-CLASSES, NUMBERS = "classes", "numbers"
-KINDS = (CLASSES, NUMBERS)
-
-
-def check_kind(kind: Any) -> None:
-    """Raise unless `kind` is one of a target, or None where it is to be told from the values."""
-    if kind is not None:
-        check_choice("kind of target", kind, KINDS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from convexfs.batch.problem_digest import problem_digest
 from convexfs.batch.problem_files.base import canonical
 from convexfs.batch.run import GRACE_SECONDS, Progress, check_limits, result_rows, run_tasks
 from convexfs.batch.run_results import Run
-from convexfs.batch.solver_options import asking_for
+from convexfs.batch.solver_options import tolerance_mode_for
 from convexfs.batch.tasks import Result, Task, keyed, over_time, result_of, skipped, solver_fields
 from convexfs.batch.workers import pool
 from convexfs.batch.workers.memory_limit import size_of
@@ -235,7 +235,7 @@ def _do(problems: Mapping[str, Any], certified: bool, task: Task) -> Result:
             parameter.value = np.asarray(values[parameter.name()], dtype=float)
     known = {"needs": str(needs_of(problem)), "sense": problem.objective.NAME[:3]}
     try:
-        with asking_for(task.tol, task.asked):
+        with tolerance_mode_for(task.tol, task.asked):
             options = json.loads(task.own_options)
             tol = task.tol or DEFAULT_ACCURACY
             solution = solve(problem, task.solver, tol, task.time_limit, options)

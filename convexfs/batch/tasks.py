@@ -20,7 +20,7 @@ from typing import Any
 from convexfs.batch.code_hash import code_sha256
 from convexfs.batch.problem_files.base import OWN_DATA, samples_of
 from convexfs.batch.problem_files.load import ProblemFile, canonical, load_problem_file, with_fixed
-from convexfs.batch.solver_options import asking_for, solver_fields
+from convexfs.batch.solver_options import solver_fields, tolerance_mode_for
 from convexfs.batch.store.schema import CERTIFICATES
 from convexfs.data import Dataset, load
 from convexfs.data.targets import NUMBERS, require_kind
@@ -212,7 +212,7 @@ def do(task: Task) -> Result:
     if problem.build is not None:
         problem = replace(problem, build=_keeping(problem.build, made))
     try:
-        with asking_for(task.tol, task.asked):
+        with tolerance_mode_for(task.tol, task.asked):
             if isinstance(task.fit, str):
                 return problem.formulation.tasks.do(task, problem)
             solution, certificate, *history = (_fit if task.fit else _solve_first)(task, problem)

@@ -262,7 +262,9 @@ def _tell(console: Console, judged: "Frame", shift: float | None) -> None:
     shift = chosen_shift(judged, shift)
     title = f"Verdict; means are shifted by {shift:g} s"
     console.print(_table(title, summary.summary(judged, shift), columns.SUMMARY))
-    console.print(_table("What each solver was told", summary.told(judged), columns.TOLD))
+    console.print(
+        _table("What each solver was told", summary.solver_options_table(judged), columns.TOLD)
+    )
     leaders, claims = summary.leaders(judged, shift), summary.wrong_claims(judged)
     if len(leaders):
         title = "Fastest and most accurate solver of each class"

@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from convexfs.data.categorical import mixed_table
 from convexfs.data.dataset import Dataset, check_length
-from convexfs.data.imputation import IMPUTATIONS, filled
+from convexfs.data.imputation import IMPUTATIONS, fill_missing
 from convexfs.data.sparse import check_sparse_finite, sparse_matrix
 from convexfs.data.targets import CLASSES, NUMBERS, as_numbers, check_kind
 from convexfs.data.validation import (
@@ -113,7 +113,7 @@ def make_dataset(
     if issparse(matrix):
         check_sparse_finite(matrix, name, names, _DROP)
     else:
-        whole = filled(matrix, impute, seen, name, names, list(categories))
+        whole = fill_missing(matrix, impute, seen, name, names, list(categories))
         holes = 0 if whole is matrix else int((np.isnan(matrix) & ~np.isnan(whole)).sum())
         if holes:
             share = f"{holes:,} of {matrix.size:,} values"

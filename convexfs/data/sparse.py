@@ -31,11 +31,11 @@ def check_stored(shape: Sequence[int], stored: int, reading: Reading, name: str)
     reading.limit.check(
         rows * columns * 8,
         f"{name}, as a dense matrix of {rows} x {columns},",
-        f"keep fewer rows or columns, or use {takers()}, which take it sparse",
+        f"keep fewer rows or columns, or use {sparse_method_names()}, which take it sparse",
     )
 
 
-def takers() -> str:
+def sparse_method_names() -> str:
     """Name what ``convexfs select`` fits to sparse samples as they are."""
     from convexfs.methods import estimator_homes  # above this room, so only where it is told
 

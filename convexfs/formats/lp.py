@@ -29,12 +29,12 @@ def read(path: Path) -> Program:
     return _program(model)
 
 
-def written(program: Program) -> str:
+def dumps(program: Program) -> str:
     """The text of a file; HiGHS writes 15 digits."""
     mps_writer.check_linear(program, ".lp")
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "m.mps", Path(folder) / "m.lp"
-        source.write_text(mps_writer.written(program))
+        source.write_text(mps_writer.dumps(program))
         solver = _silent()
         read, wrote = solver.readModel(str(source)), solver.writeModel(str(target))
         if highspy.HighsStatus.kError in (read, wrote):

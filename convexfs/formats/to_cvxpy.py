@@ -26,7 +26,7 @@ class StoredProblem(cp.Problem):
     columns: tuple[str, ...] = ()
 
 
-def stated(program: Program) -> StoredProblem:
+def stored_problem(program: Program) -> StoredProblem:
     """Write a program as a problem: linear rows as ``A x <= b``, the others as their cones."""
     statement = _Statement(program)
     sense = cp.Maximize if program.maximise else cp.Minimize

@@ -14,7 +14,7 @@ from convexfs.batch.workers import pool
 from convexfs.errors import ConvexfsError, InputError, warn
 from convexfs.estimators.selector import thread_map
 from convexfs.estimators.training_cache import Held
-from convexfs.inference.label_permutations import PermutationResult, copied_rows, judged
+from convexfs.inference.label_permutations import PermutationResult, copied_rows, permutation_result
 from convexfs.inference.shadow_statistics import LEAST, USUAL, ShadowResult, judge_shadows
 from convexfs.methods.base.progress import narrator
 from convexfs.methods.base.row_permutations import permuted_labels, permuted_rows
@@ -134,13 +134,15 @@ def permutations_judged(
     if statistic is not None:
         with thread_map(n_jobs) as map:
             found = np.array(list(map(statistic, labels)))
-        return judged(found[0], found[1:], **rule)
+        return permutation_result(found[0], found[1:], **rule)
     if isinstance(samples, SparseSamples):
         X = samples.by_rows
     work = partial(_label_fit, estimator=seeded(estimator, seed), X=X, told=told)
     rows = _fits(work, labels, n_jobs, tell)
     found, whole = np.array([row[0] for row in rows]), [row[1] for row in rows]
-    return judged(found[0], found[1:], whole=None if whole[0] is None else np.array(whole), **rule)
+    return permutation_result(
+        found[0], found[1:], whole=None if whole[0] is None else np.array(whole), **rule
+    )
 
 
 def _fits(

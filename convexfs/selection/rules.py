@@ -31,7 +31,7 @@ _FOLDS = 5
 
 
 @dataclass(frozen=True)
-class Judgement:
+class SelectionDecision:
     """Which features are kept, with what is to be told of it.
 
     Attributes
@@ -62,7 +62,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Judge:
+class SelectionRule:
     """A rule for keeping features, applied to what a method says of them.
 
     Parameters
@@ -121,7 +121,7 @@ class Judge:
 
     def __call__(
         self, source: Any, weights: np.ndarray, data: Dataset, untested: np.ndarray | None = None
-    ) -> Judgement:
+    ) -> SelectionDecision:
         """Judge the features.
 
         Parameters
@@ -138,10 +138,10 @@ class Judge:
         constant = constant_columns(data.X)
         if self.rule == "top":
             mask = heaviest(weights, constant, self.top or 1)
-            return Judgement(mask, self._untested(mask), {"rule": "top"})
+            return SelectionDecision(mask, self._untested(mask), {"rule": "top"})
         if self.rule == "" and untested is not None:
             mask = untested & ~constant
-            return Judgement(mask, self._untested(mask), {"rule": "non-zero weights"})
+            return SelectionDecision(mask, self._untested(mask), {"rule": "non-zero weights"})
         if self.rule == "curve":
             return self._by_curve(source, weights, constant, data)
         if self.rule == "stability":
@@ -154,7 +154,7 @@ class Judge:
             "selected": f"{support.sum()} of {len(support)}; {NOT_TESTED}",
         }
 
-    def _by_test(self, source: Any, constant: np.ndarray, data: Dataset) -> Judgement:
+    def _by_test(self, source: Any, constant: np.ndarray, data: Dataset) -> SelectionDecision:
         from convexfs.inference.selector_tests import affordable, shadows_judged
 
         control = self.rule or "fdr"
@@ -179,7 +179,7 @@ class Judge:
             lines["smallest list"] = smallest_list(curve)
             record = record | {"curve": _curve_record(curve)}
         named = ("max-T p", result.max_t_pvalues) if control == "fwer" else ("q", result.qvalues)
-        return Judgement(
+        return SelectionDecision(
             support, lines, record, column=named, picture=result.plot, test=result, curve=curve
         )
 
@@ -200,7 +200,7 @@ class Judge:
 
     def _by_curve(
         self, source: Any, weights: np.ndarray, constant: np.ndarray, data: Dataset
-    ) -> Judgement:
+    ) -> SelectionDecision:
         curve = self.curve(source, data)
         support = heaviest(weights, constant, curve.chosen)
         lines = self._untested(support)
@@ -209,16 +209,16 @@ class Judge:
         )
         record = {"rule": "curve", "curve": _curve_record(curve)}
         lines = lines | curve_lines(curve, data)
-        return Judgement(support, lines, record, picture=curve.plot, curve=curve)
+        return SelectionDecision(support, lines, record, picture=curve.plot, curve=curve)
 
-    def _by_stability(self, source: Any, data: Dataset) -> Judgement:
+    def _by_stability(self, source: Any, data: Dataset) -> SelectionDecision:
         from convexfs.inference import StabilitySelector
 
         model = StabilitySelector(self._few(source, data), random_state=self.seed)
         model.fit(feature_frame(data), data.labels)
         values = model.probabilities_
         record = {"probabilities": _by_name(values, data), "threshold": float(model.threshold_)}
-        return Judgement(
+        return SelectionDecision(
             np.asarray(model.get_support()),
             summary_lines(model),
             {"rule": self.rule, self.rule: record},

@@ -70,7 +70,7 @@ def allowed(frame: Frame) -> Frame:
     return SLACK * frame["tol"].fillna(DEFAULT_ACCURACY)
 
 
-def judged(frame: Frame) -> Frame:
+def classify_outcomes(frame: Frame) -> Frame:
     """Add error, ok, fooled and outcome to `frame`; points without a proof get a gap first.
 
     Its columns ``undecided`` and ``refuted`` have the verdicts of the certificates.

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from convexfs.batch.measurements import are_measurements, measured
+from convexfs.batch.measurements import are_measurements, read_measurements
 from convexfs.batch.store.schema import CERTIFICATES
 from convexfs.batch.store.store import Store, unpack
 from convexfs.errors import InputError
 from convexfs.methods import stored_formulation, stored_names
 from convexfs.records import RELEVANT_SHARE
 from convexfs.study import labels
-from convexfs.study.outcome_rules import OUTCOMES, RESIDUALS, Frame, charged, judged
+from convexfs.study.outcome_rules import OUTCOMES, RESIDUALS, Frame, charged, classify_outcomes
 
 #: Tasks equal in these are the same task; done again after a change of code, the last counts.
 _SAME = ["instance", "solver", "settings", "repeat"]
@@ -76,7 +76,7 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
     )
     for name in ("undecided", "refuted", "older"):
         frame[name] = frame[name].eq(True).fillna(False).astype(bool)
-    frame = judged(frame.reset_index(drop=True)).drop(columns=["undecided", "refuted"])
+    frame = classify_outcomes(frame.reset_index(drop=True)).drop(columns=["undecided", "refuted"])
     frame["charged_seconds"] = charged(frame)
     return frame
 
@@ -178,7 +178,7 @@ def export(folder: str | Path, to: str | Path, escape_formulas: bool = False) ->
         raise InputError(f"{to}: cannot be told its format; end it in {', '.join(writers)}")
     with Store.read(folder) as store:
         numbers = are_measurements(store.tasks())
-    frame = measured(folder) if numbers else outcomes(folder)
+    frame = read_measurements(folder) if numbers else outcomes(folder)
     if escape_formulas:
         for name in frame.select_dtypes(["string", "object"]):
             frame[name] = frame[name].str.replace(r"^(?=[=+\-@\t\r\n])", "'", regex=True)

@@ -118,7 +118,7 @@ def _median(values: Frame) -> float:
     return float(known.median()) if len(known) else np.nan
 
 
-def told(outcomes: Frame) -> pd.DataFrame:
+def solver_options_table(outcomes: Frame) -> pd.DataFrame:
     """Return the :data:`~convexfs.study.columns.TOLD`: what each solver was asked for, in words."""
     tried: Frame = outcomes[outcomes["outcome"] != SKIPPED]
     by = ["settings", "solver", "solver_version", "told"]

@@ -65,7 +65,8 @@ def test_a_table_of_long_names_fits_80_columns(run, table, tmp_path):
     long = tmp_path / "long.csv"
     long.write_text(table.read_text().replace("tells", "a feature of long a name"))
     printed = run("select", long, "--target", "kind")[1].partition("solver ")[0]
-    assert "a feature of long a name" in printed and " q " in printed
+    assert "a feature of long a name" in printed
+    assert " q " in printed
     assert max(len(line.rstrip()) for line in printed.splitlines()) <= 80
 
 

@@ -62,7 +62,7 @@ def shard_record(store: Store) -> dict[str, Any] | None:
     return record
 
 
-def enter(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> None:
+def claim_shard(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> None:
     """Note in a folder which part of which run it is, or raise if it is that of another.
 
     ``tasks`` are those of the whole run. A run without a shard may go on in a folder that

@@ -8,7 +8,7 @@ import numpy as np
 
 from convexfs.data.build import make_dataset
 from convexfs.data.dataset import Dataset
-from convexfs.data.readers.label_file import ID_NAMES, check_ids, joined, target_column
+from convexfs.data.readers.label_file import ID_NAMES, check_ids, join_labels, target_column
 from convexfs.data.readers.options import Reading, distinct_names
 from convexfs.data.readers.text import ROW_NAMES, is_number
 from convexfs.data.validation import near_column
@@ -165,7 +165,7 @@ def _is_numbered(column: Any) -> bool:
 def _labelled(frame: Any, own: str | None, reading: Reading, name: str) -> tuple[Any, str]:
     if own is None:
         raise InputError(f"{name} has no column of ids to join its labels by; say --id COLUMN")
-    found = joined(frame[own], own, reading, name, list(frame.columns))
+    found = join_labels(frame[own], own, reading, name, list(frame.columns))
     frame = frame[found.known].drop(columns=found.target, errors="ignore")
     return frame.assign(**{found.target: found.labels}), found.target
 

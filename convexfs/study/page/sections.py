@@ -15,7 +15,14 @@ from convexfs.study.outcome_rules import WRONG, Frame
 from convexfs.study.outcomes import busy_words, counts, warnings_of
 from convexfs.study.page import assemble
 from convexfs.study.page.assemble import Section, Table, escape, facts, table_place
-from convexfs.study.summary import leaders, ranking, reasons, summary, told, wrong_claims
+from convexfs.study.summary import (
+    leaders,
+    ranking,
+    reasons,
+    solver_options_table,
+    summary,
+    wrong_claims,
+)
 from convexfs.study.time_to_accuracy import time_to_accuracy
 
 #: What the table of whole points says.
@@ -87,7 +94,9 @@ def verdicts(frame: Frame, shift: float) -> Section:
     )
     tables = {
         "summary": Table("Verdict", summary(frame, shift), columns.SUMMARY, _same(frame)),
-        "told": Table("What each solver was told", told(frame), columns.TOLD, _same(frame)),
+        "told": Table(
+            "What each solver was told", solver_options_table(frame), columns.TOLD, _same(frame)
+        ),
     }
     return _tables("verdict", "Verdict", lead, tables)
 

@@ -17,7 +17,7 @@ def solver_fields(
     asked: str = TRANSLATED,
     own_options: str = "{}",
 ) -> dict[str, str]:
-    """Return the version of a solver and all that it is told, as a task keeps them."""
+    """Return the version of a solver and all its options, as a task stores them."""
     from convexfs.solving.backends import BACKENDS
     from convexfs.solving.solve import merged
 

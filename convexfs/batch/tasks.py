@@ -1,6 +1,6 @@
 """Tasks: one problem on one data set with one solver, and what doing it returns.
 
-A method may have smaller ones of its own, such as one for each sample: see its ``tasks.py``.
+A method may define smaller ones, such as one for each sample: see its ``tasks.py``.
 A task is small and holds no arrays. Whoever does it finds the data in
 :data:`DATASETS`, which forked workers share without a copy, or loads them again;
 computes the numeric half; builds the problem; solves and certifies it.
@@ -67,7 +67,7 @@ _WHEREABOUTS = {"problem", "problem_file", "problem_sha256", "data", "data_dir",
 class Task:
     """All that determines a result, and its hash ``key``.
 
-    ``hyper``, ``options`` (all that the solver is told) and ``own_options`` (what of it was
+    ``hyper``, ``options`` (all options of the solver) and ``own_options`` (those of them that were
     asked for by name) are JSON text. Without a ``tol`` the solver works at its own default
     accuracy; else ``asked`` is how it is put to the solver. ``warm_from`` are the
     hyper-parameters of the problem whose solution a warm start begins with; empty: cold.

@@ -90,7 +90,7 @@ def _are_one(path: Path, other: Path) -> bool:
 
 
 def table_report(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
-    """Print the heaviest features, and what is said of all of them."""
+    """Print the heaviest features, and what holds for all of them."""
     console = Console()
     if selection.explained is not None:
         of = f"{len(selection.explained)} components of {data.n_features} features"

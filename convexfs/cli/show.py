@@ -21,7 +21,7 @@ from convexfs.methods import FORMULATIONS, named_formulation, target_of
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.solve_step import stated
 
-#: What a formulation is stated on if nothing else is said; it takes no library to make.
+#: Default data of a formulation; no library is loaded to make them.
 DATA = "subclasses:noise=2"
 DATA_OF_NUMBERS = "product:n=30,noise=2"
 NOTATIONS = ("text", "latex", "optidef", "mathml")

@@ -152,7 +152,7 @@ def shard_given(text: str | None) -> "Shard | None":
 
 
 def folder_of(name: str, shard: "Shard | None") -> Path:
-    """Return where results go if nothing is said; each shard has a folder of its own."""
+    """Return the default folder of the results; each shard has its own."""
     part = "" if shard is None else f"-shard-{shard.number}-of-{shard.count}"
     return Path("runs") / f"{name}{part}"
 

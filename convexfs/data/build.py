@@ -73,7 +73,7 @@ def make_dataset(
     impute : {"none", "median", "knn"}
         What fills missing cells: the feature's median, or the mean of near samples.
     target_kind : {"classes", "numbers"}, optional
-        What ``y`` holds. By default classes, but many different whole numbers are asked about.
+        What ``y`` holds. By default classes, but many different integers are refused.
     mixed : bool
         Whether missing values, and columns of text that have few values, are kept.
     categorical : sequence of str

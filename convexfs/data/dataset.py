@@ -28,7 +28,7 @@ class Dataset:
         missing, codes where it is a category: only if the data were asked for as `mixed`. Or
         a sparse array by rows.
     y : array, shape (n_samples,)
-        Class codes, whole numbers that are positions in ``class_names``; or, where there are
+        Class codes, integers that are positions in ``class_names``; or, where there are
         no classes, a target of numbers as float64.
     feature_names, class_names : tuple of str
     name : str

@@ -37,7 +37,7 @@ def check_stored(shape: Sequence[int], stored: int, reading: Reading, name: str)
 
 def sparse_method_names() -> str:
     """Name what ``convexfs select`` fits to sparse samples as they are."""
-    from convexfs.methods import estimator_homes  # above this room, so only where it is told
+    from convexfs.methods import estimator_homes  # a higher layer, loaded for the message only
 
     models = {name: home.estimator(name) for name, home in estimator_homes().items()}
     return ", ".join(name for name in models if getattr(models[name], "_takes_sparse", False))

@@ -15,7 +15,7 @@ import numpy as np
 from convexfs.data.targets import looks_measured, measured_error, regressors
 from convexfs.errors import InputError, did_you_mean, warn
 
-#: How whole numbers of a file are said to be classes.
+#: How users declare integers of a file to be classes.
 _INSIST = "say --target-kind classes (from Python target_kind='classes')"
 _BLOCK_CELLS = 2**20
 _NAMED_AT_MOST = 5
@@ -154,7 +154,7 @@ def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) ->
     where : str
         What a message calls the data.
     feature_names : sequence of str, optional
-        Names for the message, if ``X`` has none of its own.
+        Names for the message, if ``X`` has none.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def encode_labels(y: Any, where: str, insisted: bool = False) -> tuple[np.ndarra
     where : str
         What a message calls the target.
     insisted : bool
-        Whether whole numbers are classes however many there are.
+        Whether integers are classes however many there are.
 
     Raises
     ------

@@ -84,7 +84,7 @@ def _program(model: Any) -> Program:
     other = {highspy.HighsVarType.kSemiContinuous, highspy.HighsVarType.kSemiInteger}
     if other & set(lp.integrality_):
         raise InputError("semi-continuous variables are not read here")
-    # The format has no order of its own: a column stands where it was named first.
+    # The format defines no order: a column stands where it was named first.
     order = by_index(lp.col_names_)
     names = tuple(lp.col_names_[column] for column in order)
     return Program(

@@ -69,7 +69,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         Of the problem in s, as for every estimator.
     n_jobs, random_state, verbose
         As for every estimator; knockoffs are drawn at random. An estimator without a
-        `random_state` of its own gets it from here.
+        `random_state` gets it from here.
 
     Attributes
     ----------

@@ -79,9 +79,9 @@ def permutation_test(
     Notes
     -----
     Missing values stay with their rows: tested is that labels have nothing to do with values
-    and holes. Where holes follow the labels and values do not, this is no longer exact. With
+    and missing values. Where values are missing by class, this is no longer exact. With
     ``missing="hybrid"`` RELIEF-F and Logo found something at 5 % in 5.8 ± 1.2 and 6.8 ± 1.1 % of
-    such sets; "class", which reads the labels, and imputed means find such holes.
+    such sets; "class", which reads the labels, and imputed means find them.
 
     Examples
     --------

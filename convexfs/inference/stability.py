@@ -77,7 +77,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
     n_jobs : int, optional
         Threads, one fit each; the result does not depend on their number.
     random_state : int, RandomState or None
-        Of the halves, and of an estimator without a `random_state` of its own.
+        Of the halves, and of an estimator without its own `random_state`.
     verbose : int, default=0
 
     Attributes
@@ -110,7 +110,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
     -----
     A significant fit need not be a stable list. Of the 2000 genes of a colon cancer set
     RELIEF-F, keeping 45 of each half, selects 10 (stability 0.37; 0.12 with permuted labels, and
-    none selected); Logo at its default price selects one, with a stability of 0.11 against 0.06
+    none selected); Logo at its default penalty selects one, with a stability of 0.11 against 0.06
     with permuted labels: its list of genes is hardly more stable than one made by chance.
 
     References

@@ -35,7 +35,7 @@ FORMER = frozenset({
     "mitra", "mrmr", "mutual-information", "nca", "pca", "qpfs", "random-forest", "relieff",
     "rfe-rbf",
 })  # fmt: skip
-#: From scaled data, and what judges the features, to what is said of them.
+#: A function from scaled data and a rule to the selection.
 Fit = Callable[[Dataset, SelectionRule], Selection]
 
 

@@ -144,7 +144,7 @@ class Selection:
         return None if self.why_no_curve() else self.held_out()
 
     def with_curve(self) -> Self:
-        """Add held-out errors to what is told, if they are had in seconds."""
+        """Add held-out errors to the report, if they take seconds only."""
         judged, curve = self.judgement, self.curve()
         if judged is None or curve is None:
             return self

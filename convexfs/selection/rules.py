@@ -242,7 +242,7 @@ def _samples(source: Any, data: Dataset) -> Any:
     if not data.is_mixed:
         return data.X
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it was told of them in its fit
+        warnings.simplefilter("ignore")  # its fit has warned of them
         return unfitted(source)._checked(feature_frame(data), data.labels)[0]
 
 

@@ -68,7 +68,7 @@ class Backend:
     inside : str
         The option, a dict, that the tolerances stand in; empty: they are options themselves.
     limit : callable or None
-        Seconds -> options; None: the solver has no time limit of its own.
+        Seconds -> options; None if the solver has no time limit.
     always : dict
         Options every call needs: one thread, or a cure for a known fault.
     duals : bool

@@ -4,7 +4,7 @@
 
     manifest.json        what it takes to do the comparison again; hash and size of every file
     requirements.txt     versions of all packages, as pip takes them
-    results.sqlite       the store, with the machine and what every solver was told
+    results.sqlite       the store, with the machine and the options of every solver
     problems/...         problem files, as far from each other as they were
     data/...             files that they read their samples from
 

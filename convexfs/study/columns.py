@@ -108,7 +108,7 @@ SUMMARY = (
     Column("busy", "count", "tasks that waited for a core", on=On.PAGE),
     replace(ERROR, meaning="median of the solved"),
 )
-#: Of every solver at every settings: all that it was told.
+#: The options of every solver, at every setting.
 TOLD = (
     SETTINGS, SOLVER, Column("solver_version", label="version"),
     Column("told", "long", "options, in the solver's own words; nothing: as it comes"),

@@ -3,7 +3,7 @@
 A study is a batch with other solvers, accuracies, repeats and order, in the same store:
 
 - every solver gets the same numbers, cold unless warm starts are what is studied, in one
-  thread, in a process of its own that is ended when the task is over its time, so that a
+  thread, in a separate process that is ended when the task is over its time, so that a
   solver that hangs or crashes costs its own task only;
 - before a process measures a solver for the first time it has solved a tiny problem with
   it, which is not recorded: loading a library is not solving;
@@ -147,7 +147,7 @@ def _from_neighbour(task: Task) -> Result:
 
 @cache
 def _hush(process: int) -> None:
-    """Silence a worker: some solvers print from C, whatever they are told."""
+    """Silence a worker: some solvers print from C whatever their options."""
     if process != MAIN_PROCESS:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 

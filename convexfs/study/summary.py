@@ -216,7 +216,7 @@ def reasons(outcomes: Frame) -> pd.DataFrame:
 
 
 def _complaints(lost: Frame) -> Frame:
-    """Say of tasks that nothing was said of: the solver's doubt, or its residuals."""
+    """Return a remark for tasks without one: the solver's doubt, or its residuals."""
     unsure = lost["solver"] + " says " + lost["status"]
     inaccurate = lost["error"].map("residual {:.1e}".format) + allowed(lost).map(" > {:.0e}".format)
     late = pd.Series("solved after its time limit", index=lost.index)

@@ -17,7 +17,7 @@ from convexfs.records import SKIPPED
 from convexfs.study import columns
 from convexfs.study.columns import names
 from convexfs.study.means import chosen_shift, seconds, times_best, with_best
-from convexfs.study.outcome_rules import SOLVED, Frame, price
+from convexfs.study.outcome_rules import SOLVED, Frame, unsolved_seconds
 
 #: Accuracies that tables tell, and those that curves go through.
 TARGETS = (1e-3, 1e-6, 1e-8)
@@ -42,7 +42,7 @@ def quickest(outcomes: Frame, target: float) -> Frame:
     got there, else failed; ``charged_seconds`` its own or the limit; ``at`` its settings.
     """
     tried = outcomes[(outcomes["outcome"] != SKIPPED) & ~outcomes["settings"].str.contains("warm")]
-    limit = price(tried)
+    limit = unsolved_seconds(tried)
     there = (verified(tried) <= target) & (tried["solve_seconds"] <= limit)
     runs = tried[_RUN].assign(
         outcome=np.where(there, SOLVED, "failed"),

@@ -1,4 +1,4 @@
-"""Problems of their own: a file's function, a function of a package, a file of a known format."""
+"""Problem files without METHOD: a function, an importable function, or a file of a known format."""
 
 import ast
 import hashlib
@@ -19,7 +19,7 @@ _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
 def own_reader(path: Path, text: bytes) -> "OwnReader | None":
-    """A reader of a file that defines ``problem`` or PROBLEMS and no METHOD; None of others."""
+    """Return a reader if a file defines ``problem`` or PROBLEMS but no METHOD, else None."""
     try:
         nodes = ast.parse(text, str(path)).body
     except (SyntaxError, ValueError):

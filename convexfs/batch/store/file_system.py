@@ -67,7 +67,7 @@ def probe(folder: Path) -> FileSystem:
 def _lock(file: IO[bytes]) -> None:
     try:
         import fcntl
-    except ImportError:  # not on Windows, where SQLite has locks of its own
+    except ImportError:  # not on Windows, where SQLite has other locks
         return
     fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

@@ -1,7 +1,7 @@
 """A run in parts that know nothing of each other, as the jobs of a cluster's array.
 
 A task belongs to the shard that its key says, whoever asks: every shard finds its own
-part of the same files, and no part is done twice. Each has a folder of its own, which
+part of the same files, and no part is done twice. Each has its own folder, which
 says what it is part of; :mod:`convexfs.batch.store.merge` joins them.
 """
 
@@ -49,7 +49,7 @@ _FIELDS = {
 
 
 def shard_record(store: Store) -> dict[str, Any] | None:
-    """Return which part of which run a store is, None if it is a run of its own."""
+    """Return which part of which run a store is, None if it is a complete run."""
     record = store.shard()
     if record is None:
         return None

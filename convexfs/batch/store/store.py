@@ -213,7 +213,7 @@ class Store(AbstractContextManager["Store"]):
         return self._records("studies")
 
     def shard(self) -> dict[str, Any] | None:
-        """Return which part of which run this is, None if it is a run of its own."""
+        """Return which part of which run this is, None if it is a complete run."""
         return next(iter(self._records("shards")), None)
 
     def _records(self, table: str) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ def warm_up(formulations: Iterable[str], solver: str = "auto") -> None:
 
 
 def state_custom_problems(tasks: Iterable[Task]) -> None:
-    """State the first problem of each file that has one of its own.
+    """State the first problem of each file with a user-defined problem.
 
     A file whose function fails, or makes something else than a convex problem, is refused
     here, before anything is solved.
@@ -63,7 +63,7 @@ def _check_convex(problem: Any) -> None:
 def prepare(what: Task | StatementTask) -> None:
     """Load what this and others like it need that a forked worker has from its parent."""
     task = what.task if isinstance(what, StatementTask) else what
-    rehearsed(task.formulation)
+    warm_up_once(task.formulation)
     if task.data_sha256:
         dataset_of(task)
     if task.problem_file:
@@ -71,7 +71,7 @@ def prepare(what: Task | StatementTask) -> None:
 
 
 @cache
-def rehearsed(formulation: str) -> None:
+def warm_up_once(formulation: str) -> None:
     """Load all that solves this formulation and certifies the answer, once in a process."""
     import convexfs.certification.certify
     import convexfs.solving.solve  # noqa: F401

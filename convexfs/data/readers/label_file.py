@@ -1,4 +1,4 @@
-"""Classes that stand in a file of their own, joined to samples by id."""
+"""Classes in a separate file, joined to samples by id."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

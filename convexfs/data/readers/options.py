@@ -10,7 +10,7 @@ from convexfs.data.readers.memory_limit import ReadLimit, read_limit
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How to read a file; whatever is None is recognised, and what was recognised is told.
+    """How to read a file; None means: infer it, and report what was inferred in `told`.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Reading:
     sheet, layer : str, optional
         Of a workbook; of annotated data.
     target_kind : {"classes", "numbers"}, optional
-        What the target holds; many different whole numbers are asked about if it is not said.
+        What the target holds; many different integers are refused if it is None.
     impute : {"median", "knn", "none"}
         What fills missing cells of numbers.
     sparse : bool

@@ -127,7 +127,7 @@ def encoded(values: Any, kind: str) -> dict[str, Any]:
     """Return a column in the fewest letters that keep it whole.
 
     Words are ``codes`` into ``levels`` with -1 for what is missing, or ``values`` if few
-    are alike; whole numbers and flags are ``values``; others are ``doubles``, the bytes of
+    are alike; integers and flags are ``values``; others are ``doubles``, the bytes of
     little-endian doubles in base 64, which are half as long as digits and quicker to read.
     """
     if kind in ("text", "code", "long", "outcome"):
@@ -186,7 +186,7 @@ def page_html(
 def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
     """Return what a browser may run and apply: the page's own texts, by their hashes.
 
-    Single elements may have a style of their own: plotly's pictures and formulas do.
+    Single elements may have their own style: plotly's pictures and formulas do.
     """
     rules = {
         "default-src": "'none'",

@@ -86,7 +86,7 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
 
 
 def verdicts(frame: Frame, shift: float) -> Section:
-    """Tell success and speed of each solver, and what each was told."""
+    """Return success and speed of each solver, and its options."""
     lead = (
         f"Seconds are the geometric mean, shifted by {duration(shift)}, of what a solver was "
         f"charged, with its {CONFIDENCE:.0%} interval over repeats; only × best compares solvers "

@@ -76,6 +76,7 @@ def test_what_is_refused_is_found_out(refusing, tmp_path, words):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", REFUSALS)
 def test_a_run_is_killed_and_resumed_where_things_are_refused(slow, tmp_path, refusing, words):
     slow.write_text(slow.read_text().replace("range(400)", "range(40)"))

@@ -78,6 +78,7 @@ def test_a_matrix_of_one_entry_is_a_number_that_is_not_negative(saved):
     assert solve(read_problem(saved(held | {"c": [2.0, 1.0]})), "HIGHS").status == "unbounded"
 
 
+@pytest.mark.slow
 def test_random_programs_are_read_as_they_are_stated(saved):
     rng = np.random.default_rng(0)
     for _ in range(20):

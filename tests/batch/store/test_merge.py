@@ -153,6 +153,7 @@ def test_a_comparison_in_parts_is_one_study(tmp_path):
         assert merged.studies() == whole.studies()
 
 
+@pytest.mark.slow
 def test_a_killed_part_is_done_again_by_its_own_line(slow, tmp_path):
     slow.write_text(slow.read_text().replace("range(400)", "range(60)"))
     solve_files([slow], tmp_path / "whole", jobs=2)

@@ -68,6 +68,7 @@ def some_points(count=2):
             yield local_values(data.X, data.y, i, alpha), alpha
 
 
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("form", ["compactness", "bisection"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_ends_where_native_does(solver, form):

@@ -10,7 +10,7 @@ ensure_environment dev,solvers,dask,mpi,nlp,tables
 cd "$root"
 
 # One cache for each state of the kernels, so that none of an older source is tested.
-state=$(grep -rl --include=*.py "convexfs.kernels import" convexfs | sort | xargs cat | cksum)
+state=$(grep -rlE --include=*.py "kernels? import|numba" convexfs | sort | xargs cat | cksum)
 export NUMBA_CACHE_DIR="$venv/kernels-${state%% *}" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 [ -d "$NUMBA_CACHE_DIR" ] || rm -rf "$venv"/kernels-*
 bin="$venv/bin"

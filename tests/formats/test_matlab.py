@@ -95,6 +95,7 @@ def test_random_programs_are_read_as_they_are_stated(saved):
         assert found.objective == pytest.approx(expected.objective, rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.slow(cases=4)
 @pytest.mark.parametrize(
     ("held", "message"),
     [
@@ -129,6 +130,7 @@ def test_damaged_and_missing_files_are_refused(saved, tmp_path):
             read_problem(tmp_path / name)
 
 
+@pytest.mark.slow
 def test_commands_take_mat_files(saved, tmp_path, capsys):
     (tmp_path / "hs21.mat.gz").write_bytes(gzip.compress(saved(HS21).read_bytes()))
     file = str(tmp_path / "hs21.mat.gz")

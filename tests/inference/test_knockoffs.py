@@ -30,6 +30,7 @@ def shifted():
     return X, y
 
 
+@pytest.mark.slow(cases=48)
 @parametrize_with_checks([KnockoffSelector(), KnockoffSelector(fdr=0.5, s="mvr", force=True)])
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
 def test_scikit_learn_conventions(estimator, check):

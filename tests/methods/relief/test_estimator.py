@@ -19,6 +19,7 @@ from tests.methods.copies import copies_are_neighbors
 from tests.typed import constraints, known
 
 
+@pytest.mark.slow(cases=55)
 @parametrize_with_checks(
     [Relief(), Relief(n_neighbors=3, miss="prior", solver="CLARABEL")],
     expected_failed_checks=copies_are_neighbors,

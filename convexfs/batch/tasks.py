@@ -217,13 +217,13 @@ def do(task: Task) -> Result:
                 return problem.formulation.tasks.do(task, problem)
             solution, certificate, *history = (_fit if task.fit else _solve_first)(task, problem)
     except (SolverUnavailable, SolverUnsuitable) as reason:
-        return skipped(reason, **_stated(problem, made))
+        return skipped_result(reason, **_stated(problem, made))
     solution = over_time(solution, task.time_limit)
     result = result_of(solution, certificate, history)
     return replace(result, row={**result.row, **_stated(problem, made)})
 
 
-def skipped(reason: object, **known: str) -> Result:
+def skipped_result(reason: object, **known: str) -> Result:
     """The result of a task that cannot be tried."""
     return Result({"status": SKIPPED, "failure": str(reason), **known}, ())
 

@@ -16,8 +16,8 @@ from rich.text import Text
 from convexfs.cli.select_outputs import (
     ANNOTATED,
     check_targets,
+    existing_outputs,
     json_report,
-    replaced,
     table_report,
 )
 from convexfs.cli.terminal import Console
@@ -78,7 +78,7 @@ def select(arguments: argparse.Namespace) -> int:
     told = data.scaled(arguments.scale).told if data.is_sparse else data.told
     _say(f"{data.name}: {sentence}" for sentence in told)
     require_kind(data.name, data.numeric, kind)
-    _say(f"{path} is there already, and will be replaced" for path in replaced(arguments))
+    _say(f"{path} is there already, and will be replaced" for path in existing_outputs(arguments))
     judge = _with_sides(judge, arguments, data)
     line = shlex.join(["convexfs", *arguments.words])
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:

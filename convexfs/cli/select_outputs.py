@@ -61,7 +61,7 @@ def check_targets(arguments: argparse.Namespace) -> None:
         check_page(arguments.report)
 
 
-def replaced(arguments: argparse.Namespace) -> list[Path]:
+def existing_outputs(arguments: argparse.Namespace) -> list[Path]:
     """Name the files to be written that are there already."""
     return [path for path in _wanted(arguments).values() if path.is_file()]
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from convexfs.data.readers.options import Reading
-from convexfs.data.validation import check_shape, column_called
+from convexfs.data.validation import check_shape, column_label
 from convexfs.errors import InputError
 
 #: Bytes that the name of a feature takes, and a stored number with its place.
@@ -78,7 +78,7 @@ def check_sparse_finite(
     more = f" ({len(bad)} such cells in all)" if len(bad) > 1 else ""
     raise InputError(
         f"{where} contains {what} at data row {cells.row[first] + 1}, "
-        f"{column_called(cells.col[first], feature_names)}{more}; {cure}"
+        f"{column_label(cells.col[first], feature_names)}{more}; {cure}"
     )
 
 

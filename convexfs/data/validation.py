@@ -61,7 +61,7 @@ def check_finite(
     more = f" ({count} such cells in all)" if count > 1 else ""
     raise InputError(
         f"{where} contains {what} at data row {damaged[0].start + row + 1}, "
-        f"{column_called(column, feature_names)}{more}; {cure if what == 'NaN' else _CURE}"
+        f"{column_label(column, feature_names)}{more}; {cure if what == 'NaN' else _CURE}"
     )
 
 
@@ -397,7 +397,7 @@ def _refuse_missing(labels: np.ndarray, where: str) -> None:
         )
 
 
-def column_called(position: int, names: Sequence[str] | None) -> str:
+def column_label(position: int, names: Sequence[str] | None) -> str:
     """Call a column by its name, or by its position where it has none."""
     return (
         f"column {position + 1} (counted from 1)"

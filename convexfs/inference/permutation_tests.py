@@ -9,7 +9,7 @@ from convexfs.data.out_of_core import ColumnSource
 from convexfs.data.validation import as_labels, check_classes
 from convexfs.errors import InputError, warn
 from convexfs.inference.label_permutations import PermutationResult, check_rule
-from convexfs.inference.selector_tests import permutations_judged, unfitted
+from convexfs.inference.selector_tests import run_permutation_test, unfitted_copy
 from convexfs.methods.base.progress import narrator
 
 
@@ -97,7 +97,7 @@ def permutation_test(
     check_rule(control, level, gate, n_permutations)
     estimator, X, codes = checked_samples(estimator, X, y)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    result = permutations_judged(
+    result = run_permutation_test(
         estimator, X, codes, n_permutations, seed, groups=groups, blocks=blocks, n_jobs=n_jobs,
         tell=narrator("permuted labels", verbose), control=control, level=level, gate=gate,
     )  # fmt: skip
@@ -112,7 +112,7 @@ def checked_samples(estimator: Any, X: Any, y: Any) -> tuple[Any, Any, np.ndarra
     A method of this package checks them as its fit does.
     """
     if hasattr(estimator, "_checked"):
-        aware = unfitted(estimator)
+        aware = unfitted_copy(estimator)
         X, codes = aware._checked(X, y)
         if isinstance(X, ColumnSource):
             X = getattr(X, "in_memory", None)

@@ -155,13 +155,13 @@ class SelectionRule:
         }
 
     def _by_test(self, source: Any, constant: np.ndarray, data: Dataset) -> SelectionDecision:
-        from convexfs.inference.selector_tests import affordable, shadows_judged
+        from convexfs.inference.selector_tests import affordable, run_shadow_test
 
         control = self.rule or "fdr"
         samples = _samples(source, data)
         least = math.ceil(1 / (self.bound if control == "fwer" else self.gate)) - 1
         number = self.permutations or max(affordable(source, samples), least)
-        result = shadows_judged(
+        result = run_shadow_test(
             source, samples, data.y, number, self.seed, groups=self.groups, blocks=self.blocks,
             tell=self.tell, control=control, level=self.bound, gate=self.gate,
             asked=self.permutations or USUAL,
@@ -237,13 +237,13 @@ class SelectionRule:
 
 def _samples(source: Any, data: Dataset) -> Any:
     """The samples as the method's fit has them, missing values and categories included."""
-    from convexfs.inference.selector_tests import unfitted
+    from convexfs.inference.selector_tests import unfitted_copy
 
     if not data.is_mixed:
         return data.X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its fit has warned of them
-        return unfitted(source)._checked(feature_frame(data), data.labels)[0]
+        return unfitted_copy(source)._checked(feature_frame(data), data.labels)[0]
 
 
 def summary_lines(selector: Any) -> dict[str, str]:

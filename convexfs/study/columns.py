@@ -215,7 +215,7 @@ def names(columns: Iterable[Column]) -> list[str]:
     return [column.name for column in columns]
 
 
-def column_of(values: Any) -> Column:
+def find_column(values: Any) -> Column:
     """Return the column of that name in any table, or one that suits what is in it."""
     name = str(values.name)
     if name in _KNOWN:

@@ -6,7 +6,7 @@ The shifted geometric mean of seconds t with shift s,
 
 is not ruled by the longest problem, nor by the shortest, whose times are noise. A shift far
 above the times that are compared hides their ratios, one far below lets the noise of the
-shortest rule: :func:`shift_of` takes it from the data. Ratios without a shift stand beside.
+shortest rule: :func:`time_shift` takes it from the data. Ratios without a shift stand beside.
 
 One mean is taken per repeat, and the interval over repeats is Student's at CONFIDENCE: what
 slowed the machine during one repeat counts once, not once for every problem. Leads are
@@ -30,7 +30,7 @@ CONFIDENCE = 0.99
 FEWEST_REPEATS = 3
 
 
-def shift_of(outcomes: Frame) -> float:
+def time_shift(outcomes: Frame) -> float:
     """Return the power of ten of seconds that a quarter of the solved tasks are below, at most."""
     solved = outcomes.loc[outcomes["outcome"].isin(ANSWERED), "charged_seconds"].dropna()
     if solved.empty:
@@ -42,7 +42,7 @@ def shift_of(outcomes: Frame) -> float:
 def chosen_shift(outcomes: Frame, shift: float | None) -> float:
     """Return the shift that is asked for, or else that of the data."""
     if shift is None:
-        return shift_of(outcomes)
+        return time_shift(outcomes)
     check_number("shift, in seconds,", shift, 0)
     return float(shift)
 

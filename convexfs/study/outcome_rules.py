@@ -191,7 +191,7 @@ def unsolved_seconds(frame: Frame) -> Frame:
     return frame["time_limit"].fillna(longest)
 
 
-def charged(frame: Frame) -> Frame:
+def charged_seconds(frame: Frame) -> Frame:
     """Return the seconds each task is charged: its solver's, or those of a failure."""
     seconds = frame["solve_seconds"].where(frame["outcome"].isin(ANSWERED), unsolved_seconds(frame))
     return seconds.mask(frame["outcome"] == SKIPPED)

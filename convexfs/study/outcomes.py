@@ -17,7 +17,13 @@ from convexfs.errors import InputError
 from convexfs.methods import stored_formulation, stored_names
 from convexfs.records import RELEVANT_SHARE
 from convexfs.study import labels
-from convexfs.study.outcome_rules import OUTCOMES, RESIDUALS, Frame, charged, classify_outcomes
+from convexfs.study.outcome_rules import (
+    OUTCOMES,
+    RESIDUALS,
+    Frame,
+    charged_seconds,
+    classify_outcomes,
+)
 
 #: Tasks equal in these are the same task; done again after a change of code, the last counts.
 _SAME = ["instance", "solver", "settings", "repeat"]
@@ -67,7 +73,7 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
     frame["told"] = frame["options"].fillna("{}").map(labels.words).astype("string")
     frame["instance"] = labels.instances(frame)
     frame["problem_class"] = labels.problem_classes(frame)
-    frame["busy"] = disturbed(frame)
+    frame["busy"] = was_disturbed(frame)
     frame = (
         frame.sort_values("finished_utc", kind="stable")
         .sort_values("key", key=lambda key: key.isin(list(keys)), kind="stable")
@@ -77,18 +83,18 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
     for name in ("undecided", "refuted", "older"):
         frame[name] = frame[name].eq(True).fillna(False).astype(bool)
     frame = classify_outcomes(frame.reset_index(drop=True)).drop(columns=["undecided", "refuted"])
-    frame["charged_seconds"] = charged(frame)
+    frame["charged_seconds"] = charged_seconds(frame)
     return frame
 
 
-def disturbed(tasks: Frame) -> Frame:
+def was_disturbed(tasks: Frame) -> Frame:
     """Tell which tasks waited for a core that other work had; a solver has one thread."""
     lost = tasks["wall_seconds"] - tasks["cpu_seconds"]
     slow = tasks["cpu_seconds"] < UNDISTURBED * tasks["wall_seconds"]
     return (slow & (lost > MOMENT)).astype("boolean").mask(tasks["cpu_seconds"].isna())
 
 
-def warnings_of(frame: Frame) -> list[str]:
+def certificate_warnings(frame: Frame) -> list[str]:
     """Say which certificates contradict each other, and how many are of an older version."""
     lines = []
     fooled: Frame = frame[frame["fooled"].fillna(False)]

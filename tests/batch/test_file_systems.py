@@ -14,7 +14,7 @@ import pytest
 
 from convexfs.batch.run import solve_files
 from convexfs.batch.store import store as store_module
-from convexfs.batch.store.file_system import FileSystem, kind_of, probe
+from convexfs.batch.store.file_system import FileSystem, file_system_kind, probe
 from convexfs.batch.store.run_lock import RunLock
 from convexfs.batch.store.store import HOLDER, LOG, RESULTS, Store, same_results
 from convexfs.errors import RunError
@@ -180,8 +180,8 @@ def test_kinds_of_file_systems(tmp_path):
         ("/etc", "ext4"), ("/home/me/runs", "nfs4"), ("/homework", "ext4"),
         ("/home/my scratch/run", "lustre"),
     ):  # fmt: skip
-        assert kind_of(Path(folder), mounts) == kind
-    assert kind_of(tmp_path, tmp_path / "missing") == ""
+        assert file_system_kind(Path(folder), mounts) == kind
+    assert file_system_kind(tmp_path, tmp_path / "missing") == ""
 
 
 def holder_elsewhere(path, **changes):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from convexfs.errors import InputError
-from convexfs.study.means import shift_of
+from convexfs.study.means import time_shift
 from convexfs.study.summary import leaders, summary
 from tests.study.test_summary import SHIFT, rows
 
@@ -61,7 +61,7 @@ def test_the_mean_of_equal_times_is_that_time_and_shifted_times_scale(times, fac
 )
 def test_the_shift_is_by_the_shortest_that_were_solved(seconds, expected):
     frame = rows(*(("A", f"p{i}", 0, what) for i, what in enumerate(seconds)))
-    assert shift_of(frame) == pytest.approx(expected)
+    assert time_shift(frame) == pytest.approx(expected)
 
 
 def test_microseconds_are_not_hidden_by_the_shift_of_the_data():
@@ -84,7 +84,7 @@ def test_microseconds_are_not_hidden_by_the_shift_of_the_data():
 @given(st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=8))
 def test_at_least_three_quarters_are_above_the_shift(times):
     frame = rows(*(("A", str(i), 0, t) for i, t in enumerate(times)))
-    shift = shift_of(frame)
+    shift = time_shift(frame)
     assert math.isclose(math.log10(shift), round(math.log10(shift)))
     assert np.mean(np.array(times) >= shift) >= 0.75 - 1 / len(times)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from convexfs.batch.problem_files.base import SAMPLES, ProblemFile, Reader
 from convexfs.errors import InputError, ProblemFileError, check_seed, did_you_mean
-from convexfs.formats import ending
+from convexfs.formats import format_suffix
 from convexfs.methods.base.formulation import OWN
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
@@ -162,7 +162,7 @@ def is_function(path: Path) -> bool:
     return _FUNCTION.fullmatch(str(path)) is not None
 
 
-def source_of(name: str) -> bytes:
+def source_text(name: str) -> bytes:
     """The text of the file that a function is defined in."""
     function = _imported(name)
     try:
@@ -188,7 +188,7 @@ def of_function(path: Path, digest: str) -> ProblemFile:
         code=f"{name} {digest}",
         called=name.partition(":")[2],
         equation=(inspect.getdoc(function) or "").partition("\n")[0],
-        text=source_of(name).decode(errors="replace"),
+        text=source_text(name).decode(errors="replace"),
     )  # fmt: skip
 
 
@@ -208,7 +208,7 @@ def of_format(path: Path, content: bytes, digest: str) -> ProblemFile:
     from convexfs.formats import read_problem
 
     read_problem(path)
-    known = ending(path) or ""
+    known = format_suffix(path) or ""
     name = path.name.lower().removesuffix(".gz")
     return _plain(
         path, digest, _taking(partial(read_problem, path), {}),

@@ -72,8 +72,8 @@ def claim_shard(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> Non
     if shard is None:
         if there is not None and there["shard"]:
             raise RunError(
-                f"{store.path.parent}: holds shard {name_of(there)} of a run; add --shard "
-                f"{name_of(there)} to go on with it, or choose another --out"
+                f"{store.path.parent}: holds shard {shard_name(there)} of a run; add --shard "
+                f"{shard_name(there)} to go on with it, or choose another --out"
             )
         return
     record = {"shard": shard.number, "tasks": len(shard.part(tasks)), **_whole(shard, tasks)}
@@ -84,7 +84,7 @@ def claim_shard(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> Non
             f"{store.path.parent}: holds a run that is no shard; choose another --out for {shard}"
         )
     elif there != record:
-        mine = "" if there["shard"] == shard.number else f"it is {name_of(there)}"
+        mine = "" if there["shard"] == shard.number else f"it is {shard_name(there)}"
         reason = "; ".join(filter(None, [mine, *differences(there, record)]))
         raise RunError(
             f"{store.path.parent}: holds another shard than {shard} of this run ({reason}); "
@@ -92,7 +92,7 @@ def claim_shard(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> Non
         )
 
 
-def name_of(record: Mapping[str, Any]) -> str:
+def shard_name(record: Mapping[str, Any]) -> str:
     """Return the shard that a folder says it is, as ``3/8``."""
     return str(Shard(record["shard"], record["of"]))
 

@@ -29,7 +29,7 @@ _REFUSALS = re.compile(
 _ENDS = re.compile(r"WorkerDied: (SIGABRT|SIGSEGV|SIGBUS|exit code)")
 
 
-def size_of(text: str) -> int:
+def parse_size(text: str) -> int:
     """Return the bytes that a text such as 500MB, 2GB or 1.5GiB stands for."""
     match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([A-Z]*)\s*", text.upper())
     size = float(match[1]) * UNITS.get(match[2], 0) if match else 0.0

@@ -12,7 +12,7 @@ from convexfs.study import columns, figures, llfs_points
 from convexfs.study.figures import Figure
 from convexfs.study.means import CONFIDENCE
 from convexfs.study.outcome_rules import WRONG, Frame
-from convexfs.study.outcomes import busy_words, counts, warnings_of
+from convexfs.study.outcomes import busy_words, certificate_warnings, counts
 from convexfs.study.page import assemble
 from convexfs.study.page.assemble import Section, Table, escape, facts, table_place
 from convexfs.study.summary import (
@@ -81,7 +81,7 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
         "it, and it is charged its own seconds. "
         "A certificate says nothing about the features: those were not tested here."
     )
-    alarms = assemble.alarms(warnings_of(frame))
+    alarms = assemble.alarms(certificate_warnings(frame))
     return Section("overview", "What was run", lead, alarms + assemble.tiles(numbers) + facts(told))
 
 

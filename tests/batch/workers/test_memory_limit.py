@@ -17,13 +17,13 @@ held = pytest.mark.skipif(not memory_limit.HOLDS, reason="no memory limit is hel
     [("2GB", 2e9), ("500 mb", 5e8), ("1.5GiB", 1.5 * 2**30), ("4096", 4096), ("1T", 1e12)],
 )
 def test_sizes(text, size):
-    assert memory_limit.size_of(text) == size
+    assert memory_limit.parse_size(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1GB", "2XB", "GB", "nan", "inf", "1e400", "9" * 400])
 def test_what_is_no_size(text):
     with pytest.raises(InputError, match="is no size of memory; write it as 500MB or 2GB"):
-        memory_limit.size_of(text)
+        memory_limit.parse_size(text)
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def solve(
         answer = _answer(problem, data, chain, inverse, raw)
     except SolverUnsuitable:
         raise
-    # Solvers raise TypeError, ValueError, SolverError and their own classes.
+    # Solvers raise TypeError, ValueError, SolverError and classes of their own.
     except Exception as failure:
         clear(problem)
         log.warning("%s failed: %s", row.name, failure)
@@ -250,7 +250,7 @@ def _cone_point(data: dict, chain: Any, inverse: Any, raw: Any) -> ConePoint | N
     if program is None:
         return None
     answer = chain.solver.invert(raw, inverse[-1])
-    # SCIP appends auxiliary variables to those of the program.
+    # SCIP appends variables of its own to those of the program.
     x = np.ravel(next(iter(answer.primal_vars.values())))[: program.x.size]
     duals = answer.dual_vars or {}
     returned = all(duals.get(constraint.id) is not None for constraint in program.constraints)

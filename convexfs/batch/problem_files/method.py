@@ -112,7 +112,7 @@ class MethodReader(Reader):
         takes = set(inspect.signature(source).parameters) - _PLUMBING | part
         # The whole method fills the arguments of the formulation as printed by itself.
         if not fit or build is not formulation.build:
-            # A seed among build's own arguments replaces the run's.
+            # A seed of its own that build takes stands for the run's.
             takes |= set(inspect.signature(build).parameters) - (_PLUMBING - {"seed"})
         self.check_grid(grid, takes, f"neither build nor {formulation.name} takes")
 

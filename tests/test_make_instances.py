@@ -9,7 +9,7 @@ import cvxpy as cp
 import pytest
 
 from convexfs import read_problem, write_problem
-from convexfs.formats import format_suffix
+from convexfs.formats import ending
 from convexfs.solving.backends import needs_of
 from tests.typed import number
 
@@ -29,7 +29,7 @@ def test_there_are_enough_of_every_class():
         for need in needs
     )
     assert min(largest[cone] for cone in ("SDP", "EXP", "SOC", "QP", "LP")) >= 8
-    assert {format_suffix(name) for name in INSTANCES} == {".mps", ".qps", ".lp", ".cbf", ".dat-s"}
+    assert {ending(name) for name in INSTANCES} == {".mps", ".qps", ".lp", ".cbf", ".dat-s"}
 
 
 @pytest.mark.parametrize("name", INSTANCES)

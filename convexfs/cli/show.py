@@ -16,7 +16,7 @@ from convexfs.data.dataset import Dataset
 from convexfs.data.specs import load
 from convexfs.data.targets import CLASSES, NUMBERS, require_kind
 from convexfs.errors import InputError
-from convexfs.formats import format_suffix
+from convexfs.formats import ending
 from convexfs.methods import FORMULATIONS, named_formulation, target_of
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.solve_step import stated
@@ -127,7 +127,7 @@ def _source(name: str) -> Source:
         row = FORMULATIONS[name]
         return Source(name, row.equation, row)
     is_path = Path(name).suffix == ".py" or len(Path(name).parts) > 1
-    is_path = is_path or format_suffix(name) is not None or ":" in name
+    is_path = is_path or ending(name) is not None or ":" in name
     if is_path or os.path.isfile(FOLDER / f"{name}.py"):
         file = load_problem_file(name)
         return Source(str(file.path.name), file.equation, file.formulation, file)

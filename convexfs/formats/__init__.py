@@ -61,7 +61,7 @@ FORMATS = {
 WRITTEN = tuple(known for known, form in FORMATS.items() if form.writer)
 
 
-def format_suffix(path: str | Path) -> str | None:
+def ending(path: str | Path) -> str | None:
     """The ending of a file by which its format goes; None if it has none of these."""
     name = Path(path).name.lower().removesuffix(".gz")
     return next((known for known in FORMATS if name.endswith(known) and name != known), None)
@@ -117,7 +117,7 @@ def write_problem(problem: "cp.Problem", path: str | Path) -> None:
     path = Path(path)
     form = _format(path)
     if form.writer is None:
-        raise InputError(f"{path}: {format_suffix(path)} files are only read; save as .npz or .cbf")
+        raise InputError(f"{path}: {ending(path)} files are only read; save as .npz or .cbf")
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {path.parent}")
     content = form.dumps(program_of(problem, quadratic=form.quadratic))
@@ -125,7 +125,7 @@ def write_problem(problem: "cp.Problem", path: str | Path) -> None:
 
 
 def _format(path: Path) -> Format:
-    known = format_suffix(path)
+    known = ending(path)
     if known is None:
         raise InputError(f"{path}: the ending must be {', '.join(FORMATS)}, perhaps with .gz")
     return FORMATS[known]

@@ -10,7 +10,7 @@ import pytest
 
 from convexfs import read_problem, write_problem
 from convexfs.errors import InputError
-from convexfs.formats import FORMATS, format_suffix
+from convexfs.formats import FORMATS, ending
 from tests.solving import problems
 from tests.typed import constraints, known, number
 
@@ -256,4 +256,4 @@ def test_what_cannot_be_written_is_refused(tmp_path, build, file, message):
     [("a.mps", ".mps"), ("b/A.MPS.GZ", ".mps"), ("x.dat-s", ".dat-s"), ("x.py", None), ("x", None)],
 )
 def test_the_ending_tells_the_format(name, known):
-    assert format_suffix(name) == known
+    assert ending(name) == known

@@ -12,7 +12,7 @@ from typing import Any
 
 from convexfs.batch.problem_files.base import SAMPLES, ProblemFile, Reader
 from convexfs.errors import InputError, ProblemFileError, check_seed, did_you_mean
-from convexfs.formats import format_suffix
+from convexfs.formats import ending
 from convexfs.methods.base.formulation import OWN
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
@@ -208,7 +208,7 @@ def of_format(path: Path, content: bytes, digest: str) -> ProblemFile:
     from convexfs.formats import read_problem
 
     read_problem(path)
-    known = format_suffix(path) or ""
+    known = ending(path) or ""
     name = path.name.lower().removesuffix(".gz")
     return _plain(
         path, digest, _taking(partial(read_problem, path), {}),

@@ -45,7 +45,7 @@ from convexfs.batch.problem_files import custom
 from convexfs.batch.problem_files.base import ProblemFile, canonical
 from convexfs.batch.problem_files.method import MethodReader
 from convexfs.errors import ProblemFileError, RunError, did_you_mean
-from convexfs.formats import format_suffix
+from convexfs.formats import ending
 
 __all__ = ["FOLDER", "ProblemFile", "canonical", "load_problem_file", "with_fixed"]
 
@@ -89,7 +89,7 @@ def load_problem_file(name: str | Path, sha256: str | None = None) -> ProblemFil
 def _read(path: Path, text: bytes, digest: str) -> ProblemFile:
     if custom.is_function(path):
         return custom.of_function(path, digest)
-    if format_suffix(path):
+    if ending(path):
         return custom.of_format(path, text, digest)
     return (custom.own_reader(path, text) or MethodReader(path, text)).problem_file(digest)
 

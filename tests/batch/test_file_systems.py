@@ -100,6 +100,7 @@ def test_a_run_is_killed_and_resumed_where_things_are_refused(slow, tmp_path, re
         assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("words", REFUSALS)
 def test_a_second_process_is_refused_and_told_of_the_first(slow, tmp_path, refusing, words):
     out, environment = tmp_path / "out", refusing(words)
@@ -143,6 +144,7 @@ def test_a_store_in_wal_mode_is_read_and_resumed_where_it_cannot_be(tmp_path, re
         assert store.tasks()["key"].tolist() == ["a", "b", "c", "d", "e"]
 
 
+@pytest.mark.slow
 def test_shards_are_merged_where_locks_and_maps_are_refused(slow, tmp_path, refusing):
     slow.write_text(slow.read_text().replace("range(400)", "range(10)"))
     environment = refusing("maps and locks")

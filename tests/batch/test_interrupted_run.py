@@ -110,6 +110,7 @@ def assert_stopped_without_its_folder(line, out, go_away):
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_deleted_stops_the_run(slow, tmp_path):
     out, moved = tmp_path / "out", tmp_path / "moved"
     line = command(slow, "--jobs", 2, "--out", out)

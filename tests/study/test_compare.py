@@ -213,6 +213,7 @@ def test_killed_it_goes_on_to_the_same_end(file, tmp_path):
         assert store.tasks()["tol"].isna().tolist().count(True) == 24
 
 
+@pytest.mark.slow
 def test_two_studies_agree_on_every_clear_lead(file, tmp_path):
     path = file(CONIC.replace('"wine"', '"wdbc"'))
     found = []

@@ -167,6 +167,7 @@ def test_a_native_gap_counts_though_its_certificate_asks_for_more(folder):
     assert verdicts(run) == {"k0": "solved", "k1": "undecided"}
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("sense", ["min", "max"])
 def test_of_two_proofs_that_contradict_each_other_the_better_point_is_the_reference(folder, sense):
     """The worse one is said more accurate; it must not become the reference."""

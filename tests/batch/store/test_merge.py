@@ -189,6 +189,7 @@ merging.merge(sys.argv[3:], sys.argv[2])
 """
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("when", [1, 2, 5, 7])
 def test_a_merge_killed_at_any_moment_goes_on(plain, parts, tmp_path, when):
     solve_files([plain], tmp_path / "whole")

@@ -77,9 +77,13 @@ class Solution:
     cone : ConePoint or None
         The vectors :func:`convexfs.certify` needs; None for native answers.
     build_seconds, compile_seconds, solve_seconds : float
-        Stating the problem, canonicalising it, and the solver's own work.
-    setup_seconds : float or None
-        Of the solver's work, what it says its setup took; None where it does not tell.
+        Stating the problem, canonicalising it, and solving it: the solver with cvxpy's
+        interface to it.
+    solve_cpu_seconds : float or None
+        Processor time of ``solve_seconds``.
+    clock_seconds, setup_seconds : float or None
+        Of ``solve_seconds``, what the solver's own clock says, and how long it says its setup
+        took; None where it does not tell.
     tol : float
         The accuracy that was asked for.
     failure : str
@@ -96,6 +100,8 @@ class Solution:
     build_seconds: float = 0.0
     compile_seconds: float = 0.0
     solve_seconds: float = 0.0
+    solve_cpu_seconds: float | None = None
+    clock_seconds: float | None = None
     setup_seconds: float | None = None
     iterations: int | None = None
     tol: float = 1e-6

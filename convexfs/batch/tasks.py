@@ -282,6 +282,8 @@ def result_of(
         "build_seconds": solution.build_seconds,
         "compile_seconds": solution.compile_seconds,
         "solve_seconds": solution.solve_seconds,
+        "solve_cpu_seconds": solution.solve_cpu_seconds,
+        "clock_seconds": solution.clock_seconds,
         "setup_seconds": solution.setup_seconds,
     }
     answer = {

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
 from convexfs.certification.auxiliary import Inside, Scaling, interior_point
+from convexfs.certification.budget import Budget
 from convexfs.certification.duals.dual_bound import cost_at
 from convexfs.certification.duals.dual_correction import lowest_eigenvalue
 from convexfs.certification.exact.linear_program import LinearProgram
@@ -191,14 +192,14 @@ def _corrected(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
 
 
 def cheaper_points(
-    form: StandardForm, cost: float, target: float, found: Iterable[np.ndarray]
+    form: StandardForm, cost: float, target: float, found: Iterable[np.ndarray], budget: Budget
 ) -> Iterator[np.ndarray]:
     """Yield surely feasible points that cost less than `target`, from points `found` near some.
 
     `cost` is the claimed one, without the constant.
     """
     for z in found:
-        for candidate in _candidates(form, cost, z):
+        for candidate in _candidates(form, cost, z, budget):
             change = change_to_feasible(form, candidate)
             if change is None:
                 continue
@@ -207,7 +208,9 @@ def cheaper_points(
                 yield candidate
 
 
-def _candidates(form: StandardForm, cost: float, z: np.ndarray) -> Iterator[np.ndarray]:
+def _candidates(
+    form: StandardForm, cost: float, z: np.ndarray, budget: Budget
+) -> Iterator[np.ndarray]:
     yield z
     own = cost_at(form, z)[0]
     scalings = (
@@ -217,11 +220,13 @@ def _candidates(form: StandardForm, cost: float, z: np.ndarray) -> Iterator[np.n
     if form.P is None:
         for level in LEVELS:
             for scaling in scalings:
-                inside = interior_point(form, scaling, cost + level * (own - cost))
+                if budget.left <= 0:
+                    return
+                inside = interior_point(form, scaling, cost + level * (own - cost), budget.left)
                 if inside is not None:
                     yield inside.z
         return
-    inside = any_interior_point(form)
+    inside = any_interior_point(form) if budget.left > 0 else None
     if inside is not None:
         for share in (1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.3):
             yield (1 - share) * z + share * inside.z

@@ -71,10 +71,12 @@ def compare(arguments: argparse.Namespace) -> int:
 def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None]) -> "Progress":
     from convexfs.study.compare import compare_files
 
-    if not arguments.files:
-        raise InputError("give problem files to compare on, or an archive by --from")
+    options = [word for word in arguments.own or [] if "=" in word]
+    files = [*arguments.files, *_public_files(arguments)]
+    if not files:
+        raise InputError("give problem files to compare on, --set NAME, or an archive by --from")
     return compare_files(
-        arguments.files,
+        files,
         arguments.out,
         memory_limit=limit_given(arguments.memory_limit),
         jobs=arguments.jobs,
@@ -86,7 +88,7 @@ def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None])
         tols=_accuracies(arguments.tol or "1e-6,1e-8"),
         default=not arguments.no_default,
         asked=(arguments.tolerances or "translated").split(","),
-        own_options=_own_options(arguments.own or []),
+        own_options=_own_options(options),
         warm=arguments.warm,
         **{
             name: value
@@ -96,11 +98,21 @@ def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None])
     )
 
 
+def _public_files(arguments: argparse.Namespace) -> list[Path]:
+    """Return the files of the public sets that are named by --set."""
+    from convexfs.study.public_sets import files_of
+
+    names = [word for word in arguments.own or [] if "=" not in word]
+    if not names:
+        return []
+    return files_of(names, arguments.instances, arguments.sample, arguments.seed or 0)
+
+
 #: Options that an archive brings along, and what they are when they are not given.
 _OF_A_PLAN = {
     "files": [], "solvers": None, "tol": None, "no_default": False, "tolerances": None,
-    "own": None, "warm": False, "repeats": None, "time_limit": None, "seed": None, "data": None,
-    "shard": None,
+    "own": None, "instances": None, "sample": None, "warm": False, "repeats": None,
+    "time_limit": None, "seed": None, "data": None, "shard": None,
 }  # fmt: skip
 
 
@@ -157,8 +169,11 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     add("--tolerances", metavar="HOW", help="how they are put to solvers: translated, so that "
         "answers are alike; raw, one number for all; or translated,raw [translated]")  # fmt: skip
     add("--no-default", action="store_true", help="leave out the solvers' own default accuracies")
-    add("--set", dest="own", action="append", metavar="SOLVER.OPTION=V,V",
-        help="an option of a solver in its own words; each value is one to compare")  # fmt: skip
+    add("--set", dest="own", action="append", metavar="NAME",
+        help="a public set of instances, such as netlib, or all; or SOLVER.OPTION=V,V: an option "
+        "of a solver in its own words, each value one to compare")  # fmt: skip
+    add("--instances", type=Path, metavar="DIR", help="folder that holds the public sets")
+    add("--sample", type=int, metavar="N", help="at most N instances of each set, by --seed [all]")
     add("--warm", action="store_true", help="solve once more from the neighbouring grid value")
     add("--repeats", type=int, metavar="N", help="measurements of each [5]")
     add("--time-limit", type=float, metavar="S", help="seconds for a solve [60]")
@@ -261,7 +276,7 @@ def _tell(console: Console, judged: "Frame", shift: float | None) -> None:
     from convexfs.study import columns, summary, time_to_accuracy
     from convexfs.study.means import chosen_shift
 
-    shift = chosen_shift(judged, shift)
+    shift = chosen_shift(shift)
     title = f"Verdict; means are shifted by {shift:g} s"
     console.print(_table(title, summary.summary(judged, shift), columns.SUMMARY))
     console.print(

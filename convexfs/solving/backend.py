@@ -88,6 +88,8 @@ class Backend:
         What was measured to go wrong.
     aborts : bool
         Whether it may abort the process it runs in, and is called in a child process.
+    bundled : bool
+        Whether the package brings the solver along under a version of its own.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Backend:
     tested: bool = False
     faults: tuple[str, ...] = ()
     aborts: bool = False
+    bundled: bool = False
 
     @property
     def installed(self) -> bool:
@@ -115,7 +118,9 @@ class Backend:
 
     @property
     def version(self) -> str:
-        return _version(self.package)
+        """The solver's version; of one inside another package that package and its version."""
+        version = _version(self.package)
+        return f"{self.package} {version}" if self.bundled and version else version
 
     @property
     def how_to_install(self) -> str:

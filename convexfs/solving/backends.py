@@ -96,14 +96,14 @@ _ROWS = (
     Backend(
         "GLPK", "cvxopt", "GPL-3.0", _LINEAR,
         limit=lambda seconds: {"glpk": {"tm_lim": int(1000 * seconds)}}, extra="solvers",
-        tested=True, aborts=True,
+        tested=True, aborts=True, bundled=True,
         faults=("a time limit is an exception, not a status", "takes no accuracy",
                 "aborts its process on options it cannot take"),
     ),
     Backend(
         "GLPK_MI", "cvxopt", "GPL-3.0", _LINEAR, _LINEAR,
         limit=lambda seconds: {"glpk": {"tm_lim": int(1000 * seconds)}}, extra="solvers",
-        duals=False, tested=True, aborts=True,
+        duals=False, tested=True, aborts=True, bundled=True,
         faults=("returns no duals", "takes no accuracy",
                 "aborts its process on numbers it cannot take"),
     ),
@@ -130,7 +130,7 @@ _ROWS = (
     Backend(
         "SCIP", "pyscipopt", "Apache-2.0", _CONIC, _CONIC,
         limit=lambda seconds: {"scip_params": {"limits/time": seconds}}, extra="solvers",
-        duals=False, tested=True,
+        duals=False, tested=True, bundled=True,
         faults=("a limit without an incumbent is an exception, not a status",
                 "multipliers of rows its presolve removes are lost, so none are used",
                 "not asked for an accuracy: with 1e-8 it may not end; violates cones by 2e-5"),

@@ -17,9 +17,11 @@ A study is a batch with other solvers, accuracies, repeats and order, in the sam
 A file with ``FIT = True`` is compared as a whole method: its seconds are those of all steps.
 """
 
+import ctypes
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,8 +33,7 @@ from convexfs.batch.tasks import Result, Task, do, skipped_result, solving_of
 from convexfs.errors import SolverUnsuitable, check_number
 from convexfs.methods.base.solve_step import check_solver
 from convexfs.records import NATIVE, OPTIMAL
-from convexfs.solving.solve import solve_tiny_program, warm_starts
-from convexfs.study.memory_meter import peak_memory
+from convexfs.solving.solve import AROUND, solve_tiny_program, warm_starts
 from convexfs.study.plan import Plan
 
 #: Forked workers have another one.
@@ -158,3 +159,53 @@ def _hush(process: int) -> None:
 def _warm_up(solver: str) -> None:
     if solver != NATIVE:
         solve_tiny_program(solver)
+
+
+# ---- the memory that solvers take, as far as the operating system tells ------------------------
+
+
+@dataclass
+class Peak:
+    """The most that any call of a solver took; None if it cannot be told here."""
+
+    bytes: int | None = None
+
+
+@contextmanager
+def peak_memory() -> Iterator[Peak]:
+    """Measure the memory that solvers called meanwhile take at most.
+
+    It is what the process held at its peak beyond what it held when the solver was called.
+    Linux tells; what an earlier solve has left for reuse is given back first.
+    """
+    peak = Peak()
+
+    @contextmanager
+    def measured() -> Iterator[None]:
+        before = _forget_the_peak()
+        yield
+        if before is not None:
+            taken = _held("VmHWM") - before
+            peak.bytes = max(peak.bytes or 0, taken, 0)
+
+    token = AROUND.set(measured)
+    try:
+        yield peak
+    finally:
+        AROUND.reset(token)
+
+
+def _forget_the_peak() -> int | None:
+    """Start a new peak; return what is held now, or None where that cannot be done."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+        with open("/proc/self/clear_refs", "w") as refs:
+            refs.write("5")
+        return _held("VmRSS")
+    return None
+
+
+def _held(what: str) -> int:
+    with open("/proc/self/status") as status:
+        (line,) = (line for line in status if line.startswith(f"{what}:"))
+    return int(line.split()[1]) * 1024

@@ -16,7 +16,7 @@ that has a proven optimum, or one of the two about a problem that is proven to b
 Solvers that say they are unsure (``optimal_inaccurate``, ``user_limit``) have *failed*.
 
 A status that is neither proven nor refuted is *undecided*: nothing is known against it, so it
-is counted apart and charged its own seconds. A point without its own proof (its gap is
+is counted apart and charged its own seconds. A point without a proof of its own (its gap is
 unknown) is proven by another solver's proof, if it is feasible and its objective is that of a
 proven one. Where nobody has proven any, it is compared with the best feasible one, and stays
 undecided unless it is worse. A claim without an objective is wrong.
@@ -61,7 +61,7 @@ BY_PROOF, BY_BEST = "objective of a proven answer", "best objective known"
 #: Objectives are compared relative to themselves, or to this: an optimum may be zero.
 SMALL_OBJECTIVE = 0.01
 #: A proven objective that is worse than another proven one by this share of its size, or of
-#: 1, is wrong. Two right solutions of one problem, each to its tolerance, do not differ so.
+#: 1, is wrong. Two right answers to one problem, each of its own accuracy, do not differ so.
 FAR = 1e-3
 
 
@@ -102,7 +102,7 @@ def _within(frame: Frame) -> Frame:
 
 
 def _proven(frame: Frame) -> Frame:
-    """Return which optima are proven by their own certificates."""
+    """Tell which optima are proven by certificates of their own."""
     return (frame["status"] == OPTIMAL) & frame["ok"].fillna(False) & frame["gap"].notna()
 
 
@@ -192,6 +192,6 @@ def unsolved_seconds(frame: Frame) -> Frame:
 
 
 def charged_seconds(frame: Frame) -> Frame:
-    """Return the seconds each task is charged: its solver's, or those of a failure."""
+    """Return the seconds each task is charged: of the solve, or the price of not solving."""
     seconds = frame["solve_seconds"].where(frame["outcome"].isin(ANSWERED), unsolved_seconds(frame))
     return seconds.mask(frame["outcome"] == SKIPPED)

@@ -15,7 +15,7 @@ from convexfs.batch.store.schema import CERTIFICATES
 from convexfs.batch.store.store import Store, unpack
 from convexfs.errors import InputError
 from convexfs.methods import stored_formulation, stored_names
-from convexfs.records import RELEVANT_SHARE
+from convexfs.records import RELEVANT_SHARE, SKIPPED
 from convexfs.study import labels
 from convexfs.study.outcome_rules import (
     OUTCOMES,
@@ -24,6 +24,7 @@ from convexfs.study.outcome_rules import (
     charged_seconds,
     classify_outcomes,
 )
+from convexfs.study.plan import integer_variants
 
 #: Tasks equal in these are the same task; done again after a change of code, the last counts.
 _SAME = ["instance", "solver", "settings", "repeat"]
@@ -74,6 +75,7 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
     frame["instance"] = labels.instances(frame)
     frame["problem_class"] = labels.problem_classes(frame)
     frame["busy"] = was_disturbed(frame)
+    _skip_integer_variants(frame)
     frame = (
         frame.sort_values("finished_utc", kind="stable")
         .sort_values("key", key=lambda key: key.isin(list(keys)), kind="stable")
@@ -85,6 +87,17 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
     frame = classify_outcomes(frame.reset_index(drop=True)).drop(columns=["undecided", "refuted"])
     frame["charged_seconds"] = charged_seconds(frame)
     return frame
+
+
+def _skip_integer_variants(frame: Frame) -> None:
+    """Leave mixed-integer variants out where their continuous twins took the same problem."""
+    for variant, twin in integer_variants().items():
+        name = frame["solver"].str.split(" ").str[0]
+        twins = set(frame.loc[name == twin, "instance"])
+        continuous = ~frame["problem_class"].str.startswith("MI")
+        rows = (name == variant) & continuous & frame["instance"].isin(twins)
+        frame.loc[rows, "status"] = SKIPPED
+        frame.loc[rows, "failure"] = f"without integers {variant} is {twin}, which takes part"
 
 
 def was_disturbed(tasks: Frame) -> Frame:

@@ -272,6 +272,19 @@ def test_without_multipliers_a_proven_objective_is_the_judge(folder):
     assert frame.loc["k1", "basis"] == outcome_rules.BY_PROOF
 
 
+def test_a_branching_twin_is_skipped_where_its_continuous_one_took_part(folder):
+    told = {"needs": "LP"}
+    run = folder(
+        (told | {"solver": "GLPK"}, PROVEN),
+        (told | {"solver": "GLPK_MI"}, ALONE),
+        (told | {"solver": "GLPK_MI", "hyper": {"lam": 0.7}}, ALONE),
+    )
+    frame = outcomes(run).set_index("key")
+    assert frame.loc["k1", "outcome"] == "skipped"
+    assert "is GLPK" in frame.loc["k1", "failure"]
+    assert frame.loc["k2", "outcome"] != "skipped"
+
+
 @pytest.mark.parametrize(("sense", "wrong"), [("max", "k1"), ("min", "k0")])
 def test_where_nobody_has_multipliers_the_best_feasible_objective_is(folder, sense, wrong):
     told = {"formulation": "llfs-exact", "needs": "integer + LP", "sense": sense}

@@ -130,7 +130,7 @@ def encoded(values: Any, kind: str) -> dict[str, Any]:
     are alike; integers and flags are ``values``; others are ``doubles``, the bytes of
     little-endian doubles in base 64, which are half as long as digits and quicker to read.
     """
-    if kind in ("text", "code", "long", "outcome"):
+    if kind in ("text", "code", "long", "outcome", "timed"):
         codes, levels = pd.factorize(values)
         if len(levels) > CODED_SHARE * len(values):
             return {"values": [None if pd.isna(value) else str(value) for value in values]}

@@ -16,6 +16,7 @@ from convexfs.study.outcomes import busy_words, certificate_warnings, counts
 from convexfs.study.page import assemble
 from convexfs.study.page.assemble import Section, Table, escape, facts, table_place
 from convexfs.study.summary import (
+    by_instance,
     leaders,
     ranking,
     reasons,
@@ -89,7 +90,7 @@ def verdicts(frame: Frame, shift: float) -> Section:
     """Return success and speed of each solver, and its options."""
     lead = (
         f"Seconds are the geometric mean, shifted by {duration(shift)}, of what a solver was "
-        f"charged, with its {CONFIDENCE:.0%} interval over repeats; only × best compares solvers "
+        f"charged, with its {CONFIDENCE:.0%} interval over problems; only × best compares solvers "
         "that took different problems. What each was told is below."
     )
     tables = {
@@ -135,6 +136,19 @@ def best(frame: Frame, shift: float) -> Section | None:
         "ranking": Table("Ranking", ranking(frame, shift), columns.RANKING, _same(frame)),
     }
     return _tables("leaders", "Leaders", lead, tables)
+
+
+def instances(frame: Frame) -> Section | None:
+    """Show every instance beside every solver."""
+    if frame["solver"].nunique() < 2:
+        return None
+    table, declared = by_instance(frame)
+    lead = (
+        "Seconds charged, the median of the repeats, where the task was solved; else the worst "
+        "outcome. Empty: the solver does not take the problem. Click a solver to sort by its times."
+    )
+    tables = {"instances": Table("Instances and solvers", table, declared, _same(frame))}
+    return _tables("instances", "Instances and solvers", lead, tables)
 
 
 def failures(frame: Frame) -> Section | None:

@@ -13,7 +13,7 @@ PROVEN, REFUTED, UNDECIDED = "proven", "refuted", "undecided"
 VERDICTS: Mapping[bool | None, str] = {True: PROVEN, False: REFUTED, None: UNDECIDED}
 #: Statuses convexfs adds to cvxpy's own.
 ERROR, TIMEOUT, SKIPPED = "error", "timeout", "skipped"
-#: The status of a task that took numbers of something and solved no problem of its own.
+#: The status of a task that measured something and solved no problem.
 MEASURED = "measured"
 #: cvxpy's word for a point short of the accuracy asked for.
 INACCURATE = "optimal_inaccurate"
@@ -23,7 +23,7 @@ NATIVE = "native"
 RELEVANT_SHARE = 0.01
 #: Of sparse weights, those below this share of the largest are a solver's rounding.
 NOTHING_SHARE = 1e-4
-#: What is told of features that nothing was held against.
+#: What is reported of features that were not tested.
 NOT_TESTED = "not tested"
 #: Accuracy expected of a solver that is asked for none, at its own default settings.
 DEFAULT_ACCURACY = 1e-5

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from convexfs.cli.console import Console
 from convexfs.cli.report import SHIFT_HELP
 from convexfs.cli.solve import (
     FILES_HELP,
     MEMORY_HELP,
     SHARD_HELP,
-    folder_of,
+    default_folder,
     limit_given,
     note_partial_evidence,
     nothing_to_do,
@@ -30,6 +29,7 @@ from convexfs.cli.solve import (
     stopped,
 )
 from convexfs.cli.stop_signals import stop_signals
+from convexfs.cli.terminal import Console
 from convexfs.errors import InputError, check_number
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def compare(arguments: argparse.Namespace) -> int:
     """Compare solvers on problem files, every answer verified; go on where a study stopped."""
     console = Console(stderr=True)
     arguments.shard = shard_given(arguments.shard)
-    arguments.out = arguments.out or folder_of("study", arguments.shard)
+    arguments.out = arguments.out or default_folder("study", arguments.shard)
     if arguments.shift is not None:
         check_number("shift, in seconds,", arguments.shift, 0)
     if arguments.jobs > 1:
@@ -124,7 +124,9 @@ def _repeat(console: Console, arguments: argparse.Namespace) -> int:
     if given:
         raise InputError(f"--from does a comparison again as it was: leave out {', '.join(given)}")
     most = limit_given(arguments.read_limit)
-    contents = rerun.unpacked(arguments.source, arguments.out, **({"limit": most} if most else {}))
+    contents = rerun.unpack_into_run(
+        arguments.source, arguments.out, **({"limit": most} if most else {})
+    )
     for study in contents.studies:
         files = ", ".join(Path(own["path"]).name for own in study["files"])
         console.print(Text(f"{shlex.join(study['command'])}\nruns {files}"), soft_wrap=True)
@@ -237,7 +239,7 @@ def _report(console: Console, folder: Path, keys: frozenset[str], shift: float |
     """Print the tables of this command's tasks; the folder may hold others."""
     from convexfs.batch.store.store import RESULTS, Store
     from convexfs.study import columns, llfs_points, summary
-    from convexfs.study.outcomes import busy_words, outcomes, warnings_of
+    from convexfs.study.outcomes import busy_words, certificate_warnings, outcomes
 
     found: Frame = outcomes(folder, keys)
     judged = found[found["key"].isin(keys)]
@@ -251,7 +253,7 @@ def _report(console: Console, folder: Path, keys: frozenset[str], shift: float |
         title = "Whole points, U1 against the best of the other solvers"
         console.print(_table(title, rows, columns.POINTS))
     _tell(console, judged, shift)
-    for line in warnings_of(judged):
+    for line in certificate_warnings(judged):
         console.print(Text(line, style="bold red"), soft_wrap=True)
     told: Frame = summary.reasons(judged)
     _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
@@ -277,7 +279,9 @@ def _tell(console: Console, judged: "Frame", shift: float | None) -> None:
     shift = chosen_shift(shift)
     title = f"Verdict; means are shifted by {shift:g} s"
     console.print(_table(title, summary.summary(judged, shift), columns.SUMMARY))
-    console.print(_table("What each solver was told", summary.told(judged), columns.TOLD))
+    console.print(
+        _table("What each solver was told", summary.solver_options_table(judged), columns.TOLD)
+    )
     leaders, claims = summary.leaders(judged, shift), summary.wrong_claims(judged)
     if len(leaders):
         title = "Fastest and most accurate solver of each class"

@@ -108,7 +108,7 @@ SUMMARY = (
     Column("busy", "count", "tasks that waited for a core", on=On.PAGE),
     replace(ERROR, meaning="median of the solved"),
 )
-#: Of every solver at every settings: all that it was told.
+#: The options of every solver, at every setting.
 TOLD = (
     SETTINGS, SOLVER, Column("solver_version", label="version"),
     Column("told", "long", "options, in the solver's own words; nothing: as it comes"),
@@ -218,7 +218,7 @@ def names(columns: Iterable[Column]) -> list[str]:
     return [column.name for column in columns]
 
 
-def column_of(values: Any) -> Column:
+def find_column(values: Any) -> Column:
     """Return the column of that name in any table, or one that suits what is in it."""
     name = str(values.name)
     if name in _KNOWN:

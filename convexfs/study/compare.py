@@ -3,7 +3,7 @@
 A study is a batch with other solvers, accuracies, repeats and order, in the same store:
 
 - every solver gets the same numbers, cold unless warm starts are what is studied, in one
-  thread, in a process of its own that is ended when the task is over its time, so that a
+  thread, in a separate process that is ended when the task is over its time, so that a
   solver that hangs or crashes costs its own task only;
 - before a process measures a solver for the first time it has solved a tiny problem with
   it, which is not recorded: loading a library is not solving;
@@ -29,7 +29,7 @@ from typing import Any
 from convexfs.batch.problem_files.load import ProblemFile, load_problem_file
 from convexfs.batch.run import GRACE_SECONDS, Progress, command_line, run_tasks
 from convexfs.batch.store.shards import Shard
-from convexfs.batch.tasks import Result, Task, do, skipped, solving_of
+from convexfs.batch.tasks import Result, Task, do, skipped_result, solving_of
 from convexfs.errors import SolverUnsuitable, check_number
 from convexfs.methods.base.solve_step import check_solver
 from convexfs.records import NATIVE, OPTIMAL
@@ -119,12 +119,12 @@ def measure(task: Task) -> Result:
     problem = load_problem_file(task.problem_file, task.problem_sha256)
     formulation = problem.formulation
     if task.solver == NATIVE and (problem.build or formulation.native is None):
-        return skipped(f"there is no native twin of {problem.name}")
+        return skipped_result(f"there is no native twin of {problem.name}")
     try:
         # Told by the table where it can be, before any numbers are computed.
         check_solver(formulation, solving_of(task, problem.build))
     except SolverUnsuitable as reason:
-        return skipped(reason)
+        return skipped_result(reason)
     _warm_up(task.solver)
     with peak_memory() as peak:
         result = _from_neighbour(task) if task.warm_from else do(task)
@@ -136,19 +136,21 @@ def _from_neighbour(task: Task) -> Result:
     from convexfs.solving.backends import BACKENDS
 
     if task.solver not in BACKENDS or not BACKENDS[task.solver].warm:
-        return skipped(f"{task.solver} keeps nothing of one solve for the next")
+        return skipped_result(f"{task.solver} keeps nothing of one solve for the next")
     if task.fit:
-        return skipped("a whole fit starts where it wants")
+        return skipped_result("a whole fit starts where it wants")
     with warm_starts():
         first = do(replace(task, hyper=task.warm_from))
         if first.row["status"] != OPTIMAL:
-            return skipped(f"the neighbour to start from was not solved: {first.row['status']}")
+            return skipped_result(
+                f"the neighbour to start from was not solved: {first.row['status']}"
+            )
         return do(task)
 
 
 @cache
 def _hush(process: int) -> None:
-    """Silence a worker: some solvers print from C, whatever they are told."""
+    """Silence a worker: some solvers print from C whatever their options."""
     if process != MAIN_PROCESS:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 

@@ -36,11 +36,11 @@ class Figure:
     kind : str
         steps, lines, bands (lines with ``low`` and ``high``), points, bars (stacked, lying),
         ranked (bars in the order of the rows, the marked ones in colour), strips (every
-        ``panel`` has axes of its own, beside the others) or heat.
+        ``panel`` has its own axes, beside the others) or heat.
     frame : DataFrame
         With the columns named by ``x, y``, and perhaps ``series`` (colours), ``panel`` (one
         drawing for each value), ``hover`` (what a point is), ``mark`` (True: ringed),
-        ``value`` (of a heat map) and ``group`` (what its columns are told by).
+        ``value`` (of a heat map) and ``group`` (which tells its columns apart).
     ticks : mapping of str to list of str
         By panel of strips, what its values 0, 1, ... are called, if they have names.
     limit : float

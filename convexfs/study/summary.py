@@ -118,7 +118,7 @@ def _median(values: Frame) -> float:
     return float(known.median()) if len(known) else np.nan
 
 
-def told(outcomes: Frame) -> pd.DataFrame:
+def solver_options_table(outcomes: Frame) -> pd.DataFrame:
     """Return the :data:`~convexfs.study.columns.TOLD`: what each solver was asked for, in words."""
     tried: Frame = outcomes[outcomes["outcome"] != SKIPPED]
     by = ["settings", "solver", "solver_version", "told"]
@@ -240,7 +240,7 @@ def reasons(outcomes: Frame) -> pd.DataFrame:
 
 
 def _complaints(lost: Frame) -> Frame:
-    """Say of tasks that nothing was said of: the solver's doubt, or its residuals."""
+    """Return a remark for tasks without one: the solver's doubt, or its residuals."""
     unsure = lost["solver"] + " says " + lost["status"]
     inaccurate = lost["error"].map("residual {:.1e}".format) + allowed(lost).map(" > {:.0e}".format)
     late = pd.Series("solved after its time limit", index=lost.index)

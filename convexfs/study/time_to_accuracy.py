@@ -17,7 +17,7 @@ from convexfs.records import DEFAULT_ACCURACY, SKIPPED
 from convexfs.study import columns
 from convexfs.study.columns import names
 from convexfs.study.means import chosen_shift, seconds, times_best, with_best
-from convexfs.study.outcome_rules import SOLVED, Frame, price
+from convexfs.study.outcome_rules import SOLVED, Frame, unsolved_seconds
 
 #: Accuracies that curves go through.
 CURVE = tuple(10.0**-power for power in range(1, 11))
@@ -47,7 +47,7 @@ def quickest(outcomes: Frame, target: float) -> Frame:
     got there, else failed; ``charged_seconds`` its own or the limit; ``at`` its settings.
     """
     tried = outcomes[(outcomes["outcome"] != SKIPPED) & ~outcomes["settings"].str.contains("warm")]
-    limit = price(tried)
+    limit = unsolved_seconds(tried)
     there = (verified(tried) <= target) & (tried["solve_seconds"] <= limit)
     runs = tried[_RUN].assign(
         outcome=np.where(there, SOLVED, "failed"),

@@ -42,7 +42,7 @@ def on_page(study):
         (columns.CLAIMS, summary.wrong_claims),
         (columns.CLAIMANTS, lambda study: summary.claimants(summary.wrong_claims(study))),
         (columns.REASONS, summary.reasons),
-        (columns.TOLD, summary.told),
+        (columns.TOLD, summary.solver_options_table),
         (columns.ACHIEVED, time_to_accuracy),
     ],
 )

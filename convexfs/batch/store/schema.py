@@ -153,7 +153,7 @@ def columns_in(database: sqlite3.Connection, table: str) -> dict[str, str]:
     return {name: kind for _, name, kind, *_ in found}
 
 
-def lacking(database: sqlite3.Connection, version: int) -> Iterator[str]:
+def missing_columns(database: sqlite3.Connection, version: int) -> Iterator[str]:
     """Yield columns that tables of a version should have and a file has not."""
     later = set(_added_after(version))
     for table, kinds in columns().items():

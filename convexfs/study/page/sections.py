@@ -12,7 +12,7 @@ from convexfs.study import columns, figures, llfs_points
 from convexfs.study.figures import Figure
 from convexfs.study.means import CONFIDENCE
 from convexfs.study.outcome_rules import WRONG, Frame
-from convexfs.study.outcomes import busy_words, counts, warnings_of
+from convexfs.study.outcomes import busy_words, certificate_warnings, counts
 from convexfs.study.page import assemble
 from convexfs.study.page.assemble import Section, Table, escape, facts, table_place
 from convexfs.study.summary import (
@@ -20,8 +20,8 @@ from convexfs.study.summary import (
     leaders,
     ranking,
     reasons,
+    solver_options_table,
     summary,
-    told,
     wrong_claims,
 )
 from convexfs.study.time_to_accuracy import time_to_accuracy
@@ -82,12 +82,12 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
         "it, and it is charged its own seconds. "
         "A certificate says nothing about the features: those were not tested here."
     )
-    alarms = assemble.alarms(warnings_of(frame))
+    alarms = assemble.alarms(certificate_warnings(frame))
     return Section("overview", "What was run", lead, alarms + assemble.tiles(numbers) + facts(told))
 
 
 def verdicts(frame: Frame, shift: float) -> Section:
-    """Tell success and speed of each solver, and what each was told."""
+    """Return success and speed of each solver, and its options."""
     lead = (
         f"Seconds are the geometric mean, shifted by {duration(shift)}, of what a solver was "
         f"charged, with its {CONFIDENCE:.0%} interval over problems; only × best compares solvers "
@@ -95,7 +95,9 @@ def verdicts(frame: Frame, shift: float) -> Section:
     )
     tables = {
         "summary": Table("Verdict", summary(frame, shift), columns.SUMMARY, _same(frame)),
-        "told": Table("What each solver was told", told(frame), columns.TOLD, _same(frame)),
+        "told": Table(
+            "What each solver was told", solver_options_table(frame), columns.TOLD, _same(frame)
+        ),
     }
     return _tables("verdict", "Verdict", lead, tables)
 

@@ -103,6 +103,9 @@ def _public_files(arguments: argparse.Namespace) -> list[Path]:
     from convexfs.study.public_sets import files_of
 
     names = [word for word in arguments.own or [] if "=" not in word]
+    for word in names:
+        if "." in word:
+            raise InputError(f"--set takes SOLVER.OPTION=VALUE,VALUE, not {word!r}")
     if not names:
         return []
     return files_of(names, arguments.instances, arguments.sample, arguments.seed or 0)

@@ -426,7 +426,8 @@ class _System:
             if self.sigma is None and max(self.scaled.shape) <= LARGEST_DENSE:
                 # Squaring an ill-conditioned matrix would lose the digits that are wanted.
                 rows = _dense(self.scaled).T
-                return scipy.linalg.lstsq(rows, wanted, cond=1e-14, lapack_driver="gelsy")[0]
+                found: Any = scipy.linalg.lstsq(rows, wanted, cond=1e-14, lapack_driver="gelsy")
+                return found[0]
             lifted = self.normal + 1e-15 * wanted.size * np.eye(wanted.size)
             factor = scipy.linalg.cho_factor(lifted)
             x = scipy.linalg.cho_solve(factor, wanted)

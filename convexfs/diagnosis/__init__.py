@@ -1,0 +1,1 @@
+"""Explanations of problems: conflicts, relaxations, rays, scaling, convexity, sensitivity, stages."""

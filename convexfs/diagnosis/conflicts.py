@@ -98,7 +98,7 @@ class _Search:
 
     def __init__(self, program: OwnedProgram, decisions: Decisions, members: list[Member]):
         self.program, self.decisions, self.members = program, decisions, members
-        self.by_rows = bool(getattr(program.problem, "row_names", ()))
+        self.by_rows = bool(getattr(program.stated, "row_names", ()))
 
     def run(self) -> Conflict | Decision:
         exact = self._exact(self.members)

@@ -82,8 +82,16 @@ class Decisions:
         return Decision(found.feasible, found.by, weights)
 
 
-def decide_form(form: StandardForm, budget: Budget) -> Decision:
-    """Decide whether a program has a feasible point; weights are by its own rows."""
+def decide_form(
+    form: StandardForm, budget: Budget, point: np.ndarray | None = None
+) -> Decision:
+    """Decide whether a program has a feasible point; weights are by its own rows.
+
+    A `point` that is nearly feasible is verified first.
+    """
+    if point is not None and not form.integer.size:
+        if change_to_feasible(form, point) is not None:
+            return Decision(True, POINT)
     nearest, flat = _nearest(form, budget), not form.curved.any()
     units = data_units(form).rows
     broken = np.inf

@@ -81,8 +81,9 @@ class OwnedProgram:
 
     Attributes
     ----------
-    problem : cvxpy.Problem
-        The problem, convex by cvxpy's rules, at the present values of its parameters.
+    stated, problem : cvxpy.Problem
+        The problem as stated, and the one that is convex by cvxpy's rules: the same, or the one
+        in logarithms of a geometric problem's variables.
     epigraph : cvxpy.Problem
         The same with affine arguments only: every other atom is a cone of auxiliary variables.
     form : StandardForm
@@ -93,6 +94,7 @@ class OwnedProgram:
         The position of each row's cone within the constraint it comes from.
     """
 
+    stated: cp.Problem
     problem: cp.Problem
     epigraph: cp.Problem
     form: StandardForm
@@ -100,15 +102,15 @@ class OwnedProgram:
     numbers: np.ndarray
 
     @classmethod
-    def of(cls, problem: cp.Problem) -> "OwnedProgram":
-        """Compile a convex problem constraint by constraint."""
+    def of(cls, problem: cp.Problem, stated: cp.Problem | None = None) -> "OwnedProgram":
+        """Compile a convex problem constraint by constraint, at its parameters' values."""
         with warnings.catch_warnings(action="ignore"):
             stage, _ = EvalParams().apply(problem) if problem.parameters() else (problem, None)
             reductions = verification_chain(stage).reductions
             epigraph, by_id = _epigraph(stage, reductions)
             form = StandardForm.of(epigraph)
             owners, numbers = _row_owners(epigraph, by_id, reductions, form, problem)
-        return cls(problem, epigraph, form, tuple(owners), numbers)
+        return cls(stated or problem, problem, epigraph, form, tuple(owners), numbers)
 
     @cached_property
     def own_columns(self) -> np.ndarray:
@@ -119,12 +121,21 @@ class OwnedProgram:
         return own
 
     @cached_property
+    def boolean_rows(self) -> np.ndarray:
+        """The rows ``0 <= x <= 1`` of boolean columns: they belong to integrality."""
+        stated = sum(map(_number_of_rows, self.form.constraints))
+        return np.arange(stated, self.form.b.size)
+
+    @cached_property
     def members(self) -> list[Member]:
         """The rows of all constraints, attributes and, if it has a domain, of the objective."""
         domain = bool(self.problem.objective.expr.domain)
+        boolean = set(self.boolean_rows.tolist())
         rows: dict[tuple[Part, int], list[int]] = defaultdict(list)
         auxiliary: dict[Part, list[int]] = defaultdict(list)
         for row, (part, is_auxiliary) in enumerate(self.owners):
+            if row in boolean:
+                continue
             if part.kind == OBJECTIVE:
                 if domain:
                     rows[part, 0].append(row)
@@ -161,6 +172,8 @@ class OwnedProgram:
         for member in members:
             kept[member.rows] = True
         columns = np.unique(self.form.A[kept].indices)
+        own = self.form.A.indices[self.form.A.indptr[self.boolean_rows]]
+        kept[self.boolean_rows[np.isin(own, columns)]] = True
         part = self.form.without_objective().restricted(kept, columns)
         whole = np.empty(0, dtype=int) if relaxed else self.form.integer
         integer = np.flatnonzero(np.isin(columns, whole))

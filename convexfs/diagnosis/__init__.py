@@ -1,1 +1,1 @@
-"""Explanations of problems: conflicts, relaxations, rays, scaling, convexity, sensitivity, stages."""
+"""Explanations: conflicts, relaxations, rays, scaling, convexity, sensitivity, stages."""

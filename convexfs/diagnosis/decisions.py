@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from convexfs.certification.auxiliary import Found, Scaling, least_violation
 from convexfs.certification.branch_and_bound import integer_point_exists
 from convexfs.certification.exact.linear_program import LinearProgram
-from convexfs.certification.feasible_points import change_to_feasible, is_tight, tightened
 from convexfs.certification.feasible_points import a_feasible_point as feasible_point_of
+from convexfs.certification.feasible_points import change_to_feasible, is_tight, tightened
 from convexfs.certification.infeasibility import proof_of_infeasibility
 from convexfs.certification.optimality import Budget, Stopped
 from convexfs.certification.program.scaling import data_units
@@ -82,16 +82,8 @@ class Decisions:
         return Decision(found.feasible, found.by, weights)
 
 
-def decide_form(
-    form: StandardForm, budget: Budget, point: np.ndarray | None = None
-) -> Decision:
-    """Decide whether a program has a feasible point; weights are by its own rows.
-
-    A `point` that is nearly feasible is verified first.
-    """
-    if point is not None and not form.integer.size:
-        if change_to_feasible(form, point) is not None:
-            return Decision(True, POINT)
+def decide_form(form: StandardForm, budget: Budget) -> Decision:
+    """Decide whether a program has a feasible point; weights are by its own rows."""
     nearest, flat = _nearest(form, budget), not form.curved.any()
     units = data_units(form).rows
     broken = np.inf
@@ -103,7 +95,9 @@ def decide_form(
             by = None if form.integer.size else _proof_of_feasibility(form, nearest, budget, flat)
         else:
             found = proof_of_infeasibility(form, budget)
-            by = None if found is None else found[0] + (", to rounding of the data" * (found[1] > 0))
+            by = (
+                None if found is None else found[0] + (", to rounding of the data" * (found[1] > 0))
+            )
         if by is not None:
             weights = None if feasible or nearest is None else np.abs(nearest.y) * units
             return Decision(feasible, by, weights)

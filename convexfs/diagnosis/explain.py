@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import cvxpy as cp
@@ -15,13 +16,14 @@ from convexfs.diagnosis.explanation import Explanation, Line, Section
 from convexfs.diagnosis.infeasible import explain_infeasible
 from convexfs.diagnosis.naming import Names
 from convexfs.diagnosis.ownership import OwnedProgram
+from convexfs.diagnosis.stages import stages_of
 from convexfs.errors import InputError, check_number
-from convexfs.records import ERROR, OPTIMAL, UNBOUNDED, Certificate, Solution
+from convexfs.records import ERROR, OPTIMAL, UNBOUNDED, UNDECIDED, Certificate, Solution
 from convexfs.solving.solve import solve
 
 #: Seconds of CPU time that an explanation may take, by default.
 SECONDS = 30.0
-UNDECIDED = "undecided"
+BADLY_SCALED = "badly scaled"
 
 
 def explain(
@@ -68,7 +70,8 @@ def explain(
             from convexfs.diagnosis.convexity import explain_not_convex
 
             return explain_not_convex(problem)
-        return _Session(problem, solver, budget, sources).run()
+        session = _Session(problem, solver, budget, sources)
+        return replace(session.run(), stages=stages_of(session.names))
 
 
 def _problem(problem: Any) -> cp.Problem:
@@ -147,8 +150,13 @@ class _Session:
             lines.append(Line(certificate.reason or str(certificate)))
         lines.append(Line("Neither a conflict, nor a ray, nor an optimum was proven."))
         sections, data = health_sections(self.names, self.problem, self.budget)
-        return Explanation(
-            UNDECIDED, False, "UNDECIDED: nothing was proven about this problem",
-            (Section("What was tried", lines), *sections),
-            {"solver": solution.solver, "solver_status": solution.status, **data},
-        )  # fmt: skip
+        tried = Section("What was tried", lines)
+        data |= {"solver": solution.solver, "solver_status": solution.status}
+        if "scaling" not in data:
+            headline = "UNDECIDED: nothing was proven about this problem"
+            return Explanation(UNDECIDED, False, headline, (tried, *sections), data)
+        headline = (f"BADLY SCALED: {solution.solver} fails on it as stated, but a solution is "
+                    "certified in other units")  # fmt: skip
+        # The last two sections are the proposal and its table: they come first.
+        ordered = (*sections[-2:], *sections[:-2], tried)
+        return Explanation(BADLY_SCALED, True, headline, ordered, data)

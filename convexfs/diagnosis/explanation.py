@@ -43,7 +43,8 @@ class Explanation:
     Attributes
     ----------
     status : str
-        ``infeasible``, ``unbounded``, ``optimal``, ``not convex`` or ``undecided``.
+        ``infeasible``, ``unbounded``, ``optimal``, ``badly scaled``, ``not convex`` or
+        ``undecided``.
     proven : bool
         Whether the status is proven by a certificate.
     headline : str
@@ -96,9 +97,7 @@ class Explanation:
         parts = [f"<h1>{html.escape(self.headline)}</h1>"]
         for section in self.sections:
             parts.append(f"<h2>{html.escape(section.title)}</h2>")
-            rows = section.table or [
-                [line.name, line.text, line.source] for line in section.lines
-            ]
+            rows = section.table or [[line.name, line.text, line.source] for line in section.lines]
             tag = ["th" if section.table and not k else "td" for k in range(len(rows))]
             parts.append("<table>")
             for kind, row in zip(tag, rows, strict=True):

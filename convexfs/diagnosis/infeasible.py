@@ -123,7 +123,9 @@ def _further_section(others: Sequence[Conflict], names: Names) -> list[Section]:
         shown = list(dict.fromkeys(names.row(row) for row in other.rows))
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
         lines.append(Line(", ".join(shown[:8]) + more, f"conflict {number}"))
-    return [Section("Further conflicts, which share no row with the others", lines)] if lines else []
+    return (
+        [Section("Further conflicts, which share no row with the others", lines)] if lines else []
+    )
 
 
 def _proof_lines(conflict: Conflict, names: Names) -> list[Line]:

@@ -172,7 +172,12 @@ def _highs(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> 
     """Return HiGHS after it has searched for a feasible point; None unless it found none."""
     highs = highspy.Highs()
     limit = max(0.05, min(30.0, budget.left))
-    for name, value in {"output_flag": False, "threads": 1, "time_limit": limit, **settings}.items():
+    for name, value in {
+        "output_flag": False,
+        "threads": 1,
+        "time_limit": limit,
+        **settings,
+    }.items():
         highs.setOptionValue(name, value)
     bounds = program.lower, program.upper
     nothing, A = np.zeros(program.form.q.size), sp.csc_array(program.A)
@@ -182,9 +187,7 @@ def _highs(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> 
     return highs if infeasible else None
 
 
-def _rays(
-    program: LinearProgram, settings: dict[str, Any], budget: Budget
-) -> Iterator[np.ndarray]:
+def _rays(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> Iterator[np.ndarray]:
     """Yield multipliers of all rows from a ray of the simplex method, with either sign.
 
     Where a column is basic its sum is 0, however large its rounding error.

@@ -11,7 +11,14 @@ import numpy as np
 from cvxpy.constraints import Equality, Inequality
 from cvxpy.constraints.constraint import Constraint
 
-from convexfs.diagnosis.ownership import ATTRIBUTE, CONSTRAINT, Member, OwnedProgram, Part, entry_name
+from convexfs.diagnosis.ownership import (
+    ATTRIBUTE,
+    CONSTRAINT,
+    Member,
+    OwnedProgram,
+    Part,
+    entry_name,
+)
 
 #: Terms of a row that are written out.
 MOST_TERMS = 6

@@ -88,6 +88,8 @@ class OwnedProgram:
         The same with affine arguments only: every other atom is a cone of auxiliary variables.
     form : StandardForm
         What `epigraph` compiles to.
+    epigraph_owners : mapping
+        The part of each constraint of `epigraph`, by id, and whether it is auxiliary.
     owners : tuple
         The part that each row of the form comes from, and whether the row is auxiliary.
     numbers : ndarray
@@ -98,6 +100,7 @@ class OwnedProgram:
     problem: cp.Problem
     epigraph: cp.Problem
     form: StandardForm
+    epigraph_owners: dict[int, tuple[Part, bool]]
     owners: tuple[tuple[Part, bool], ...]
     numbers: np.ndarray
 
@@ -110,7 +113,7 @@ class OwnedProgram:
             epigraph, by_id = _epigraph(stage, reductions)
             form = StandardForm.of(epigraph)
             owners, numbers = _row_owners(epigraph, by_id, reductions, form, problem)
-        return cls(stated or problem, problem, epigraph, form, tuple(owners), numbers)
+        return cls(stated or problem, problem, epigraph, form, by_id, tuple(owners), numbers)
 
     @cached_property
     def own_columns(self) -> np.ndarray:

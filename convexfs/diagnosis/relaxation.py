@@ -92,16 +92,14 @@ def _soft_row(program: OwnedProgram, member: Member) -> int | None:
     return row + 2 if isinstance(block.cone, Exponential) else None
 
 
-def _least_slacks(
-    form: StandardForm, rows: np.ndarray, budget: Budget
-) -> dict[int, float] | None:
+def _least_slacks(form: StandardForm, rows: np.ndarray, budget: Budget) -> dict[int, float] | None:
     """Return by how much some of the rows must move, by position in `rows`, few of them."""
     equal = np.flatnonzero(form.equalities[rows])
     units = data_units(form).rows[rows]
     m, n, count = form.b.size, form.q.size, rows.size + equal.size
     up = sp.csr_array((units, (rows, np.arange(rows.size))), (m, rows.size))
     down = sp.csr_array((-units[equal], (rows[equal], np.arange(equal.size))), (m, equal.size))
-    weights = np.ones(count)
+    weights, values = np.ones(count), np.zeros(count)
     for _ in range(REWEIGHTED if form.curved.any() else 1):
         budget.check()
         wide = form.with_columns(sp.hstack([up, down]), weights)

@@ -72,8 +72,8 @@ def failed_problems(
     with Store.read(folder) as store:
         tasks = store.tasks()
     named = _named_files(folder, files, tasks)
-    failed = tasks[(tasks["failure"].fillna("") != "") | tasks["status"].isin(UNSOLVED)]
-    for row in failed.to_dict("records"):
+    unsolved = tasks["status"].isin(UNSOLVED) | (tasks["failure"].fillna("") != "")
+    for row in tasks.loc[unsolved].to_dict("records"):
         file = named[row["problem_sha256"]]
         values, hyper = first_numbers(_task(row, file, data_dir), file)
         problem = stated(file.formulation, {**values, **hyper}, file.build)

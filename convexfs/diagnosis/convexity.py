@@ -118,10 +118,9 @@ def _constraint_advice(constraint: Any, describe: Callable[[Any], str]) -> Itera
 def _parts(problem: cp.Problem) -> Iterator[Any]:
     todo: list[Any] = [problem.objective.expr, *(a for c in problem.constraints for a in c.args)]
     while todo:
-        expression = todo.pop()
-        if isinstance(expression, cp.Expression):
-            yield expression
-            todo += expression.args
+        expression: Any = todo.pop()
+        yield expression
+        todo += [each for each in expression.args if isinstance(each, cp.Expression)]
 
 
 def _indefinite(problem: cp.Problem) -> Iterator[Any]:

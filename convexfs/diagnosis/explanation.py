@@ -143,9 +143,7 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    return value
+    return value if isinstance(value, str | int | float | None) else _plain(value.tolist())
 
 
 def _lines(lines: Sequence[Line]) -> list[str]:

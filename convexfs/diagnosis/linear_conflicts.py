@@ -193,7 +193,9 @@ def _rays(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> I
     Where a column is basic its sum is 0, however large its rounding error.
     """
     form, highs = program.form, _highs(program, settings, budget)
-    given = None if highs is None else highs.getDualRay()
+    if highs is None:
+        return
+    given = highs.getDualRay()
     values = np.asarray(given[-1] if isinstance(given, tuple) else given, dtype=float)
     if values.shape != program.rows.shape or not values.any():
         return

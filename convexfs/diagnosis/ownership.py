@@ -62,6 +62,7 @@ class _Owned(Dcp2Cone):
 
     def apply(self, problem: cp.Problem) -> Any:
         inverse = InverseData(problem)
+        objective: Any
         objective, kept = self.canonicalize_tree(problem.objective, True)
         self.owners = {each.id: (Part(OBJECTIVE), True) for each in kept}
         for position, constraint in enumerate(problem.constraints):

@@ -55,9 +55,9 @@ def least_relaxation(program: OwnedProgram, names: Names, budget: Budget) -> Rel
     Semidefinite and power cones, attributes and domains are never relaxed.
     """
     form, kept = program.restricted(program.members)
-    rows = {id(member): _soft_row(program, member) for member in program.members}
-    soft = [member for member in program.members if rows[id(member)] is not None]
-    at = {id(member): int(np.searchsorted(kept, rows[id(member)])) for member in soft}
+    rows = [(member, _soft_row(program, member)) for member in program.members]
+    at = {id(each): int(np.searchsorted(kept, row)) for each, row in rows if row is not None}
+    soft = [member for member, row in rows if row is not None]
     try:
         slack = _least_slacks(form, np.array([at[id(member)] for member in soft], int), budget)
         if slack is None:

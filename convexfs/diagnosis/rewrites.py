@@ -87,7 +87,7 @@ def _dense(value: Any) -> np.ndarray | None:
 
 def _rewritten(expression: Any, found: list[Rewrite]) -> Any:
     """Rewrite an expression from its leaves to its root."""
-    if not isinstance(expression, cp.Expression) or not expression.args:
+    if not _is(expression, cp.Expression) or not expression.args:
         return expression
     outer = _first_rewrite(expression)  # log(sum(exp(x))) before its parts
     if outer is not None:
@@ -119,9 +119,14 @@ def _has_curvature(expression: Any) -> bool:
     return expression.is_convex() or expression.is_concave()
 
 
+def _is(expression: Any, kind: Any) -> bool:
+    """Return isinstance, without narrowing: the attributes of cvxpy's atoms are not declared."""
+    return isinstance(expression, kind)
+
+
 def _power(expression: Any) -> float | None:
     """Return the exponent of a power, else None."""
-    if not isinstance(expression, Power):
+    if not _is(expression, Power):
         return None
     value = cp.Constant.cast_to_const(expression.p).value
     return None if value is None else float(np.ravel(value)[0])
@@ -133,9 +138,9 @@ def _same(left: Any, right: Any) -> bool:
 
 def _factors(expression: Any) -> tuple[Any, Any] | None:
     """Return the factors of an entrywise product, or of a product of numbers."""
-    if isinstance(expression, multiply):
+    if _is(expression, multiply):
         return expression.args[0], expression.args[1]
-    if isinstance(expression, MulExpression) and all(arg.size == 1 for arg in expression.args):
+    if _is(expression, MulExpression) and all(arg.size == 1 for arg in expression.args):
         return expression.args[0], expression.args[1]
     return None
 
@@ -149,7 +154,7 @@ def _pairs(expression: Any) -> Iterator[tuple[Any, Any]]:
 
 def _roots(expression: Any) -> list[Any] | None:
     """Return vectors whose squares add up to an expression, else None."""
-    if isinstance(expression, cp.QuadForm) and expression.args[1].is_constant():
+    if _is(expression, cp.QuadForm) and expression.args[1].is_constant():
         matrix = _dense(expression.args[1].value)
         if matrix is None:
             return None
@@ -157,13 +162,13 @@ def _roots(expression: Any) -> list[Any] | None:
         if values[0] < -1e-12 * max(1.0, values[-1]):
             return None
         return [(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T) @ expression.args[0]]
-    if isinstance(expression, quad_over_lin) and expression.args[1].is_constant():
+    if _is(expression, quad_over_lin) and expression.args[1].is_constant():
         return [cp.vec(expression.args[0], order="F") / np.sqrt(float(expression.args[1].value))]
     if _power(expression) == 2 and expression.size == 1:
         return [cp.reshape(expression.args[0], (1,), order="F")]
-    if isinstance(expression, Sum) and _power(expression.args[0]) == 2:
+    if _is(expression, Sum) and _power(expression.args[0]) == 2:
         return [cp.vec(expression.args[0].args[0], order="F")]
-    if isinstance(expression, AddExpression) and expression.size == 1:
+    if _is(expression, AddExpression) and expression.size == 1:
         parts = [_roots(arg) for arg in expression.args]
         return None if None in parts else [each for part in parts for each in part or ()]
     if expression.is_constant() and expression.size == 1 and float(expression.value) >= 0:
@@ -193,12 +198,12 @@ def _product_of_roots(e: Any) -> Any:
 
 
 def _log_sum_exp(e: Any) -> Any:
-    if not isinstance(e, log):
+    if not _is(e, log):
         return None
     inner = e.args[0]
-    if isinstance(inner, Sum) and isinstance(inner.args[0], exp) and e.size == 1:
+    if _is(inner, Sum) and _is(inner.args[0], exp) and e.size == 1:
         return cp.log_sum_exp(inner.args[0].args[0])
-    if isinstance(inner, AddExpression) and all(isinstance(arg, exp) for arg in inner.args):
+    if _is(inner, AddExpression) and all(_is(arg, exp) for arg in inner.args):
         return (
             cp.log_sum_exp(cp.hstack([arg.args[0] for arg in inner.args])) if e.size == 1 else None
         )
@@ -207,24 +212,24 @@ def _log_sum_exp(e: Any) -> Any:
 
 def _one_plus_exp(e: Any) -> Any:
     """Return z of an expression 1 + exp(z), else None."""
-    if not isinstance(e, AddExpression) or len(e.args) != 2:
+    if not _is(e, AddExpression) or len(e.args) != 2:
         return None
-    exps = [arg for arg in e.args if isinstance(arg, exp)]
+    exps = [arg for arg in e.args if _is(arg, exp)]
     ones = [arg for arg in e.args if arg.is_constant() and np.all(_dense(arg.value) == 1)]
     return exps[0].args[0] if exps and ones else None
 
 
 def _logistic(e: Any) -> Any:
-    if not isinstance(e, log):
+    if not _is(e, log):
         return None
     inner = e.args[0]
     z = _one_plus_exp(inner)
     if z is not None:
         return cp.logistic(z)
-    if isinstance(inner, DivExpression):
+    if _is(inner, DivExpression):
         above, below = inner.args
         z = _one_plus_exp(below)
-        if z is not None and isinstance(above, exp) and _same(above.args[0], z):
+        if z is not None and _is(above, exp) and _same(above.args[0], z):
             return -cp.logistic(-z)
         if z is not None and above.is_constant():
             return cp.log(above) - cp.logistic(z)
@@ -232,35 +237,35 @@ def _logistic(e: Any) -> Any:
 
 
 def _log_of_product(e: Any) -> Any:
-    pair = next(_pairs(e.args[0]), None) if isinstance(e, log) else None
+    pair = next(_pairs(e.args[0]), None) if _is(e, log) else None
     return None if pair is None else cp.log(pair[0]) + cp.log(pair[1])
 
 
 def _log_of_quotient(e: Any) -> Any:
-    if isinstance(e, log) and isinstance(e.args[0], DivExpression):
+    if _is(e, log) and _is(e.args[0], DivExpression):
         return cp.log(e.args[0].args[0]) - cp.log(e.args[0].args[1])
     return None
 
 
 def _log_of_exp(e: Any) -> Any:
-    return e.args[0].args[0] if isinstance(e, log) and isinstance(e.args[0], exp) else None
+    return e.args[0].args[0] if _is(e, log) and _is(e.args[0], exp) else None
 
 
 def _log_of_power(e: Any) -> Any:
-    power = _power(e.args[0]) if isinstance(e, log) else None
+    power = _power(e.args[0]) if _is(e, log) else None
     return None if power is None else power * cp.log(e.args[0].args[0])
 
 
 def _power_of_exp(e: Any) -> Any:
     power = _power(e)
-    return cp.exp(power * e.args[0].args[0]) if power and isinstance(e.args[0], exp) else None
+    return cp.exp(power * e.args[0].args[0]) if power and _is(e.args[0], exp) else None
 
 
 def _product_of_exps(e: Any) -> Any:
     pair = next(_pairs(e), None)
-    if pair is not None and all(isinstance(each, exp) for each in pair):
+    if pair is not None and all(_is(each, exp) for each in pair):
         return cp.exp(pair[0].args[0] + pair[1].args[0])
-    if isinstance(e, DivExpression) and all(isinstance(each, exp) for each in e.args):
+    if _is(e, DivExpression) and all(_is(each, exp) for each in e.args):
         return cp.exp(e.args[0].args[0] - e.args[1].args[0])
     return None
 
@@ -269,37 +274,37 @@ def _square(e: Any) -> Any:
     pair = next(_pairs(e), None)
     if pair is not None and _same(*pair) and not pair[0].is_constant():
         return cp.square(pair[0])
-    if isinstance(e, MulExpression) and e.size == 1 and _same(*map(_untransposed, e.args)):
+    if _is(e, MulExpression) and e.size == 1 and _same(*map(_untransposed, e.args)):
         return cp.sum_squares(_untransposed(e.args[0]))
     return None
 
 
 def _square_of_abs(e: Any) -> Any:
     pair = next(_pairs(e), None)
-    both = pair is not None and all(isinstance(each, absolute) for each in pair)
+    both = pair is not None and all(_is(each, absolute) for each in pair)
     return cp.square(pair[0].args[0]) if pair and both and _same(*pair) else None
 
 
 def _untransposed(e: Any) -> Any:
-    return e.args[0] if isinstance(e, transpose) else e
+    return e.args[0] if _is(e, transpose) else e
 
 
 def _entropy(e: Any) -> Any:
     for factor, other in _pairs(e):
-        if isinstance(other, NegExpression):
+        if _is(other, NegExpression):
             other = other.args[0]
-        if not isinstance(other, log):
+        if not _is(other, log):
             continue
         inner = other.args[0]
         if _same(factor, inner):
             return -cp.entr(factor)
-        if isinstance(inner, DivExpression) and _same(factor, inner.args[0]):
+        if _is(inner, DivExpression) and _same(factor, inner.args[0]):
             return cp.rel_entr(factor, inner.args[1])
     return None
 
 
 def _inverse(e: Any) -> Any:
-    if not isinstance(e, DivExpression) or not e.args[0].is_constant():
+    if not _is(e, DivExpression) or not e.args[0].is_constant():
         return None
     below = e.args[1]
     pair = next(_pairs(below), None) if e.size == 1 else None
@@ -312,7 +317,7 @@ def _inverse(e: Any) -> Any:
 
 
 def _square_over_linear(e: Any) -> Any:
-    if not isinstance(e, DivExpression) or e.args[1].is_constant() or e.size != 1:
+    if not _is(e, DivExpression) or e.args[1].is_constant() or e.size != 1:
         return None
     roots = _roots(e.args[0])
     return None if roots is None else cp.quad_over_lin(cp.hstack(roots), e.args[1])

@@ -177,7 +177,8 @@ def _stated(block: Any, A: Any, b: np.ndarray, y: cp.Variable) -> list[Any]:
             return [_matrix(block.cone.side, affine(cone)) >> 0 for cone in cones]
     exponents = block.cone.exponents
     if len(exponents) == 2:
-        return [PowCone3D(*(affine(cones[:, k]) for k in range(3)), exponents[0])]
+        u, v, w = (affine(cones[:, k]) for k in range(3))
+        return [PowCone3D(u, v, w, exponents[0])]
     return [PowConeND(affine(cone[:-1]), affine(cone[-1:])[0], np.array(exponents))
             for cone in cones]  # fmt: skip
 

@@ -199,8 +199,8 @@ def names_between(
     """
     numbers = sparse.csr_array(np.arange(len(names), dtype=float)[:, None] + 1)
     rows, _, _ = between(numbers, low, high)
-    found = rows.toarray().ravel().tolist()
-    return tuple((names[round(abs(each)) - 1], bool(each > 0)) for each in found)
+    found: list[float] = rows.toarray().ravel().tolist()
+    return tuple((names[round(abs(each)) - 1], each > 0) for each in found)
 
 
 def is_semidefinite(P: Any) -> bool:

@@ -173,14 +173,21 @@ class _Search:
         if found is None:
             return None
         owner = {int(row): member for member in members for row in member.rows}
-        chosen = [owner[int(rows[row])] for row in found.rows]
+        chosen = [owner[int(rows[row])] for row in found.rows if int(rows[row]) in owner]
         unique = list({id(member): member for member in chosen}.values())
+        needed = [each for each in unique if self._is_needed(each, unique)]
         # A member of several rows, such as abs(x) <= 1, is needed if one of its rows is.
         return Conflict(
-            tuple(unique), frozenset(map(id, unique)), _parts(unique), frozenset(),
+            tuple(unique), frozenset(map(id, needed)), _parts(unique), frozenset(),
             DECIMAL if found.decimal else EXACT, True, self.decisions.relaxed,
             self.decisions.taken, tuple(zip(found.rows.tolist(), found.multipliers, strict=True)),
         )  # fmt: skip
+
+    def _is_needed(self, member: Member, conflict: list[Member]) -> bool:
+        """Whether a row of an exact conflict is needed; bounds of booleans are not counted there."""
+        if not self.program.boolean_rows.size:
+            return True
+        return bool(self.decisions.decide([e for e in conflict if e is not member]).feasible)
 
 
 def _parts(members: Iterable[Member]) -> tuple[Part, ...]:

@@ -15,6 +15,7 @@ from convexfs.records import INFEASIBLE
 MOST_ROWS, MOST_LINES = 6, 24
 #: Share of the time that further conflicts, and the least relaxation, may take.
 SHARE = 0.5
+BOOLEAN = "boolean"
 
 
 def explain_infeasible(
@@ -48,7 +49,9 @@ def explain_infeasible(
 
 def _headline(conflict: Conflict, names: Names) -> str:
     count, total = len(conflict.rows), len(names.program.members)
-    rows = "1 row conflicts with itself" if count == 1 else f"{count} of {total} rows conflict"
+    rows = f"{count} of {total} rows conflict"
+    if count == 1:
+        return f"INFEASIBLE, proven: no point satisfies {names.row(conflict.rows[0])}"
     parts = len(conflict.parts)
     if not names.rows and parts < count:
         rows = f"{rows} ({parts} constraint{'s' * (parts > 1)})"
@@ -76,8 +79,11 @@ def conflict_lines(conflict: Conflict, names: Names) -> list[Line]:
             doubt = "" if id(row) in conflict.needed else " (not proven to be needed)"
             text = names.row_statement(row) + doubt
             lines.append(Line(text, names.row(row), names.source(part)))
-    if not conflict.relaxed:
-        lines += [Line(f"must be {kind}", name) for name, kind in _integers(conflict, names)]
+    for name, kind in _integers(conflict, names):
+        if not conflict.relaxed:
+            lines.append(Line(f"must be {kind}", name))
+        elif kind == BOOLEAN:
+            lines.append(Line("lies between 0 and 1", name))
     if len(lines) <= MOST_LINES:
         return lines
     left = len(lines) - MOST_LINES
@@ -93,7 +99,7 @@ def _integers(conflict: Conflict, names: Names) -> list[tuple[str, str]]:
         at = form.columns.get(variable.id, slice(0, 0))
         if used & set(range(at.start, at.stop)) & set(form.integer.tolist()):
             boolean = variable.attributes["boolean"]
-            found.append((variable.name(), "boolean" if boolean else "an integer"))
+            found.append((variable.name(), BOOLEAN if boolean else "an integer"))
     return found
 
 

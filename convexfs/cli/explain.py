@@ -95,7 +95,7 @@ def _run_folder(arguments: argparse.Namespace) -> int:
     else:
         for each in found:
             write(f"{each['task']}\n  {each.get('short', each['headline'])}")
-        write(f"{len(found)} failed tasks" if found else "no task failed")
+        write(f"tasks without a solution: {len(found)}")
     return 0 if proven else _UNDECIDED
 
 

@@ -28,6 +28,8 @@ NODES = 500
 SECONDS = 10.0
 #: Violations below this share of their rows' units are first taken for feasible.
 NEARLY = 1e-7
+#: Shares of the largest weight below which cones are left out of a second proof.
+SUPPORTS = (1e-4, 1e-6)
 TIGHT = "a point that breaks no row by more than 1e-8 of its terms"
 POINT = "a point that is proven to be feasible"
 
@@ -86,25 +88,42 @@ def decide_form(form: StandardForm, budget: Budget) -> Decision:
     """Decide whether a program has a feasible point; weights are by its own rows."""
     nearest, flat = _nearest(form, budget), not form.curved.any()
     units = data_units(form).rows
-    broken = np.inf
+    weights, broken = None, np.inf
     if nearest is not None:
+        weights = np.abs(nearest.y) * units
         broken = float(np.max(form.outside(form.A @ nearest.z + form.b) / units, initial=0.0))
-    guesses = (True, False) if broken <= NEARLY else (False, True)
-    for feasible in guesses:
-        if feasible:
-            by = None if form.integer.size else _proof_of_feasibility(form, nearest, budget, flat)
+    for feasible in (True, False) if broken <= NEARLY else (False, True):
+        if not feasible:
+            by = _proof_of_infeasibility(form, weights, budget)
+        elif form.integer.size:
+            continue
         else:
-            found = proof_of_infeasibility(form, budget)
-            by = (
-                None if found is None else found[0] + (", to rounding of the data" * (found[1] > 0))
-            )
+            by = _proof_of_feasibility(form, nearest, budget, flat)
         if by is not None:
-            weights = None if feasible or nearest is None else np.abs(nearest.y) * units
-            return Decision(feasible, by, weights)
+            return Decision(feasible, by, None if feasible else weights)
     if form.integer.size:
         exists, used = integer_point_exists(form, NODES, budget)
         return Decision(exists, f"branch and bound, {used} nodes")
     return Decision(None, "neither a feasible point nor a contradiction was verified")
+
+
+def _proof_of_infeasibility(
+    form: StandardForm, weights: np.ndarray | None, budget: Budget
+) -> str | None:
+    """Return how infeasibility is proven; None if it is not.
+
+    Where multipliers of all cones prove nothing, those of the cones that weigh most may: the
+    others' lie on the boundary of their dual cones, where no correction has room.
+    """
+    found = proof_of_infeasibility(form, budget)
+    shares = SUPPORTS if weights is not None and form.curved.any() else ()
+    for share in shares if found is None else ():
+        together = form.together(weights)
+        kept = together > share * together.max(initial=0.0)
+        if not kept.all():
+            part = form.restricted(kept, np.unique(form.A[kept].indices))
+            found = found or proof_of_infeasibility(part, budget)
+    return None if found is None else found[0] + ", to rounding of the data" * (found[1] > 0)
 
 
 def _nearest(form: StandardForm, budget: Budget) -> Found | None:

@@ -15,6 +15,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
+from cvxpy.atoms.atom import Atom
 from cvxpy.constraints import PSD, Equality, Inequality, NonNeg, Zero
 from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr
 from cvxpy.reductions.dcp2cone.cone_matrix_stuffing import ConeMatrixStuffing
@@ -133,7 +134,7 @@ class OwnedProgram:
     @cached_property
     def members(self) -> list[Member]:
         """The rows of all constraints, attributes and, if it has a domain, of the objective."""
-        domain = bool(self.problem.objective.expr.domain)
+        domain = _has_domain(self.problem.objective.expr)
         boolean = set(self.boolean_rows.tolist())
         rows: dict[tuple[Part, int], list[int]] = defaultdict(list)
         auxiliary: dict[Part, list[int]] = defaultdict(list)
@@ -193,6 +194,14 @@ class OwnedProgram:
             if at.start <= column < at.stop:
                 return entry_name(variable.name(), variable.shape, column - at.start, at)
         return self.form.column_name(column)
+
+
+def _has_domain(expression: Any) -> bool:
+    """Whether an atom of an expression is undefined somewhere, as log is; leaves do not count."""
+    if not isinstance(expression, Atom):
+        return False
+    own = any(each.variables() for each in expression._domain())
+    return own or any(map(_has_domain, expression.args))
 
 
 def entry_name(name: str, shape: tuple[int, ...], number: int, at: slice | None = None) -> str:

@@ -38,6 +38,8 @@ MOST_SOLVERS = 4
 ACCURACY = 1e-6
 #: Entries of a program that is not solved again.
 MOST_ENTRIES = 30_000
+#: Seconds of CPU time without which nothing is tried.
+LEAST_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def propose_scaling(problem: cp.Problem, budget: Budget) -> Proposal | None:
     if not problem.is_dcp() or any(each.is_complex() for each in problem.variables()):
         return None
     form = StandardForm.of(problem)
-    if form.integer.size or form.A.nnz > MOST_ENTRIES:
+    if form.integer.size or form.A.nnz > MOST_ENTRIES or budget.left < LEAST_SECONDS:
         return None
     needs = needs_of(problem)
     solvers = [name for name in SOLVERS if name in BACKENDS and BACKENDS[name].installed

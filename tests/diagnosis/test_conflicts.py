@@ -102,7 +102,11 @@ def test_a_conflict_is_found_in_the_rows_of_long_constraints():
     problem = cp.Problem(cp.Minimize(0), [x <= 1, x[7] + x[31] >= 3])
     _, found = conflict_of(problem)
     assert found.exact
-    assert sorted((row.part.position, row.number) for row in found.rows) == [(0, 7), (0, 31), (1, 0)]
+    assert sorted((row.part.position, row.number) for row in found.rows) == [
+        (0, 7),
+        (0, 31),
+        (1, 0),
+    ]
 
 
 def test_equal_expressions_of_two_constraints_do_not_share_cones():

@@ -184,7 +184,7 @@ class _Search:
         )  # fmt: skip
 
     def _is_needed(self, member: Member, conflict: list[Member]) -> bool:
-        """Whether a row of an exact conflict is needed; bounds of booleans are not counted there."""
+        """Whether a row of an exact conflict is needed: it does not count bounds of booleans."""
         if not self.program.boolean_rows.size:
             return True
         return bool(self.decisions.decide([e for e in conflict if e is not member]).feasible)

@@ -94,30 +94,30 @@ def _portfolio(seed):
 
 
 def _ball(seed):
-    """Lengths from 1e-4 to 1e6 in one norm."""
+    """Lengths from 1e-6 to 1e8 in one norm."""
     rng = np.random.default_rng(seed)
-    x, s = cp.Variable(12, name="x"), 10.0 ** rng.uniform(-4, 6, 12)
+    x, s = cp.Variable(12, name="x"), 10.0 ** rng.uniform(-6, 8, 12)
     near = cp.norm(cp.multiply(1 / s, x)) <= 1
     return cp.Problem(cp.Minimize(-(1 / s) @ x), [near, cp.norm(x[:4]) <= float(s[:4].max())])
 
 
-def _regression(seed):
-    """Features from 1e-5 to 1e5, with a penalty in their own units."""
+def _place(seed):
+    """A place near others, whose coordinates are nanometres: 1e8 to 1e10."""
     rng = np.random.default_rng(seed)
-    n, s = 8, 10.0 ** rng.uniform(-5, 5, 8)
-    A = rng.normal(size=(30, n)) * s
-    y = A @ (rng.normal(size=n) / s) + 0.1 * rng.normal(size=30)
-    w = cp.Variable(n, name="w")
-    return cp.Problem(cp.Minimize(cp.norm(A @ w - y) + 0.1 * cp.norm1(cp.multiply(s, w))))
+    unit = 10.0 ** rng.uniform(8, 10)
+    others = unit * rng.normal(size=(6, 2))
+    at = cp.Variable(2, name="at")
+    far = sum(cp.norm(at - other) for other in others)
+    return cp.Problem(cp.Minimize(far), [at[0] + at[1] >= unit])
 
 
-def _mixture(seed):
-    """Amounts in mol and kmol: entropy of parts that differ by 1e8."""
+def _utility(seed):
+    """A consumer with a budget of 1e7 to 1e10, and prices from 1e-3 to 1e3."""
     rng = np.random.default_rng(seed)
-    n, s = 6, 10.0 ** rng.uniform(-6, 4, 6)
-    x = cp.Variable(n, name="amount")
-    total = cp.sum(cp.kl_div(cp.multiply(1 / s, x), np.ones(n)))
-    return cp.Problem(cp.Minimize(total), [(rng.uniform(1, 2, n) / s) @ x >= 3.0 * n])
+    n, unit = 8, 10.0 ** rng.uniform(7, 10)
+    prices = 10.0 ** rng.uniform(-3, 3, n)
+    amount = cp.Variable(n, name="amount")
+    return cp.Problem(cp.Maximize(cp.sum(cp.log(amount))), [prices @ amount <= unit])
 
 
 def _budget(seed):
@@ -131,7 +131,7 @@ def _budget(seed):
     return cp.Problem(cp.Minimize(cost), [A @ x >= f * rng.uniform(1, 5, m) * n, x >= 0])
 
 
-_MAKERS = (_portfolio, _ball, _regression, _mixture, _budget)
+_MAKERS = (_portfolio, _ball, _place, _utility, _budget)
 
 
 def non_convex():

@@ -14,7 +14,12 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from convexfs.certification.exact.linear_program import BASIC, LinearProgram, fmpq
+from convexfs.certification.exact.linear_program import (
+    BASIC,
+    LinearProgram,
+    fmpq,
+    fmpq_mat,
+)
 from convexfs.certification.optimality import Budget
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.diagnosis.decisions import bound_row, multipliers_with_bounds
@@ -32,8 +37,8 @@ RAYS: tuple[dict[str, Any], ...] = (
     {"presolve": "off", "simplex_dual_edge_weight_strategy": 1},
     {"presolve": "off", "simplex_scale_strategy": 0},
 )
-#: Rows of a conflict beyond which elimination is not tried.
-MOST_ROWS = 2000
+#: Entries of a dense elimination that is still cheap.
+MOST_ENTRIES = 500_000
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ def exact_conflict(form: StandardForm, budget: Budget) -> ExactConflict | None:
 
 
 def _proven(form: StandardForm, rows: np.ndarray) -> ExactConflict | None:
-    if not 0 < rows.size <= MOST_ROWS:
+    if not rows.size:
         return None
     for decimal in (False, True):
         y = _null_vector(form.A[rows], decimal)
@@ -98,61 +103,18 @@ def _number(value: Any, decimal: bool) -> Any:
 
 def _null_vector(A: Any, decimal: bool) -> list[Any] | None:
     """Return y with A'y = 0, exactly; None unless its multiples are the only ones."""
-    equations = _equations(sp.csc_array(A), decimal)
-    where: dict[int, set[int]] = {}
-    for number, equation in enumerate(equations):
-        for row in equation:
-            where.setdefault(row, set()).add(number)
-    left = {number for number, equation in enumerate(equations) if equation}
-    solved: list[tuple[int, dict[int, Any]]] = []
-    while left:
-        number = min(left, key=lambda each: len(equations[each]))
-        left.discard(number)
-        equation = equations[number]
-        if not equation:
-            continue
-        pivot = min(equation, key=lambda row: len(where[row]))
-        for other in [each for each in where[pivot] if each in left]:
-            _subtract(equations[other], equation, pivot, where, other)
-        solved.append((pivot, equation))
-        if len(solved) == A.shape[0]:
-            return None
-    return _back_substituted(solved, A.shape[0])
-
-
-def _equations(A: Any, decimal: bool) -> list[dict[int, Any]]:
-    """Return one equation for each column: its entries by row."""
-    spans = zip(A.indptr[:-1], A.indptr[1:], strict=True)
-    return [
-        {int(A.indices[at]): _number(A.data[at], decimal) for at in range(start, stop)}
-        for start, stop in spans
-    ]
-
-
-def _subtract(
-    target: dict[int, Any], by: dict[int, Any], pivot: int, where: dict[int, set[int]], number: int
-) -> None:
-    """Eliminate `pivot` from an equation."""
-    factor = target[pivot] / by[pivot]
-    for row, entry in by.items():
-        value = target.get(row, 0) - factor * entry
-        if value == 0:
-            target.pop(row, None)
-            where[row].discard(number)
-        else:
-            target[row] = value
-            where[row].add(number)
-
-
-def _back_substituted(solved: list[tuple[int, dict[int, Any]]], size: int) -> list[Any] | None:
-    free = set(range(size)) - {pivot for pivot, _ in solved}
-    if len(free) != 1:
+    dense = A[:, np.unique(A.indices)].toarray().T
+    columns, rows = dense.shape
+    if columns < rows - 1 or dense.size > MOST_ENTRIES:
         return None
-    y = {free.pop(): fmpq(1)}
-    for pivot, equation in reversed(solved):
-        total = sum((entry * y[row] for row, entry in equation.items() if row != pivot), fmpq(0))
-        y[pivot] = -total / equation[pivot]
-    return [y[row] for row in range(size)]
+    entries = [_number(each, decimal) for each in dense.ravel().tolist()]
+    reduced, rank = fmpq_mat(columns, rows, entries).rref()
+    if rank != rows - 1:
+        return None
+    pivots = [next(c for c in range(k, rows) if reduced[k, c] != 0) for k in range(rank)]
+    free = next(iter(set(range(rows)) - set(pivots)))
+    y = {pivot: -reduced[k, free] for k, pivot in enumerate(pivots)} | {free: fmpq(1)}
+    return [y[row] for row in range(rows)]
 
 
 def _candidates(form: StandardForm, budget: Budget) -> Iterator[np.ndarray]:

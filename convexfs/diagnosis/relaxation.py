@@ -180,7 +180,7 @@ def _change(
         )  # fmt: skip
         return Change(member, width, words)
     value, sign = limit
-    target = sign * _rounded(sign * value + step, step, digits)
+    target = sign * _rounded(sign * value + step, step, digits) + 0.0
     verb, side = ("raise", "upper") if sign > 0 else ("lower", "lower")
     sentence = f"{verb} the {side} limit of {name} from {value:.10g} to {target:.10g}"
     return Change(member, abs(target - value), sentence)

@@ -106,7 +106,11 @@ class _Search:
             parts = _parts(exact.rows)
             if self.by_rows:  # the rows of a file are what its author calls constraints
                 return exact
-            return self._with_parts(exact, *self._reduced_parts(parts))
+            parts, needed = self._reduced_parts(parts)
+            if set(parts) < set(exact.parts):
+                exact = self._exact(self._of_parts(parts))
+            if exact is not None:
+                return self._with_parts(exact, parts, needed)
         whole = self.decisions.decide(self.members)
         if whole.feasible is not False:
             return whole
@@ -153,9 +157,7 @@ class _Search:
     def _with_parts(
         self, exact: Conflict, parts: tuple[Part, ...], needed: frozenset[Part]
     ) -> Conflict:
-        """Return the exact conflict of rows with its parts; within `parts` if they are fewer."""
-        if set(parts) < set(exact.parts):
-            exact = self._exact(self._of_parts(parts)) or exact
+        """Return an exact conflict of rows with the parts that it has rows of."""
         own = tuple(part for part in parts if part in exact.parts)
         return Conflict(
             exact.rows, exact.needed, own, needed & frozenset(own), exact.proof, True,

@@ -27,6 +27,8 @@ def explain_infeasible(
     if relax:
         relaxation = least_relaxation(program, names, Budget.of(SHARE * budget.left))
     others = further_conflicts(program, Budget.of(SHARE * budget.left), conflict)
+    # The constraints of a file are its rows.
+    by_constraint = conflict.irreducible if names.rows else conflict.irreducible_by_part
     sections = [
         Section(_title(conflict), conflict_lines(conflict, names)),
         *_relaxation_section(relaxation, relax),
@@ -36,7 +38,7 @@ def explain_infeasible(
     data = {
         "conflict": _rows_data(conflict, names),
         "irreducible": conflict.irreducible,
-        "irreducible_by_constraint": conflict.irreducible_by_part,
+        "irreducible_by_constraint": by_constraint,
         "proof": conflict.proof,
         "exact": conflict.exact,
         "needs_integers": bool(program.form.integer.size) and not conflict.relaxed,

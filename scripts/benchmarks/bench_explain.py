@@ -165,10 +165,12 @@ def _planted(kind, path):
     )  # fmt: skip
 
 
-def scaling(folder):
+def scaling(folder, *names):
     """Proposals for badly scaled problems: solvers certified to 1e-6 before and after."""
     rows = []
     for name, problem in badly_scaled(folder):
+        if names and name.partition("_")[0] not in names:
+            continue
         proposal, seconds = timed(lambda p=problem: propose_scaling(p, Budget.of(120.0)))
         rows.append(report(
             name=name, proposed=proposal is not None, seconds=round(seconds, 1),

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ def explain(arguments: argparse.Namespace) -> int:
     from convexfs.diagnosis.explain import explain as explained
     from convexfs.diagnosis.stages import stages_text
 
-    name, problem, sources = next(_problems(arguments.source, arguments.data))
+    name, problem, sources = _problem(arguments.source, arguments.data)
     found = explained(problem, solver=arguments.solver, seconds=arguments.seconds, sources=sources)
     if arguments.html is not None:
         arguments.html.write_text(found.to_html(), encoding="utf-8")
@@ -60,18 +60,17 @@ def add_explain_options(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print all numbers as JSON")
 
 
-def _problems(path: Path, data: Path | None) -> Iterator[tuple[str, Any, Mapping[int, str]]]:
-    """Yield the problems of a file by name, with the source lines of their constraints."""
+def _problem(path: Path, data: Path | None) -> tuple[str, Any, Mapping[int, str]]:
+    """Return the first problem of a file, its name, and the source lines of its constraints."""
     from convexfs.diagnosis.naming import recorded_lines
     from convexfs.formats import ending, read_problem
 
     check_regular_file(path)
     if ending(path) is not None:
-        yield path.name, read_problem(path), {}
-        return
+        return path.name, read_problem(path), {}
     with recorded_lines(path) as lines:
-        for name, problem in problems_in(path, data):
-            yield name, problem, lines
+        name, problem = next(problems_in(path, data))
+    return name, problem, lines
 
 
 def _run_folder(arguments: argparse.Namespace) -> int:

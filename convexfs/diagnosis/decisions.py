@@ -116,13 +116,13 @@ def _proof_of_infeasibility(
     others' lie on the boundary of their dual cones, where no correction has room.
     """
     found = proof_of_infeasibility(form, budget)
-    shares = SUPPORTS if weights is not None and form.curved.any() else ()
-    for share in shares if found is None else ():
+    if found is None and weights is not None and form.curved.any():
         together = form.together(weights)
-        kept = together > share * together.max(initial=0.0)
-        if not kept.all():
-            part = form.restricted(kept, np.unique(form.A[kept].indices))
-            found = found or proof_of_infeasibility(part, budget)
+        for share in SUPPORTS:
+            kept = together > share * together.max(initial=0.0)
+            if found is None and not kept.all():
+                part = form.restricted(kept, np.unique(form.A[kept].indices))
+                found = proof_of_infeasibility(part, budget)
     return None if found is None else found[0] + ", to rounding of the data" * (found[1] > 0)
 
 

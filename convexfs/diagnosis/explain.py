@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import cvxpy as cp
@@ -71,7 +72,7 @@ def explain(
 
             return explain_not_convex(problem)
         session = _Session(problem, solver, budget, sources)
-        return replace(session.run(), stages=stages_of(session.names))
+        return replace(session.run(), stages=partial(stages_of, session.names))
 
 
 def _problem(problem: Any) -> cp.Problem:

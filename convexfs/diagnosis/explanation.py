@@ -4,7 +4,7 @@ import html
 import json
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +53,8 @@ class Explanation:
         The reasons, in the order of their use to a reader.
     data : mapping
         All numbers, as :meth:`to_dict` returns them.
+    stages : callable, optional
+        Returns what each constraint becomes, for the page; computed when the page is asked for.
     """
 
     status: str
@@ -60,7 +62,7 @@ class Explanation:
     headline: str
     sections: tuple[Section, ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    stages: Any = field(default=None, repr=False)
+    stages: Callable[[], Any] | None = field(default=None, repr=False)
 
     @property
     def text(self) -> str:

@@ -13,10 +13,12 @@ from convexfs.certification.certify import certify
 from convexfs.certification.infeasibility import proof_of_infeasibility
 from convexfs.certification.optimality import Budget, Stopped
 from convexfs.certification.program.scaling import data_units
+from convexfs.diagnosis.convexity import describer
 from convexfs.diagnosis.explanation import Explanation, Line, Section
 from convexfs.diagnosis.naming import Names
 from convexfs.diagnosis.ownership import CONSTRAINT, Member, OwnedProgram
 from convexfs.records import OPTIMAL, Certificate, Solution
+from convexfs.solving.dcp_rules import broken_rules
 from convexfs.solving.solve import solve
 
 #: Dual values below this share of the largest, and slacks below this share of a row's unit, are 0.
@@ -65,6 +67,9 @@ def explain_optimal(
     if redundant:
         lines = [Line("is implied by the others, proven", names.row(each)) for each in redundant]
         sections.append(Section("Never binding", lines[:MOST_LISTED]))
+    if problem.parameters() and not problem.is_dpp():
+        broken = [Line(each) for each in broken_rules(problem, describer(problem), dpp=True)]
+        sections.append(Section("Compiled again for every value of its parameters (DPP)", broken))
     health, data = health_sections(names, problem, budget, certified=True)
     sections += health
     value = certificate.objective if certificate.objective is not None else solution.objective

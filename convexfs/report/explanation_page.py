@@ -28,13 +28,15 @@ document.addEventListener("click",function(e){
   n.classList.toggle("on",n.dataset.part===at.dataset.part);});});
 document.documentElement.dataset.drawn="1";
 """
+#: Parts that are listed: a page stays small.
+MOST_PARTS = 250
 
 
 def page(explanation: Any) -> str:
     """Return the page of an explanation."""
     body = "\n".join(explanation._html())
     title = html.escape(explanation.headline)
-    stages = "" if explanation.stages is None else _stages(explanation.stages)
+    stages = "" if explanation.stages is None else _stages(explanation.stages())
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -46,7 +48,7 @@ def page(explanation: Any) -> str:
 def _stages(stages: Any) -> str:
     """Return three columns, as stated, epigraph form and rows, and a picture of the matrix."""
     columns: list[list[str]] = [[], [], []]
-    for number, part in enumerate(stages.parts):
+    for number, part in enumerate(stages.parts[:MOST_PARTS]):
         rows = ", ".join(f"{row}" for row, _ in part.rows[:40])
         rows += f", ... ({len(part.rows)})" if len(part.rows) > 40 else ""
         kinds = ", ".join(dict.fromkeys(kind for _, kind in part.rows))

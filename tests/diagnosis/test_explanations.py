@@ -205,6 +205,14 @@ def test_stages_lead_from_constraints_to_rows_and_back():
     assert max(map(len, stages_text(problem).splitlines())) <= 80
 
 
+def test_the_page_of_many_constraints_stays_small():
+    x = cp.Variable(300, name="x")
+    many = [cp.norm(x[k : k + 9]) <= 1 + k for k in range(280)]
+    found = convexfs.explain(cp.Problem(cp.Minimize(0), [*many, x[0] >= 2]), seconds=5)
+    assert found.status == "infeasible"
+    assert len(found.to_html()) < 500_000
+
+
 def test_geometric_problems_are_explained_in_the_words_they_are_stated_in():
     u, v = cp.Variable(pos=True, name="u"), cp.Variable(pos=True, name="v")
     found = convexfs.explain(cp.Problem(cp.Minimize(u * v), [u * v >= 2, u <= 1, v <= 1.5]))
@@ -221,6 +229,13 @@ def test_parameters_are_taken_at_their_values():
     assert convexfs.explain(problem).status == "infeasible"
     limit.value = 4.0
     assert convexfs.explain(problem).status == "optimal"
+
+
+def test_parameters_that_break_dpp_are_named():
+    x, a, b = cp.Variable(name="x"), cp.Parameter(value=2.0, name="a"), cp.Parameter(value=3.0)
+    found = convexfs.explain(cp.Problem(cp.Minimize(x), [a * b * x >= 1]))
+    section = next(each for each in found.sections if "DPP" in each.title)
+    assert "product" in section.lines[0].text
 
 
 @pytest.mark.parametrize("thing", [3, "x", None])

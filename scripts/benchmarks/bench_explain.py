@@ -41,12 +41,12 @@ PLANTED = {
     ),
     "maros_meszaros": (
         "HS21 HS35 HS118 DUAL1 DUAL2 DUALC8 CVXQP1_S QPCBLEND QSHARE2B QPTEST GENHS28 TAME "
-        "ZECEVIC2 PRIMALC1 HS52 LASER"
+        "ZECEVIC2 HS35MOD HS52 LASER"
     ),
     "cblib_exp": "gptest beck752 beck753 fang88 demb761 demb762 demb763 rijc781 rijc782 fiac81a",
-    "cblib_socp": "nb nb_L1 nb_L2_bessel sched_50_50_orig qssp30",
-    "cblib_pow": "HMCR-n20-m400 HMCR-n20-m800",
-    "sdplib": "truss1 truss2 truss4 theta1 control1 control2 hinf1 hinf2 qap5 gpp124-3 mcp124-1",
+    "cblib_socp": "nb",
+    "cblib_pow": "HMCR-n20-m400",
+    "sdplib": "truss1 truss2 truss4 truss5 theta1 control1 control2 hinf1 hinf2 qap5 gpp124-3 mcp124-1",
 }
 ENDINGS = {"netlib": ".mps.gz", "maros_meszaros": ".mat", "sdplib": ".dat-s.gz"}
 

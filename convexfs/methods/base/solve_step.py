@@ -14,8 +14,8 @@ from convexfs.records import INFEASIBLE, NATIVE, UNBOUNDED, Certificate, Solutio
 
 #: Largest relative residual and gap that a native answer's certificate accepts.
 NATIVE_TOL = 1e-9
-#: Statuses of a user's problem that are explained, and the CPU seconds for it.
-UNSOLVED, EXPLAINED_SECONDS = (INFEASIBLE, UNBOUNDED), 2.0
+#: Statuses of a user's problem that are explained, the CPU seconds for it, and the most rows.
+UNSOLVED, EXPLAINED_SECONDS, EXPLAINED_ROWS = (INFEASIBLE, UNBOUNDED), 2.0, 20_000
 
 
 def solve_step(
@@ -49,14 +49,16 @@ def solve_step(
             "it may well be right: compare it with that of another solver"
         )
     if solving.build is not None and solution.status in UNSOLVED:
-        solution = replace(solution, failure=solution.failure or _explained(problem))
+        solution = replace(solution, failure=solution.failure or explained(problem))
     return replace(solution, build_seconds=built), certificate
 
 
-def _explained(problem: Any) -> str:
+def explained(problem: Any) -> str:
     """Return in a line why a problem of the user has no solution; nothing if it is not proven."""
     from convexfs.diagnosis.explain import explain
 
+    if sum(constraint.size for constraint in problem.constraints) > EXPLAINED_ROWS:
+        return ""
     try:
         found = explain(problem, seconds=EXPLAINED_SECONDS)
     except InputError:  # such as complex variables, which are not traced to rows

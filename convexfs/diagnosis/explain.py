@@ -24,6 +24,8 @@ from convexfs.solving.solve import solve
 
 #: Seconds of CPU time that an explanation may take, by default.
 SECONDS = 30.0
+#: Share of the time that is left for the first conflict; the rest is for what it takes to cure it.
+CONFLICT_SHARE = 0.6
 BADLY_SCALED = "badly scaled"
 
 
@@ -131,7 +133,7 @@ class _Session:
         return solution, certify(self.problem, solution, effort=min(20.0, effort))
 
     def _infeasible(self) -> Explanation | None:
-        found = find_conflict(self.program, self.budget)
+        found = find_conflict(self.program, Budget.of(CONFLICT_SHARE * self.budget.left))
         if not isinstance(found, Conflict):
             return None
         return explain_infeasible(found, self.names, self.budget, not self.convex.logarithmic)

@@ -116,7 +116,10 @@ def _relaxation_section(relaxation: Relaxation | None, tried: bool) -> list[Sect
     if not tried:
         return []
     if relaxation is None:
-        words = "No change of the limits was found: attributes or cones conflict by themselves."
+        words = (
+            "No change of the limits was found: the time is used up, or attributes, cones or "
+            "domains conflict by themselves."
+        )
         return [Section("Least relaxation", [Line(words)])]
     word = "verified to be feasible with these numbers" if relaxation.verified else "not verified"
     lines = [Line(change.sentence) for change in relaxation.changes[:MOST_LINES]]

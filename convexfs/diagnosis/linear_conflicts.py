@@ -18,7 +18,6 @@ from convexfs.certification.exact.linear_program import (
     BASIC,
     LinearProgram,
     fmpq,
-    fmpq_mat,
 )
 from convexfs.certification.optimality import Budget
 from convexfs.certification.program.standard_form import StandardForm
@@ -37,8 +36,8 @@ RAYS: tuple[dict[str, Any], ...] = (
     {"presolve": "off", "simplex_dual_edge_weight_strategy": 1},
     {"presolve": "off", "simplex_scale_strategy": 0},
 )
-#: Entries of a dense elimination that is still cheap.
-MOST_ENTRIES = 500_000
+#: Rows of a conflict beyond which elimination is not tried.
+MOST_ROWS = 4000
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def exact_conflict(form: StandardForm, budget: Budget) -> ExactConflict | None:
 
 
 def _proven(form: StandardForm, rows: np.ndarray) -> ExactConflict | None:
-    if not rows.size:
+    if not 0 < rows.size <= MOST_ROWS:
         return None
     for decimal in (False, True):
         y = _null_vector(form.A[rows], decimal)
@@ -102,19 +101,52 @@ def _number(value: Any, decimal: bool) -> Any:
 
 
 def _null_vector(A: Any, decimal: bool) -> list[Any] | None:
-    """Return y with A'y = 0, exactly; None unless its multiples are the only ones."""
-    dense = A[:, np.unique(A.indices)].toarray().T
-    columns, rows = dense.shape
-    if columns < rows - 1 or dense.size > MOST_ENTRIES:
+    """Return y with A'y = 0, exactly; None unless its multiples are the only ones.
+
+    Gaussian elimination of sparse equations, one for each column, the shortest first.
+    """
+    A, size = sp.csc_array(A), A.shape[0]
+    spans = zip(A.indptr[:-1].tolist(), A.indptr[1:].tolist(), strict=True)
+    equations = [{int(A.indices[at]): _number(A.data[at], decimal) for at in range(start, stop)}
+                 for start, stop in spans]  # fmt: skip
+    where: list[set[int]] = [set() for _ in range(size)]
+    for number, equation in enumerate(equations):
+        for row in equation:
+            where[row].add(number)
+    left = {number for number, equation in enumerate(equations) if equation}
+    solved: list[tuple[int, dict[int, Any]]] = []
+    while left and len(solved) < size:
+        number = min(left, key=lambda each: len(equations[each]))
+        left.discard(number)
+        equation = equations[number]
+        if equation:
+            pivot = min(equation, key=lambda row: len(where[row]))
+            for other in where[pivot] & left:
+                _subtract(equations[other], equation, pivot, where, other)
+            solved.append((pivot, equation))
+    free = set(range(size)) - {pivot for pivot, _ in solved}
+    if len(free) != 1:
         return None
-    entries = [_number(each, decimal) for each in dense.ravel().tolist()]
-    reduced, rank = fmpq_mat(columns, rows, entries).rref()
-    if rank != rows - 1:
-        return None
-    pivots = [next(c for c in range(k, rows) if reduced[k, c] != 0) for k in range(rank)]
-    free = next(iter(set(range(rows)) - set(pivots)))
-    y = {pivot: -reduced[k, free] for k, pivot in enumerate(pivots)} | {free: fmpq(1)}
-    return [y[row] for row in range(rows)]
+    y = {free.pop(): fmpq(1)}
+    for pivot, equation in reversed(solved):
+        total = sum((entry * y[row] for row, entry in equation.items() if row != pivot), fmpq(0))
+        y[pivot] = -total / equation[pivot]
+    return [y[row] for row in range(size)]
+
+
+def _subtract(
+    target: dict[int, Any], by: dict[int, Any], pivot: int, where: list[set[int]], number: int
+) -> None:
+    """Eliminate `pivot` from an equation."""
+    factor = target[pivot] / by[pivot]
+    for row, entry in by.items():
+        value = target.get(row, 0) - factor * entry
+        if value == 0:
+            target.pop(row, None)
+            where[row].discard(number)
+        else:
+            target[row] = value
+            where[row].add(number)
 
 
 def _candidates(form: StandardForm, budget: Budget) -> Iterator[np.ndarray]:

@@ -118,10 +118,9 @@ def _least_slacks(form: StandardForm, rows: np.ndarray, budget: Budget) -> dict[
 
 
 def _cheapest(form: StandardForm, budget: Budget) -> np.ndarray | None:
-    if not form.curved.any():
-        return linear_optimum(form, budget)
-    if form.integer.size:
-        return None
+    vertex = None if form.curved.any() else linear_optimum(form, budget)
+    if vertex is not None or form.integer.size:
+        return vertex
     solved = solved_again(form, Scaling.equilibrated(form))
     return None if solved is None or solved.contradicts else solved.z
 

@@ -46,7 +46,9 @@ PLANTED = {
     "cblib_exp": "gptest beck752 beck753 fang88 demb761 demb762 demb763 rijc781 rijc782 fiac81a",
     "cblib_socp": "nb",
     "cblib_pow": "HMCR-n20-m400",
-    "sdplib": "truss1 truss2 truss4 truss5 theta1 control1 control2 hinf1 hinf2 qap5 gpp124-3 mcp124-1",
+    "sdplib": (
+        "truss1 truss2 truss4 truss5 theta1 control1 control2 hinf1 hinf2 qap5 gpp124-3 mcp124-1"
+    ),
 }
 ENDINGS = {"netlib": ".mps.gz", "maros_meszaros": ".mat", "sdplib": ".dat-s.gz"}
 

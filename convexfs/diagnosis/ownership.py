@@ -161,11 +161,6 @@ class OwnedProgram:
         found = {member.part for member in self.members}
         return sorted(found, key=lambda part: (order.index(part.kind), part.position))
 
-    def members_of(self, parts: Iterable[Part]) -> list[Member]:
-        """Return the members of some parts."""
-        chosen = set(parts)
-        return [member for member in self.members if member.part in chosen]
-
     def restricted(
         self, members: Iterable[Member], relaxed: bool = False
     ) -> tuple[StandardForm, np.ndarray]:

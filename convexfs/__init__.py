@@ -25,6 +25,7 @@ _HOMES = {
     "assert_optimal": "convexfs.certification.certify",
     "StabilitySelector": "convexfs.inference",
     "certify": "convexfs.certification.certify",
+    "explain": "convexfs.diagnosis.explain",
     "load": "convexfs.data.specs",
     "open_run": "convexfs.batch.run_results",
     "read_problem": "convexfs.formats",
@@ -43,6 +44,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from convexfs.certification.certify import certify as certify
     from convexfs.data import Dataset as Dataset
     from convexfs.data import load as load
+    from convexfs.diagnosis.explain import explain as explain
     from convexfs.formats import read_problem as read_problem
     from convexfs.formats import write_problem as write_problem
     from convexfs.inference import KnockoffSelector as KnockoffSelector

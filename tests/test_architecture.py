@@ -16,9 +16,9 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "convexfs"
 #: A layer may import those before it.
 LAYERS = (
-    "errors", "records", "kernels", "data", "neighbors", "solving", "certification", "formats",
-    "methods", "batch", "estimators", "inference", "inspection", "report", "study", "selection",
-    "cli", "__main__", "plugin",
+    "errors", "records", "kernels", "data", "neighbors", "solving", "certification",
+    "diagnosis", "formats", "methods", "batch", "estimators", "inference", "inspection", "report",
+    "study", "selection", "cli", "__main__", "plugin",
 )  # fmt: skip
 #: Files of a method that belong to a higher layer, by the beginning of their names.
 HIGHER_FILES = {
@@ -27,7 +27,7 @@ HIGHER_FILES = {
 }  # fmt: skip
 #: Layers, or files of a method, that may import a package from outside.
 BELONGS_TO = {
-    "cvxpy": {"solving", "certification", "formats", "inspection", "problem"},
+    "cvxpy": {"solving", "certification", "diagnosis", "formats", "inspection", "problem"},
     "multiprocessing": {"batch"},
     "sklearn": {"data", "estimators", "inference", "study"},
     "matplotlib": {"report", "study"},
@@ -40,6 +40,7 @@ NATIVE = {"native", "newton", "kernels"}
 UPWARD = {
     ("methods", "batch"), ("methods", "estimators"), ("methods", "inspection"),
     ("data", "methods"), ("batch", "inspection"),
+    ("diagnosis", "inspection"), ("diagnosis", "report"),
     ("estimators", "inference"), ("estimators", "report"), ("inference", "report"),
 }  # fmt: skip
 MOST_MODULES, FEWEST_LINES = 16, 40

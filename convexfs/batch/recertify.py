@@ -23,7 +23,10 @@ from convexfs.batch.tasks import (
 )
 from convexfs.errors import ConvexfsError, InputError
 from convexfs.methods.base.solve_step import stated
-from convexfs.records import DEFAULT_ACCURACY, Certificate, Solution
+from convexfs.records import DEFAULT_ACCURACY, INFEASIBLE, UNBOUNDED, Certificate, Solution
+
+#: Statuses that leave a task without a solution, whether or not it counts as failed.
+UNSOLVED = (INFEASIBLE, UNBOUNDED, f"{INFEASIBLE}_inaccurate", f"{UNBOUNDED}_inaccurate")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,37 @@ def judged_again(
     """Yield a new verdict for every task of a run that has a solution."""
     with Store.read(folder) as store:
         tasks, solutions = store.tasks(), store.solutions()
+    named = _named_files(folder, files, tasks)
+    last = solutions.drop_duplicates("key", keep="last").set_index("key")
+    for row in tasks.to_dict("records"):
+        if row["key"] in last.index:
+            answer = last.loc[row["key"]]
+            yield _judged(row, answer, named[row["problem_sha256"]], tol, data_dir)
+
+
+def failed_problems(
+    folder: Path, files: Sequence[str | Path], data_dir: str | None = None
+) -> Iterator[tuple[str, Any]]:
+    """Yield every failed task of a run in words, with the problem that it states."""
+    with Store.read(folder) as store:
+        tasks = store.tasks()
+    named = _named_files(folder, files, tasks)
+    unsolved = tasks["status"].isin(UNSOLVED) | (tasks["failure"].fillna("") != "")
+    for row in tasks.loc[unsolved].to_dict("records"):
+        file = named[row["problem_sha256"]]
+        values, hyper = first_numbers(_task(row, file, data_dir), file)
+        problem = stated(file.formulation, {**values, **hyper}, file.build)
+        yield _words(row), problem
+
+
+def _words(row: dict[Any, Any]) -> str:
+    return "{problem} on {data} {hyper} with {solver}".format(**row)
+
+
+def _named_files(
+    folder: Path, files: Sequence[str | Path], tasks: pd.DataFrame
+) -> dict[str, ProblemFile]:
+    """Return the problem files of a run by their hash; raise if one is not named."""
     named = {file.sha256: file for file in map(load_problem_file, files)}
     lacking = tasks.loc[~tasks["problem_sha256"].isin(list(named)), "problem_file"].unique()
     if len(lacking):
@@ -61,11 +95,7 @@ def judged_again(
             f"{folder} was solved from {', '.join(map(str, lacking))}: name it with --problem, as "
             "it was then; a problem file is code, and a folder does not choose what is run"
         )
-    last = solutions.drop_duplicates("key", keep="last").set_index("key")
-    for row in tasks.to_dict("records"):
-        if row["key"] in last.index:
-            answer = last.loc[row["key"]]
-            yield _judged(row, answer, named[row["problem_sha256"]], tol, data_dir)
+    return named
 
 
 def _judged(
@@ -74,7 +104,7 @@ def _judged(
     judged = Judged(
         key=row["key"],
         step=int(answer["step"]),
-        task="{problem} on {data} {hyper} with {solver}".format(**row),
+        task=_words(row),
         status=str(row["status"]),
         before=None if pd.isna(answer["ok"]) else bool(answer["ok"]),
         older=bool(pd.isna(answer["certificates"]) or answer["certificates"] < CERTIFICATES),

@@ -1,8 +1,8 @@
 """The ``convexfs`` command.
 
 Exit codes: 0 done, 1 something was computed but failed or was refuted, 2 bad
-input (one line on standard error, no traceback), 3 undecided (``certify``), 75 stopped by a
-scheduler's signal and to be resumed by the same command, 130 stopped by Ctrl-C.
+input (one line on standard error, no traceback), 3 undecided (``certify``, ``explain``), 75
+stopped by a scheduler's signal and to be resumed by the same command, 130 stopped by Ctrl-C.
 
 Only the command asked for is imported, and what it needs: help and lists come from the
 sources, without the libraries of numbers.
@@ -38,6 +38,7 @@ COMMANDS = {
     "merge": "convexfs.cli.merge:merge",
     "export": "convexfs.cli.solve:export",
     "certify": "convexfs.cli.certify:certify",
+    "explain": "convexfs.cli.explain:explain",
     "compare": "convexfs.cli.compare:compare",
     "report": "convexfs.cli.report:report",
     "archive": "convexfs.cli.archive:archive",

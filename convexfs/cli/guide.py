@@ -16,8 +16,8 @@ from convexfs.errors import InputError, did_you_mean
 FOLDER = Path(convexfs.__file__).parent / "guide"
 #: Pages to read in this order; the others follow by name.
 _FIRST = (
-    "table", "data", "selection", "methods", "change", "certificates", "solvers", "batches",
-    "clusters",
+    "table", "data", "selection", "methods", "change", "certificates", "explain", "solvers",
+    "batches", "clusters",
 )  # fmt: skip
 #: Characters of a line that is read with ease.
 _WIDTH = 96

@@ -62,7 +62,10 @@ class Variable:
 
 @dataclass(frozen=True)
 class Program:
-    """A cone program; see the module. `names` are its columns', if the file has any."""
+    """A cone program; see the module. `names` are its columns', if the file has any.
+
+    `row_names` are those of the rows of A, or none, with which of them are lower limits.
+    """
 
     c: np.ndarray
     A: Any
@@ -76,6 +79,7 @@ class Program:
     maximise: bool = False
     variables: tuple[Variable, ...] = ()
     names: tuple[str, ...] = field(default=(), repr=False)
+    row_names: tuple[tuple[str, bool], ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, c: Any, A: Any, b: Any, cones: Iterable[Cone], **more: Any) -> "Program":
@@ -129,6 +133,7 @@ class Program:
             self,
             A=self.A[kept],
             b=self.b[kept],
+            row_names=(),
             cones=tuple(cone for cone in left if cone.size),
             lower=lower,
             upper=upper,
@@ -145,6 +150,7 @@ class Program:
             self,
             A=sparse.csr_array(sparse.vstack([self.A, *rows])),
             b=np.concatenate([self.b, *sides]),
+            row_names=(),
             cones=(*self.cones, Cone(NONNEGATIVE, count)) if count else self.cones,
             lower=np.full(self.c.size, -np.inf),
             upper=np.full(self.c.size, np.inf),
@@ -182,6 +188,19 @@ def between(A: Any, low: np.ndarray, high: np.ndarray) -> tuple[Any, np.ndarray,
         np.concatenate([-low[equal], -low[at_least], high[at_most]]),
         tuple(Cone(kind, int(count)) for kind, count in counts if count),
     )
+
+
+def names_between(
+    names: Sequence[str], low: np.ndarray, high: np.ndarray
+) -> tuple[tuple[str, bool], ...]:
+    """Return the names of the rows of :func:`between`, and which of them are lower limits.
+
+    A range has two rows of its name.
+    """
+    numbers = sparse.csr_array(np.arange(len(names), dtype=float)[:, None] + 1)
+    rows, _, _ = between(numbers, low, high)
+    found: list[float] = rows.toarray().ravel().tolist()
+    return tuple((names[round(abs(each)) - 1], each > 0) for each in found)
 
 
 def is_semidefinite(P: Any) -> bool:

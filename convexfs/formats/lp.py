@@ -11,7 +11,7 @@ from scipy import sparse
 
 from convexfs.errors import InputError
 from convexfs.formats import mps_writer
-from convexfs.formats.instance import INFINITE, Program, between, by_index, grouped
+from convexfs.formats.instance import INFINITE, Program, between, by_index, grouped, names_between
 from convexfs.formats.text import FormatError, read_bytes
 
 #: Files up to this many lines are searched for the line that HiGHS cannot read.
@@ -79,7 +79,9 @@ def _program(model: Any) -> Program:
     by_column = held.format_ == highspy.MatrixFormat.kColwise
     kind = sparse.csc_array if by_column else sparse.csr_array
     A = sparse.csr_array(kind(parts, shape=(n_rows, size)) if n_rows else (0, size))
-    A, b, cones = between(A, np.array(lp.row_lower_), np.array(lp.row_upper_))
+    ends = np.array(lp.row_lower_), np.array(lp.row_upper_)
+    A, b, cones = between(A, *ends)
+    named = len(lp.row_names_) == n_rows
     whole = [kind == highspy.HighsVarType.kInteger for kind in lp.integrality_] or [False] * size
     other = {highspy.HighsVarType.kSemiContinuous, highspy.HighsVarType.kSemiInteger}
     if other & set(lp.integrality_):
@@ -100,6 +102,7 @@ def _program(model: Any) -> Program:
         maximise=lp.sense_ == highspy.ObjSense.kMaximize,
         variables=grouped(names),
         names=names,
+        row_names=names_between(lp.row_names_, *ends) if named else (),
     )
 
 

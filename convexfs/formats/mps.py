@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from convexfs.formats.instance import INFINITE, Cone, Program, between, grouped
+from convexfs.formats.instance import INFINITE, Cone, Program, between, grouped, names_between
 from convexfs.formats.text import Lines
 
 _SENSES = {"MAX": True, "MAXIMIZE": True, "MAXIMISE": True,
@@ -210,7 +210,7 @@ class _Reader:
     def program(self) -> Program:
         names = tuple(self.columns)
         c = np.array([self.cells.get((self.objective, name), 0.0) for name in names])
-        A, b, cones = self._constraints()
+        A, b, cones, row_names = self._constraints()
         return Program(
             c=c,
             A=A,
@@ -224,6 +224,7 @@ class _Reader:
             maximise=self.maximise,
             variables=grouped(names),
             names=names,
+            row_names=row_names,
         )
 
     def _lower(self, name: str) -> float:
@@ -244,8 +245,10 @@ class _Reader:
             self.lines.fail("the matrix of QMATRIX is not symmetric: it must have both halves")
         return P
 
-    def _constraints(self) -> tuple[sparse.csr_array, np.ndarray, tuple[Cone, ...]]:
-        """Rows of the constraints, from their sides and ranges."""
+    def _constraints(
+        self,
+    ) -> tuple[sparse.csr_array, np.ndarray, tuple[Cone, ...], tuple[tuple[str, bool], ...]]:
+        """Rows of the constraints, from their sides and ranges, and their names."""
         names = [name for name, kind in self.rows.items() if kind != "N"]
         place = {name: position for position, name in enumerate(names)}
         held = [(place[row], self.columns[column], value)
@@ -254,7 +257,7 @@ class _Reader:
         shape = (len(names), len(self.columns))
         A = sparse.csr_array((values, (i.astype(int), j.astype(int))), shape)
         ends = np.array([self._ends(name) for name in names], dtype=float).reshape(-1, 2)
-        return between(A, *ends.T)
+        return *between(A, *ends.T), names_between(names, *ends.T)
 
     def _ends(self, name: str) -> tuple[float, float]:
         """What a row must lie between."""

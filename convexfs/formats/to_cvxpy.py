@@ -1,8 +1,9 @@
 """A cone program of a file as an explicit ``cvxpy.Problem``, and the other way round."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
+from types import MappingProxyType
 from typing import Any
 
 import cvxpy as cp
@@ -21,9 +22,14 @@ from convexfs.solving.dcp_rules import why_not_convex
 
 
 class StoredProblem(cp.Problem):
-    """A problem that was read from a file; `columns` are the names that its columns have there."""
+    """A problem that was read from a file.
+
+    `columns` are the names that its columns have there; `row_names` those of the rows of its
+    constraints, by the constraint's position, with which of them are lower limits.
+    """
 
     columns: tuple[str, ...] = ()
+    row_names: Mapping[int, tuple[tuple[str, bool], ...]] = MappingProxyType({})
 
 
 def stored_problem(program: Program) -> StoredProblem:
@@ -32,6 +38,12 @@ def stored_problem(program: Program) -> StoredProblem:
     sense = cp.Maximize if program.maximise else cp.Minimize
     problem = StoredProblem(sense(statement.objective()), list(statement.constraints()))
     problem.columns = program.names
+    if program.row_names:
+        kinds = (program.rows(kind) for kind in (cones.ZERO, cones.NONNEGATIVE))
+        problem.row_names = {
+            position: tuple(program.row_names[row] for row in rows)
+            for position, rows in enumerate(rows for rows in kinds if rows.size)
+        }
     return problem
 
 

@@ -220,3 +220,18 @@ def test_a_quadratic_form_that_is_not_convex_is_refused_when_solved(write):
     problem = read_problem(write(SQUARES.replace("    x x 4", "    x x -4")))
     with pytest.raises(InputError, match="not convex"):
         solve(problem)
+
+
+def test_rows_keep_their_names_and_which_of_them_are_lower_limits(tmp_path):
+    path = tmp_path / "rows.mps"
+    path.write_text(
+        "NAME          ROWS\nROWS\n N  COST\n G  LEAST\n E  SAME\n L  MOST\nCOLUMNS\n"
+        "    A         COST                 1   LEAST                1\n"
+        "    A         SAME                 1   MOST                 1\n"
+        "    B         LEAST                1   SAME                 2\n"
+        "RHS\n    RHS       LEAST                1   MOST                 9\n"
+        "RANGES\n    RNG       LEAST                5\nENDATA\n"
+    )
+    names = read_problem(path).row_names
+    assert names[0] == (("SAME", True),)
+    assert names[1] == (("LEAST", True), ("LEAST", False), ("MOST", False))

@@ -92,8 +92,7 @@ class ConeProgram:
         """Canonicalise `problem` by the fixed chain; once if its parameters can be written in."""
         compiled = _COMPILED.get(problem)
         if compiled is None:
-            chain = _build_solving_chain(problem, _Verified())
-            compiled = _applied(problem, chain)
+            compiled = _applied(problem, verification_chain(problem))
             if problem.parameters() and problem.is_dpp():
                 _COMPILED[problem] = compiled
         return cls._filled(problem, compiled, "verification")
@@ -140,6 +139,11 @@ class _Verified(CLARABEL):
     MIP_CAPABLE = True
     BOUNDED_VARIABLES = False
     MI_SUPPORTED_CONSTRAINTS = CLARABEL.SUPPORTED_CONSTRAINTS
+
+
+def verification_chain(problem: cp.Problem) -> Any:
+    """Return the fixed chain of cvxpy's reductions that verification compiles by."""
+    return _build_solving_chain(problem, _Verified())
 
 
 #: Reductions of cvxpy that replace parameters.

@@ -10,10 +10,12 @@ from typing import Any
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean, warn
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AUTO, DEFAULT_SOLVING, Solving
-from convexfs.records import NATIVE, Certificate, Solution
+from convexfs.records import INFEASIBLE, NATIVE, UNBOUNDED, Certificate, Solution
 
 #: Largest relative residual and gap that a native answer's certificate accepts.
 NATIVE_TOL = 1e-9
+#: Statuses of a user's problem that are explained, the CPU seconds for it, and the most rows.
+UNSOLVED, EXPLAINED_SECONDS, EXPLAINED_ROWS = (INFEASIBLE, UNBOUNDED), 2.0, 20_000
 
 
 def solve_step(
@@ -46,7 +48,22 @@ def solve_step(
             f"the solution of {solution.solver} is feasible, but its optimality is {certificate}; "
             "it may well be right: compare it with that of another solver"
         )
+    if solving.build is not None and solution.status in UNSOLVED:
+        solution = replace(solution, failure=solution.failure or explained(problem))
     return replace(solution, build_seconds=built), certificate
+
+
+def explained(problem: Any) -> str:
+    """Return in a line why a problem of the user has no solution; nothing if it is not proven."""
+    from convexfs.diagnosis.explain import explain
+
+    if sum(constraint.size for constraint in problem.constraints) > EXPLAINED_ROWS:
+        return ""
+    try:
+        found = explain(problem, seconds=EXPLAINED_SECONDS)
+    except InputError:  # such as complex variables, which are not traced to rows
+        return ""
+    return found.short if found.proven else ""
 
 
 def check_solver(formulation: Formulation, solving: Solving) -> None:
@@ -183,7 +200,8 @@ def require_answer(solution: Solution, symbol: str) -> Any:
         cure = "its constraints cannot all hold"
         if solution.status == "unbounded":
             cure = "nothing keeps its objective from getting better for ever"
-        raise InputError(f"the changed problem is {solution.status}: {cure}")
+        why = f" ({solution.failure})" if solution.failure else ""
+        raise InputError(f"the changed problem is {solution.status}: {cure}{why}")
     reason = f" ({solution.failure})" if solution.failure else ""
     raise ConvexfsError(
         f"{solution.solver} ended with status {solution.status!r}{reason}: "

@@ -245,8 +245,8 @@ class SeparationRoad:
         f = self._run(LINEAR, np.zeros(len(c)), 0.0, {"c": c, **none}, 0.0)
         if f is None and self.programs.infeasible:
             raise InputError(
-                "the constraints of llfs-separation cannot all hold: "
-                "check max_features and the change"
+                "the constraints of llfs-separation cannot all hold: check max_features and the "
+                f"change{self.programs.why_infeasible(LINEAR, {'c': c, **none})}"
             )
         if f is None:
             raise Unsolved

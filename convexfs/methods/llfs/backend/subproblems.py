@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError
-from convexfs.methods.base.solve_step import AUTO, stated
+from convexfs.methods.base.solve_step import AUTO, explained, stated
 from convexfs.methods.llfs import METHOD
 
 LINEAR, CURVED, ASK, RATIO = "linear", "curved", "ask", "ratio"
@@ -107,6 +107,14 @@ class RoadPrograms:
     def infeasible(self) -> bool:
         """Whether the last program is known to have no point at all."""
         return bool(self.failures) and self.failures[-1].reason in INFEASIBLE
+
+    def why_infeasible(self, kind: str, numbers: Mapping[str, Any]) -> str:
+        """Return which constraints of a program cannot all hold; nothing if it is not proven."""
+        problem = _stated(kind, numbers["G"].shape, self.max_features, self.feasible)
+        for parameter in problem.parameters():
+            parameter.value = numbers[parameter.name()]
+        why = explained(problem)
+        return f" ({why})" if why else ""
 
     def lent(self, reason: str) -> "RoadPrograms":
         """The same programs by the solver "auto" names; why is recorded among the failures."""

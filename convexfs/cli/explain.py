@@ -1,0 +1,103 @@
+"""The command ``convexfs explain``: why a problem is infeasible, unbounded, or what binds."""
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from convexfs.cli.certify import problems_in
+from convexfs.cli.terminal import write
+from convexfs.errors import ConvexfsError, InputError, check_regular_file
+from convexfs.records import UNDECIDED
+
+#: The exit code of an explanation that is not proven.
+_UNDECIDED = 3
+
+
+def explain(arguments: argparse.Namespace) -> int:
+    """Explain why a problem is infeasible, unbounded or not convex, or what binds."""
+    if arguments.source.is_dir():
+        return _run_folder(arguments)
+    if arguments.html is not None and not arguments.html.parent.is_dir():
+        raise InputError(f"there is no folder {arguments.html.parent}")
+    from convexfs.diagnosis.explain import explain as explained
+    from convexfs.diagnosis.stages import stages_text
+
+    name, problem, sources = _problem(arguments.source, arguments.data)
+    found = explained(problem, solver=arguments.solver, seconds=arguments.seconds, sources=sources)
+    if arguments.html is not None:
+        arguments.html.write_text(found.to_html(), encoding="utf-8")
+    if arguments.json:
+        write(json.dumps({"problem": name, **found.to_dict()}, indent=1))
+    elif arguments.latex:
+        write(found.to_latex())
+    else:
+        write(f"{name}\n\n{found.text}")
+        if arguments.stages:
+            write(f"\n{stages_text(problem, sources)}")
+    return _UNDECIDED if found.status == UNDECIDED else 0
+
+
+def add_explain_options(parser: argparse.ArgumentParser) -> None:
+    """Options of ``convexfs explain``."""
+    add = parser.add_argument
+    add(
+        "source",
+        type=Path,
+        metavar="FILE|DIR",
+        help="a problem file, a Python file that defines `problem`, or the --out of a run, "
+        "whose failed tasks are explained",
+    )
+    add("--problem", action="append", default=[], metavar="FILE", help="of DIR: its problem files")
+    add("--solver", default="auto", metavar="NAME", help="solver to begin with [auto]")
+    add("--seconds", type=float, default=30.0, metavar="S", help="CPU time to spend, about [30]")
+    add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
+    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
+    add("--stages", action="store_true", help="print the rows that each constraint becomes")
+    add("--html", type=Path, metavar="FILE", help="write a page that needs no network")
+    add("--latex", action="store_true", help="print LaTeX")
+    add("--json", action="store_true", help="print all numbers as JSON")
+
+
+def _problem(path: Path, data: Path | None) -> tuple[str, Any, Mapping[int, str]]:
+    """Return the first problem of a file, its name, and the source lines of its constraints."""
+    from convexfs.diagnosis.naming import recorded_lines
+    from convexfs.formats import ending, read_problem
+
+    check_regular_file(path)
+    if ending(path) is not None:
+        return path.name, read_problem(path), {}
+    with recorded_lines(path) as lines:
+        name, problem = next(problems_in(path, data))
+    return name, problem, lines
+
+
+def _run_folder(arguments: argparse.Namespace) -> int:
+    """Explain every failed task of a run in a line."""
+    from convexfs.batch.recertify import failed_problems
+    from convexfs.diagnosis.explain import explain as explained
+
+    data_dir = None if arguments.data is None else str(arguments.data)
+    proven, found = True, []
+    for task, problem in failed_problems(arguments.source, arguments.problem, data_dir):
+        try:
+            result = explained(problem, solver=arguments.solver, seconds=arguments.seconds)
+        except ConvexfsError as error:
+            proven = False
+            found.append({"task": task, "status": "error", "headline": str(error)})
+            continue
+        proven &= result.status != UNDECIDED
+        found.append({"task": task, **result.to_dict(), "short": result.short})
+    if arguments.json:
+        write(json.dumps(found, indent=1))
+    else:
+        for each in found:
+            write(f"{each['task']}\n  {each.get('short', each['headline'])}")
+        write(f"tasks without a solution: {len(found)}")
+    return 0 if proven else _UNDECIDED
+
+
+COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
+    "explain": (explain, add_explain_options),
+}

@@ -1,0 +1,1 @@
+"""Explanations: conflicts, relaxations, rays, scaling, convexity, sensitivity, stages."""

@@ -1,0 +1,178 @@
+"""What :func:`convexfs.explain` returns: sentences and numbers, as text, HTML, LaTeX and JSON."""
+
+import html
+import json
+import math
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Columns of a terminal.
+WIDTH = 80
+_INDENT = "  "
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
+    "%": r"\%", "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
+    "<": "$<$", ">": "$>$",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a section: a sentence, perhaps with the name it is about and its source line."""
+
+    text: str
+    name: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A title and some lines; `table` has headings and cells instead."""
+
+    title: str
+    lines: Sequence[Line] = ()
+    table: Sequence[Sequence[str]] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a problem is infeasible, unbounded, badly scaled or not convex, or what binds.
+
+    Attributes
+    ----------
+    status : str
+        ``infeasible``, ``unbounded``, ``optimal``, ``badly scaled``, ``not convex`` or
+        ``undecided``.
+    proven : bool
+        Whether the status is proven by a certificate.
+    headline : str
+        The answer in one sentence.
+    sections : tuple of Section
+        The reasons, in the order of their use to a reader.
+    data : mapping
+        All numbers, as :meth:`to_dict` returns them.
+    stages : callable, optional
+        Returns what each constraint becomes, for the page; computed when the page is asked for.
+    """
+
+    status: str
+    proven: bool
+    headline: str
+    sections: tuple[Section, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    stages: Callable[[], Any] | None = field(default=None, repr=False)
+
+    @property
+    def text(self) -> str:
+        """The explanation in lines of at most 80 columns."""
+        blocks = [textwrap.fill(self.headline, WIDTH)]
+        for section in self.sections:
+            body = _table(section.table) if section.table else _lines(section.lines)
+            blocks.append("\n".join([section.title, "-" * min(len(section.title), WIDTH), *body]))
+        return "\n\n".join(blocks)
+
+    @property
+    def short(self) -> str:
+        """The headline and the names that matter, in one line."""
+        names = list(dict.fromkeys(line.name for line in self._first_lines() if line.name))
+        shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        return f"{self.headline}: {shown}" if names else self.headline
+
+    def _first_lines(self) -> Sequence[Line]:
+        return self.sections[0].lines if self.sections else ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return "".join(self._html())
+
+    def to_html(self) -> str:
+        """Return one page without links to anything outside."""
+        from convexfs.report.explanation_page import page
+
+        return page(self)
+
+    def _html(self) -> list[str]:
+        parts = [f"<h1>{html.escape(self.headline)}</h1>"]
+        for section in self.sections:
+            parts.append(f"<h2>{html.escape(section.title)}</h2>")
+            rows = section.table or [[line.name, line.text, line.source] for line in section.lines]
+            tag = ["th" if section.table and not k else "td" for k in range(len(rows))]
+            parts.append("<table>")
+            for kind, row in zip(tag, rows, strict=True):
+                cells = "".join(f"<{kind}>{html.escape(cell)}</{kind}>" for cell in row)
+                parts.append(f"<tr>{cells}</tr>")
+            parts.append("</table>")
+        return parts
+
+    def to_latex(self) -> str:
+        """Return paragraphs and lists of LaTeX."""
+        parts = [rf"\paragraph{{{_latex(self.headline)}}}"]
+        for section in self.sections:
+            items = [
+                " ".join(filter(None, (line.name, line.text, line.source)))
+                for line in section.lines
+            ]
+            items += [", ".join(row) for row in section.table]
+            listed = "\n".join(rf"  \item {_latex(item)}" for item in items)
+            parts.append(
+                rf"\paragraph{{{_latex(section.title)}}}"
+                f"\n\\begin{{itemize}}\n{listed}\n\\end{{itemize}}"
+            )
+        return "\n\n".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, words and lists."""
+        own = {"status": self.status, "proven": self.proven, "headline": self.headline}
+        return own | {name: _plain(value) for name, value in self.data.items()}
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as JSON; numbers that are not finite are words."""
+        return json.dumps(self.to_dict(), indent=1)
+
+
+def _latex(words: str) -> str:
+    return "".join(_SPECIAL.get(letter, letter) for letter in words)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | int | float | None) else _plain(value.tolist())
+
+
+def _lines(lines: Sequence[Line]) -> list[str]:
+    """Write names in a column, sentences beside them, and sources at the right."""
+    width = min(26, max((len(line.name) for line in lines), default=0))
+    written = []
+    for line in lines:
+        room = WIDTH - len(line.source) - bool(line.source)
+        head = f"{_INDENT}{line.name:<{width}}" + _INDENT * bool(width)
+        rest = " " * len(f"{_INDENT}{'':<{width}}") + _INDENT * bool(width)
+        if len(line.name) > width:
+            written.append(f"{_INDENT}{line.name}"[:WIDTH])
+            head = rest
+        filled = textwrap.wrap(
+            line.text, room, initial_indent=head, subsequent_indent=rest or _INDENT
+        ) or [head.rstrip()]
+        if line.source:
+            filled[0] = f"{filled[0]:<{room}} {line.source}"
+        written += filled
+    return written
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Write a table whose last column takes the room that is left."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
+        lines.append((_INDENT + "  ".join(cells)).rstrip()[:WIDTH])
+    return lines

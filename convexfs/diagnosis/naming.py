@@ -1,0 +1,187 @@
+"""Words for parts of a problem: labels, row names of files, positions, text and source lines."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from cvxpy.constraints import Equality, Inequality
+from cvxpy.constraints.constraint import Constraint
+
+from convexfs.diagnosis.ownership import (
+    ATTRIBUTE,
+    CONSTRAINT,
+    Member,
+    OwnedProgram,
+    Part,
+    entry_name,
+)
+
+#: Terms of a row that are written out.
+MOST_TERMS = 6
+#: Letters of a statement.
+LONGEST = 160
+
+
+class Names:
+    """The user's names for what a program consists of.
+
+    Parameters
+    ----------
+    program : OwnedProgram
+    sources : mapping
+        Source lines by constraint id, of files that were run here.
+    """
+
+    def __init__(self, program: OwnedProgram, sources: Mapping[int, str] | None = None):
+        self.program, self.sources = program, sources or {}
+        self._statements: list[str] | None = None
+
+    @property
+    def rows(self) -> Mapping[int, tuple[tuple[str, bool], ...]]:
+        """Names of rows by the position of their constraint, for problems read from files."""
+        return getattr(self.program.stated, "row_names", {})
+
+    def part(self, part: Part) -> str:
+        """Return the name of a part: its label, else its position."""
+        if part.kind == CONSTRAINT:
+            return self._constraint(part).label or f"constraint {part.position}"
+        if part.kind == ATTRIBUTE:
+            return f"attribute of {self._variable(part).name()}"
+        return "objective"
+
+    def row(self, member: Member) -> str:
+        """Return the name of a row, such as ``budget`` or ``demand[3]``."""
+        part = member.part
+        if part.kind == CONSTRAINT:
+            if part.position in self.rows:
+                return self.rows[part.position][member.number][0]
+            if self.rows and member.own.size == 1:
+                columns = self.program.form.A[member.own].indices
+                return f"bound of {self.program.column_name(int(columns[0]))}"
+            constraint = self._constraint(part)
+            single = constraint.size == 1 or not isinstance(constraint, Inequality | Equality)
+            number = member.number
+            base = self.part(part)
+            return base if single else entry_name(base, constraint.shape, number)
+        return self.part(part)
+
+    def statement(self, part: Part) -> str:
+        """Return a constraint as text; of other parts the name."""
+        if self._statements is None:
+            self._statements = statements(self.program.stated)
+        if part.kind == ATTRIBUTE:
+            return self.part(part)
+        if part.kind == CONSTRAINT:
+            return self._statements[part.position + 1]
+        return f"{self._statements[0]} must be defined"
+
+    def row_statement(self, member: Member) -> str:
+        """Return a row as text: its terms if they are few, else the constraint."""
+        rows, form = member.own, self.program.form
+        as_stated = self.program.stated is self.program.problem
+        if as_stated and rows.size == member.rows.size == 1 and not form.curved[rows[0]]:
+            written = self._terms(int(rows[0]), member)
+            if written is not None:
+                return written
+        return self.statement(member.part)
+
+    def source(self, part: Part) -> str:
+        """Return the file and line that a constraint comes from, or nothing."""
+        if part.kind != CONSTRAINT:
+            return ""
+        return self.sources.get(self._constraint(part).id, "")
+
+    def limit(self, member: Member) -> tuple[float, int] | None:
+        """Return the constant side of a row, and 1 if it is an upper limit, -1 if a lower one."""
+        if member.part.kind != CONSTRAINT:
+            return None
+        constraint = self._constraint(member.part)
+        if not isinstance(constraint, Inequality | Equality):
+            return None
+        for side, sign in ((1, 1), (0, -1)):
+            if constraint.args[side].is_constant():
+                value = constraint.args[side].value
+                value = np.asarray(value.toarray() if hasattr(value, "toarray") else value)
+                wide = np.broadcast_to(value, constraint.shape)
+                limit = float(np.ravel(wide, order="F")[member.number])
+                turned = self._is_lower(member)
+                return (-limit, -sign) if turned else (limit, sign)
+        return None
+
+    def _is_lower(self, member: Member) -> bool:
+        """Whether a file states the row as a lower limit; it is stored with the other sign."""
+        named = self.rows.get(member.part.position)
+        equal = self.program.form.equalities[member.own[0]]
+        return named is not None and not equal and named[member.number][1]
+
+    def _constraint(self, part: Part) -> Any:
+        return self.program.stated.constraints[part.position]
+
+    def _variable(self, part: Part) -> Any:
+        return self.program.stated.variables()[part.position]
+
+    def _terms(self, row: int, member: Member) -> str | None:
+        """Write ``a z + b >= 0`` the way that its constraint is stated."""
+        A, own = self.program.form.A, self.program.own_columns
+        columns = A.indices[A.indptr[row] : A.indptr[row + 1]]
+        entries, b = A.data[A.indptr[row] : A.indptr[row + 1]], self.program.form.b[row]
+        if columns.size > MOST_TERMS or not columns.size or not own[columns].all():
+            return None
+        if columns.size == 1:  # x <= 2 rather than -3 x >= -6
+            above = entries[0] > 0
+            b, entries = b / abs(entries[0]), entries / abs(entries[0])
+        else:
+            limit = self.limit(member)
+            above = limit is not None and limit[1] < 0
+        equal = self.program.form.equalities[row]
+        sign = 1.0 if above or equal else -1.0
+        relation = "==" if equal else ">=" if above else "<="
+        left = ""
+        for column, entry in zip(columns, sign * entries, strict=True):
+            size = "" if abs(entry) == 1 else f"{abs(entry):.6g} "
+            first = "-" if entry < 0 else ""
+            joined = (" - " if entry < 0 else " + ") if left else first
+            left += f"{joined}{size}{self.program.column_name(int(column))}"
+        return f"{left} {relation} {-sign * b + 0.0:.6g}"
+
+
+def statements(problem: cp.Problem) -> list[str]:
+    """Return the objective and all constraints as text."""
+    from convexfs.inspection.layout import Notation
+    from convexfs.inspection.parse import read_problem
+    from convexfs.inspection.symbols import SymbolTable
+    from convexfs.inspection.writers import Text
+
+    formula = read_problem(problem, SymbolTable(problem, {}))
+    notation = Notation(Text())
+    parts = [formula.objective, *(each.statement for each in formula.clauses)]
+    written = (" ".join(str(notation.write(each)).split()) for each in parts)
+    return [each if len(each) <= LONGEST else f"{each[: LONGEST - 4]} ..." for each in written]
+
+
+@contextmanager
+def recorded_lines(path: str | os.PathLike[str]) -> Iterator[dict[int, str]]:
+    """Record which line of a file makes each constraint while its code runs.
+
+    cvxpy keeps no source lines: they are known only of code that is run here.
+    """
+    lines: dict[int, str] = {}
+    make, wanted = Constraint.__init__, os.path.abspath(path)
+
+    def recording(self: Any, *args: Any, **kwargs: Any) -> None:
+        make(self, *args, **kwargs)
+        frame: Any = sys._getframe(1)
+        while frame is not None and os.path.abspath(frame.f_code.co_filename) != wanted:
+            frame = frame.f_back
+        if frame is not None:
+            lines[self.id] = f"{os.path.basename(wanted)}:{frame.f_lineno}"
+
+    Constraint.__init__ = recording
+    try:
+        yield lines
+    finally:
+        Constraint.__init__ = make

@@ -1,0 +1,195 @@
+"""A scaling in the user's units, proposed only if more solvers are then certified.
+
+The compiled program is scaled: a variable that is substituted in an expression would leave an
+auxiliary variable as badly scaled as before. Solutions are taken back to the stated problem, and
+certified there.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from cvxpy.constraints import SOC, ExpCone, PowCone3D, PowConeND
+
+from convexfs.certification.certify import certify
+from convexfs.certification.convex_form import ConvexForm
+from convexfs.certification.optimality import Budget
+from convexfs.certification.program.cones import (
+    SQRT2,
+    Equality,
+    Exponential,
+    NonNegative,
+    SecondOrder,
+    Semidefinite,
+)
+from convexfs.certification.program.scaling import data_units
+from convexfs.certification.program.standard_form import StandardForm
+from convexfs.errors import ConvexfsError
+from convexfs.records import OPTIMAL, Solution
+from convexfs.solving.backends import BACKENDS, needs_of
+from convexfs.solving.solve import solve
+
+#: Solvers that are compared, as far as they are installed and take the problem.
+SOLVERS = ("CLARABEL", "HIGHS", "ECOS", "OSQP", "PIQP", "SCS", "CVXOPT")
+MOST_SOLVERS = 4
+#: Accuracy that counts.
+ACCURACY = 1e-6
+#: Entries of a program that is not solved again.
+MOST_ENTRIES = 30_000
+#: Seconds of CPU time without which nothing is tried.
+LEAST_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Units for variables, and a table of solvers: certified before, and in these units."""
+
+    sentences: list[str]
+    table: list[list[str]]
+    before: int
+    after: int
+
+
+def propose_scaling(problem: cp.Problem, budget: Budget) -> Proposal | None:
+    """Return a scaling with which more solvers are certified to 1e-6, and fewer in none."""
+    if not problem.is_dcp() or any(each.is_complex() for each in problem.variables()):
+        return None
+    form = StandardForm.of(problem)
+    if form.integer.size or form.A.nnz > MOST_ENTRIES or budget.left < LEAST_SECONDS:
+        return None
+    needs = needs_of(problem)
+    solvers = [name for name in SOLVERS if name in BACKENDS and BACKENDS[name].installed
+               and BACKENDS[name].takes(needs)][:MOST_SOLVERS]  # fmt: skip
+    kept = {each.id: each.value for each in problem.variables()}
+    try:
+        before = {name: _score(problem, _solved(problem, name), budget) for name in solvers}
+        if all(good for good, _ in before.values()):
+            return None
+        for units, sentences in _units(problem, form):
+            scaled = _restated(form, units)
+            after = {}
+            for name in solvers:
+                point = _taken_back(problem, form, units, _solved(scaled, name))
+                after[name] = _score(problem, point, budget)
+            better = [sum(good for good, _ in each.values()) for each in (before, after)]
+            worse = any(before[name][0] and not after[name][0] for name in solvers)
+            if better[1] > better[0] and not worse:
+                rows = [[name, before[name][1], after[name][1]] for name in solvers]
+                table = [["solver", "objective, residual as stated", "in these units"], *rows]
+                return Proposal(sentences, table, *better)
+    finally:
+        for variable in problem.variables():
+            variable.save_value(kept[variable.id])
+    return None
+
+
+def _solved(problem: cp.Problem, name: str) -> Solution | None:
+    try:
+        solution = solve(problem, name, tol=ACCURACY)
+    except ConvexfsError:
+        return None
+    return solution if solution.primal else None
+
+
+def _score(problem: cp.Problem, solution: Solution | None, budget: Budget) -> tuple[bool, str]:
+    """Return whether a solution is certified to the accuracy, and its numbers in words."""
+    if solution is None or budget.left <= 0:
+        return False, "no solution"
+    certificate = certify(problem, primal=solution.primal, tol=ACCURACY, effort=0.01)
+    word = "certified" if certificate.ok else "not certified"
+    value = certificate.objective
+    shown = "no objective" if value is None else f"{value:.6g}"
+    return bool(certificate.ok), f"{shown}, {certificate.primal_residual:.0e}, {word}"
+
+
+def _units(problem: cp.Problem, form: StandardForm) -> Any:
+    """Yield units of all columns: one for each variable, then one for each entry."""
+    columns = np.exp2(np.round(np.log2(data_units(form).columns)))
+    by_variable, sentences, entrywise = columns.copy(), [], []
+    for variable in problem.variables():
+        at = form.columns.get(variable.id, slice(0, 0))
+        if at.start == at.stop:
+            continue
+        own = columns[at]
+        unit = 10.0 ** round(float(np.mean(np.log10(own))))
+        by_variable[at] = unit
+        sentences += [f"measure {variable.name()} in units of {unit:.0e}"] * (unit != 1)
+        entrywise.append(f"measure each entry of {variable.name()} in its own unit, "
+                         f"{own.min():.0e} to {own.max():.0e}")  # fmt: skip
+    if sentences:
+        yield by_variable, sentences
+    yield columns, entrywise
+
+
+def _taken_back(
+    problem: cp.Problem, form: StandardForm, units: np.ndarray, solution: Solution | None
+) -> Solution | None:
+    """Return a solution of the scaled program as one of the stated problem."""
+    if solution is None:
+        return None
+    z = units * np.ravel(solution.primal["y"])
+    if not ConvexForm.of(problem).moved_to(form, z):
+        return None
+    point = {each.name(): np.array(each.value) for each in problem.variables()}
+    return Solution(OPTIMAL, solution.solver, primal=point)
+
+
+def _restated(form: StandardForm, units: np.ndarray) -> cp.Problem:
+    """Return the compiled program with columns in `units`, and rows and costs near 1."""
+    sizes = np.abs(form.b) + form.sizes @ units
+    scale = np.exp2(-np.round(np.log2(form.scales(np.where(sizes > 0, sizes, 1.0)))))
+    scale = form.together(-form.together(-scale)) if form.curved.any() else scale
+    A = sp.csr_array(sp.diags_array(scale) @ form.A @ sp.diags_array(units))
+    b, q = scale * form.b, units * form.q
+    y = cp.Variable(units.size, name="y")
+    P = None
+    if form.P is not None:
+        P = sp.csc_array(sp.diags_array(units) @ form.P @ sp.diags_array(units))
+    largest = max(np.abs(q).max(initial=0.0), 0.0 if P is None else abs(P).max()) or 1.0
+    cost: Any = (q / largest) @ y
+    if P is not None:
+        cost = cost + 0.5 * cp.quad_form(y, P / largest, assume_PSD=True)
+    return cp.Problem(cp.Minimize(cost), [
+        constraint for block in form.blocks for constraint in _stated(block, A, b, y)
+    ])  # fmt: skip
+
+
+def _stated(block: Any, A: Any, b: np.ndarray, y: cp.Variable) -> list[Any]:
+    """Return a block of cones as constraints of cvxpy."""
+    rows = np.arange(block.rows.start, block.rows.stop)
+    cones = rows.reshape(-1, block.cone.size)
+
+    def affine(at: np.ndarray) -> Any:
+        return A[at] @ y + b[at]
+
+    match block.cone:
+        case Equality():
+            return [A[rows] @ y == -b[rows]]
+        case NonNegative():
+            return [A[rows] @ y >= -b[rows]]
+        case SecondOrder():
+            tails = cp.reshape(affine(cones[:, 1:].ravel()), (block.cone.size - 1, len(cones)),
+                               order="F")  # fmt: skip
+            return [SOC(affine(cones[:, 0]), tails, axis=0)]
+        case Exponential():
+            return [ExpCone(*(affine(cones[:, k]) for k in range(3)))]
+        case Semidefinite():
+            return [_matrix(block.cone.side, affine(cone)) >> 0 for cone in cones]
+    exponents = block.cone.exponents
+    if len(exponents) == 2:
+        u, v, w = (affine(cones[:, k]) for k in range(3))
+        return [PowCone3D(u, v, w, exponents[0])]
+    return [PowConeND(affine(cone[:-1]), affine(cone[-1:])[0], np.array(exponents))
+            for cone in cones]  # fmt: skip
+
+
+def _matrix(side: int, triangle: Any) -> Any:
+    """Unpack a triangle, column by column, into a symmetric matrix."""
+    i, j = np.tril_indices(side)
+    entries = np.concatenate([i * side + j, j * side + i])
+    weights = np.tile(np.where(i == j, 0.5, 1.0 / SQRT2), 2)
+    columns = np.tile(np.arange(i.size), 2)
+    unpack = sp.csr_array((weights, (entries, columns)), (side * side, i.size))
+    return cp.reshape(unpack @ triangle, (side, side), order="F")

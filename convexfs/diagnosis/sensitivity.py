@@ -1,0 +1,290 @@
+"""What binds at an optimum, what it costs, how far limits may move, and what never binds."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import highspy
+import numpy as np
+import scipy.sparse as sp
+from cvxpy.constraints import Equality, Inequality
+
+from convexfs.certification.certify import certify
+from convexfs.certification.infeasibility import proof_of_infeasibility
+from convexfs.certification.optimality import Budget, Stopped
+from convexfs.certification.program.scaling import data_units
+from convexfs.diagnosis.convexity import describer
+from convexfs.diagnosis.explanation import Explanation, Line, Section
+from convexfs.diagnosis.naming import Names
+from convexfs.diagnosis.ownership import CONSTRAINT, Member, OwnedProgram
+from convexfs.records import OPTIMAL, Certificate, Solution
+from convexfs.solving.dcp_rules import broken_rules
+from convexfs.solving.solve import solve
+
+#: Dual values below this share of the largest, and slacks below this share of a row's unit, are 0.
+NO_PRICE, NO_SLACK = 1e-6, 1e-6
+#: Rows that are listed, tried for redundancy, and ranged.
+MOST_LISTED, MOST_TRIED, MOST_RANGED = 12, 60, 3000
+#: A row is redundant if it cannot be violated by more than this share of its unit.
+VIOLATION = 1e-9
+#: Share by which limits of curved problems are moved, and how many of them.
+MOVED, MOST_MOVED = 0.1, 3
+
+
+@dataclass(frozen=True)
+class Price:
+    """The dual value of a row: how the objective changes as its limit rises by 1."""
+
+    member: Member
+    per_unit: float
+    sentence: str
+
+
+def explain_optimal(
+    names: Names, solution: Solution, certificate: Certificate, budget: Budget
+) -> Explanation:
+    """Explain a certified optimum."""
+    from convexfs.diagnosis.health import health_sections
+
+    problem, program = names.program.stated, names.program
+    found = prices(names)
+    slacks = _slacks(program)
+    free = [member for member in program.members if slacks.get(id(member), 0.0) > NO_SLACK]
+    silent = _silent(program, found, slacks)
+    ranges = _ranges(names, found) or _moved(names, found, solution, budget)
+    redundant = _redundant(names, free, Budget.of(0.3 * budget.left))
+    listed = [Line(each.sentence, names.row(each.member), names.source(each.member.part))
+              for each in found[:MOST_LISTED]]  # fmt: skip
+    left = len(found) - len(listed)
+    listed += [Line(f"... and {left} more; to_dict() and --json have all")] * (left > 0)
+    sections = [Section("What binds, and what it costs", listed or [Line(_no_prices(program))])]
+    if silent:
+        shown = ", ".join(names.row(each) for each in silent[:8])
+        words = f"{shown} hold with equality at no price: other dual values may be as good."
+        sections.append(Section("Degenerate", [Line(words)]))
+    if ranges:
+        sections.append(Section("How far the limits may move", [Line(t, n) for n, t in ranges]))
+    if redundant:
+        lines = [Line("is implied by the others, proven", names.row(each)) for each in redundant]
+        sections.append(Section("Never binding", lines[:MOST_LISTED]))
+    if problem.parameters() and not problem.is_dpp():
+        broken = [Line(each) for each in broken_rules(problem, describer(problem), dpp=True)]
+        sections.append(Section("Compiled again for every value of its parameters (DPP)", broken))
+    health, data = health_sections(names, problem, budget, certified=True)
+    sections += health
+    value = certificate.objective if certificate.objective is not None else solution.objective
+    headline = f"OPTIMAL, proven: {value:.9g}"
+    headline += f", gap {certificate.gap:.1g}" if certificate.gap is not None else ""
+    data |= {
+        "objective": value, "bound": certificate.bound, "gap": certificate.gap,
+        "solver": solution.solver,
+        "prices": [{"name": names.row(e.member), "per_unit": e.per_unit, "sentence": e.sentence}
+                   for e in found],
+        "degenerate": [names.row(each) for each in silent],
+        "ranges": dict(ranges), "redundant": [names.row(each) for each in redundant],
+    }  # fmt: skip
+    return Explanation(OPTIMAL, True, headline + f" ({solution.solver})", tuple(sections), data)
+
+
+def _no_prices(program: OwnedProgram) -> str:
+    if program.form.integer.size:
+        return "Integer problems have no dual values."
+    return "No constraint has a dual value: the optimum lies inside all limits."
+
+
+def prices(names: Names) -> list[Price]:
+    """Return the rows with a dual value, largest first, as sentences with sign and unit."""
+    problem = names.program.stated
+    if names.program.form.integer.size or not problem.is_dcp():
+        return []
+    best = "maximum" if isinstance(problem.objective, cp.Maximize) else "minimum"
+    turned = -1.0 if best == "maximum" else 1.0
+    found = []
+    for member in names.program.members:
+        if member.part.kind != CONSTRAINT:
+            continue
+        constraint = problem.constraints[member.part.position]
+        value = _dual(constraint, member)
+        if value is not None:
+            # cvxpy's multiplier y of left - right <= 0 adds y (left - right) to the minimum.
+            found.append(_price(names, member, constraint, -turned * value, best))
+    largest = max((abs(each.per_unit) for each in found), default=0.0)
+    kept = [each for each in found if abs(each.per_unit) > NO_PRICE * largest > 0]
+    return sorted(kept, key=lambda each: -abs(each.per_unit))
+
+
+def _dual(constraint: Any, member: Member) -> float | None:
+    value = constraint.dual_value
+    if value is None or isinstance(value, list):
+        return None
+    flat = np.ravel(np.asarray(value, dtype=float), order="F")
+    linear = isinstance(constraint, Inequality | Equality)
+    return float(flat[member.number]) if linear and member.number < flat.size else None
+
+
+def _price(names: Names, member: Member, constraint: Any, rate: float, best: str) -> Price:
+    """Say a multiplier; `rate` is how the optimum changes as the right side rises."""
+    limit = names.limit(member)
+    if limit is None:
+        verb = "raises" if rate > 0 else "lowers"
+        words = f"loosening it by 1 {verb} the {best} by about {abs(rate):.6g}"
+        return Price(member, rate, words)
+    sign = limit[1]
+    if isinstance(constraint, Equality):
+        rate = rate * sign
+        verb = "raises" if rate > 0 else "lowers"
+        return Price(member, rate, f"raising its right side {limit[0]:.6g} by 1 {verb} the {best} "
+                                   f"by about {abs(rate):.6g}")  # fmt: skip
+    side, move = ("upper", "raising") if sign > 0 else ("lower", "lowering")
+    verb = "raises" if rate > 0 else "lowers"
+    words = (f"{move} its {side} limit {limit[0]:.6g} by 1 {verb} the {best} by about "
+             f"{abs(rate):.6g}")  # fmt: skip
+    return Price(member, sign * rate, words)
+
+
+def _slacks(program: OwnedProgram) -> dict[int, float]:
+    """Return by how much each linear row is away from its limit, in units of the row."""
+    z = np.zeros(program.form.q.size)
+    for variable in program.problem.variables():
+        at = program.form.columns.get(variable.id, slice(0, 0))
+        if variable.value is None or at.stop - at.start != variable.size:
+            return {}
+        z[at] = np.ravel(np.asarray(variable.value), order="F")
+    rows = program.form.A @ z + program.form.b
+    units = data_units(program.form).rows
+    return {
+        id(member): float(rows[member.own[0]] / units[member.own[0]])
+        for member in program.members
+        if member.rows.size == 1 and not program.form.curved[member.own[0]]
+    }
+
+
+def _silent(program: OwnedProgram, found: list[Price], slacks: dict[int, float]) -> list[Member]:
+    """Return inequalities of constraints that hold with equality but have no price."""
+    if not found:
+        return []
+    priced = {id(each.member) for each in found}
+    return [
+        member for member in program.members
+        if member.part.kind == CONSTRAINT and id(member) not in priced
+        and not program.form.equalities[member.own[0]]
+        and slacks.get(id(member), 1.0) <= NO_SLACK
+    ]  # fmt: skip
+
+
+def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
+    """Return between which limits the prices of a linear program hold (HiGHS's ranging)."""
+    form = names.program.form
+    if form.curved.any() or form.integer.size or form.b.size > MOST_RANGED:
+        return []
+    ranged = _ranging(form)
+    if ranged is None:
+        return []
+    lines = []
+    for price in found[:MOST_LISTED]:
+        row, limit = int(price.member.own[0]), names.limit(price.member)
+        if limit is None:
+            continue
+        moves = (ranged[0][row] + form.b[row], ranged[1][row] + form.b[row])
+        value, sign = limit
+        ends = sorted(value + (-move if sign > 0 else move) for move in moves)
+        low, high = (f"{each:.6g}" if abs(each) < 1e20 else "any" for each in ends)
+        name = names.row(price.member)
+        lines.append((name, f"its price holds while the limit {value:.6g} is {low} to {high}"))
+    return lines
+
+
+def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return between which values the sides of all rows may move."""
+    model: Any = highspy.HighsLp()
+    n, infinite = form.q.size, highspy.kHighsInf
+    model.num_col_, model.num_row_, model.col_cost_ = n, form.b.size, form.q
+    model.col_lower_, model.col_upper_ = np.full(n, -infinite), np.full(n, infinite)
+    model.row_lower_ = -form.b
+    model.row_upper_ = np.where(form.equalities, -form.b, infinite)
+    A = sp.csc_array(form.A)
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_, model.a_matrix_.index_ = A.indptr, A.indices
+    model.a_matrix_.value_ = A.data
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.passModel(model)
+    highs.run()
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    _, found = highs.getRanging()
+    return np.array(found.row_bound_dn.value_), np.array(found.row_bound_up.value_)
+
+
+def _moved(
+    names: Names, found: list[Price], solution: Solution, budget: Budget
+) -> list[tuple[str, str]]:
+    """Move limits of a curved problem, solve it again, and compare with the price."""
+    problem, lines = names.program.stated, []
+    kept = {each.id: each.value for each in problem.variables()}
+    for price in found[:MOST_MOVED]:
+        limit = names.limit(price.member)
+        if limit is None or not limit[0] or budget.left <= 0 or solution.objective is None:
+            continue
+        step = MOVED * abs(limit[0])
+        other = _with_moved_limit(problem, price.member, step * limit[1])
+        again = solve(other, solution.solver)
+        proven = again.objective is not None and certify(other, again).ok
+        predicted = solution.objective + price.per_unit * step * limit[1]
+        if proven:
+            to = limit[0] + step * limit[1]
+            lines.append((names.row(price.member), (
+                f"at a limit of {to:.6g} the optimum is {again.objective:.6g} "
+                f"(predicted by its price: {predicted:.6g})"
+            )))  # fmt: skip
+    for variable in problem.variables():
+        variable.save_value(kept[variable.id])
+    return lines
+
+
+def _with_moved_limit(problem: cp.Problem, member: Member, step: float) -> cp.Problem:
+    """Return the problem with the limit of one row moved by `step`."""
+    constraints = list(problem.constraints)
+    old = constraints[member.part.position]
+    change = np.zeros(old.size)
+    change[member.number] = step
+    change = np.reshape(change, old.shape, order="F")
+    left, right = old.args
+    right_is_limit = right.is_constant()
+    sides = (left, right + change) if right_is_limit else (left + change, right)
+    moved = sides[0] == sides[1] if isinstance(old, Equality) else sides[0] <= sides[1]
+    constraints[member.part.position] = moved
+    return cp.Problem(problem.objective, constraints)
+
+
+def _redundant(names: Names, free: list[Member], budget: Budget) -> list[Member]:
+    """Return rows of constraints that the other rows imply, proven one after the other."""
+    program, found = names.program, []
+    candidates = [each for each in free if each.part.kind == CONSTRAINT][:MOST_TRIED]
+    left = list(program.members)
+    for member in candidates:
+        others = [each for each in left if each is not member]
+        try:
+            implied = _is_implied(program, member, others, budget)
+        except Stopped:
+            break
+        if implied:
+            found.append(member)
+            left = others  # two rows may imply each other, and only one of them can go
+    return found
+
+
+def _is_implied(
+    program: OwnedProgram, member: Member, others: list[Member], budget: Budget
+) -> bool:
+    """Whether the others are proven to leave no point that violates a row."""
+    budget.check()
+    form, kept = program.restricted([*others, member], relaxed=True)
+    row = int(np.searchsorted(kept, member.own[0]))
+    mask = np.ones(form.b.size, dtype=bool)
+    mask[row] = False
+    unit = data_units(form).rows[row]
+    rest = form.restricted(mask, np.arange(form.q.size))
+    broken = rest.with_rows(-form.A[[row]], np.array([-form.b[row] - VIOLATION * unit]))
+    limit = Budget.of(min(1.0, budget.left))
+    return proof_of_infeasibility(broken, limit) is not None

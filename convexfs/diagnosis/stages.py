@@ -1,0 +1,112 @@
+"""The stages from a stated problem to a solver's data: each row with the constraint it is of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from convexfs.certification.convex_form import ConvexForm
+from convexfs.diagnosis.convexity import describer
+from convexfs.diagnosis.naming import Names
+from convexfs.diagnosis.ownership import OwnedProgram, Part
+
+#: Rows, entries and letters that are shown of each stage.
+MOST_ROWS, MOST_ENTRIES, LONGEST = 400, 4000, 120
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of the stated problem: its text, epigraph form and cone rows."""
+
+    part: Part
+    name: str
+    source: str
+    stated: str
+    epigraph: tuple[str, ...]
+    rows: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True)
+class Stages:
+    """All parts, and where the numbers of the solver's matrix stand: rows, columns, owners."""
+
+    parts: tuple[Stage, ...]
+    shape: tuple[int, int]
+    entries: tuple[tuple[int, int], ...]
+    columns: tuple[str, ...]
+
+
+def stages(problem: cp.Problem, sources: Mapping[int, str] | None = None) -> Stages:
+    """Return the stages of a convex problem."""
+    program = OwnedProgram.of(ConvexForm.of(problem).convex, problem)
+    return stages_of(Names(program, sources))
+
+
+def stages_of(names: Names) -> Stages:
+    """Return the stages of a program that is compiled already."""
+    program = names.program
+    form = program.form
+    kinds = {row: block.cone.kind for block in form.blocks
+             for row in range(block.rows.start, block.rows.stop)}  # fmt: skip
+    by_part: dict[Part, list[int]] = {}
+    for row, (part, _) in enumerate(program.owners):
+        by_part.setdefault(part, []).append(row)
+    epigraph = _epigraph(program)
+    parts = tuple(
+        Stage(
+            part, names.part(part), names.source(part), names.statement(part),
+            tuple(epigraph.get(part, ())),
+            tuple((row, kinds[row]) for row in by_part.get(part, ())[:MOST_ROWS]),
+        )
+        for part in sorted(by_part, key=lambda each: (each.kind != "constraint", each.position))
+    )  # fmt: skip
+    entries = form.A.tocoo()
+    shown = zip(entries.row.tolist(), entries.col.tolist(), strict=True)
+    columns = tuple(program.column_name(k) for k in range(min(form.q.size, MOST_ROWS)))
+    return Stages(parts, (form.b.size, form.q.size), tuple(shown)[:MOST_ENTRIES], columns)
+
+
+def _epigraph(program: OwnedProgram) -> dict[Part, list[str]]:
+    """Return the cones of affine arguments that each constraint becomes."""
+    describe = describer(program.epigraph)
+    found: dict[Part, list[str]] = {}
+    for constraint in program.epigraph.constraints:
+        owner = program.epigraph_owners.get(constraint.id)
+        if owner is not None:
+            words = _shortened(constraint, describe)
+            found.setdefault(owner[0], []).append(words)
+    return found
+
+
+def _shortened(constraint: Any, describe: Any) -> str:
+    sides = [describe(arg) for arg in constraint.args]
+    name = type(constraint).__name__
+    joined = {"Inequality": " <= ", "Equality": " == "}.get(name)
+    words = joined.join(sides) if joined else f"({', '.join(sides)}) in {name}"
+    words = " ".join(words.split())
+    return words if len(words) <= LONGEST else f"{words[: LONGEST - 4]} ..."
+
+
+def stages_text(problem: cp.Problem, sources: Mapping[int, str] | None = None) -> str:
+    """Return the stages as text of at most 80 columns."""
+    found = stages(problem, sources)
+    lines = [f"Stages: {len(problem.constraints)} constraints become {found.shape[0]} rows and "
+             f"{found.shape[1]} columns", ""]  # fmt: skip
+    for each in found.parts:
+        lines.append(f"{each.name}: {each.stated}  {each.source}".rstrip()[:80])
+        lines += [f"    {words}"[:80] for words in each.epigraph]
+        rows = [row for row, _ in each.rows]
+        kinds = ", ".join(dict.fromkeys(kind for _, kind in each.rows))
+        lines.append(f"    rows {_spans(rows)} ({kinds})"[:80])
+    return "\n".join(lines)
+
+
+def _spans(rows: list[int]) -> str:
+    """Write numbers as spans, such as 0-3, 7."""
+    if not rows:
+        return "none"
+    breaks = np.flatnonzero(np.diff(rows) > 1) + 1
+    groups = np.split(np.array(rows), breaks)
+    return ", ".join(str(g[0]) if g.size == 1 else f"{g[0]}-{g[-1]}" for g in groups)

@@ -67,7 +67,7 @@ def added(default: Constraints, constraints: Constraints) -> Constraints:
     """Return a function for the default constraints together with those of another one."""
 
     def feasible(f: Any, max_features: Any) -> list[Any]:
-        return [*default(f, max_features), *listed(constraints(f, _plain(max_features)))]
+        return [*default(f, max_features), *_listed(constraints(f, _plain(max_features)))]
 
     feasible.__name__ = called(constraints)
     return feasible
@@ -95,12 +95,14 @@ def replacing(default: Constraints, feasible: Constraints) -> Constraints:
     return replaced
 
 
-def listed(rows: Any, whose: str = "constraints") -> list[Any]:
+def _listed(rows: Any) -> list[Any]:
     """Return what a function of constraints returned, if it is a list."""
     if isinstance(rows, list | tuple):
         return list(rows)
-    kind = type(rows).__name__
-    raise InputError(f"{whose} must return a list of constraints, not {kind}: is a return missing?")
+    raise InputError(
+        f"constraints must return a list of constraints, not {type(rows).__name__}: "
+        "is a return missing?"
+    )
 
 
 def _plain(max_features: Any) -> int:

@@ -70,14 +70,20 @@ def stage_problem(
         problem = _curved(values, settings, f, offered)
     else:
         offered |= {**values, "beta": beta, "iterate": f, **_levels(values, f)}
-        if stage != STEP:
+        if stage != STEP or not _keeps_step(settings):
             offered["tangents"] = np.vstack([widest, f])
         problem = _stated(stage, settings, offered)
     if iterate is None and stage in (STEP, CURVED):
-        if stage == STEP and settings.changed:
+        if stage == STEP and settings.changed and _keeps_step(settings):
             problem = _cut_step(problem, settings, offered, at)
-        fill(problem, {"f": at})
+        _fill(problem, {"f": at})
     return problem
+
+
+def _keeps_step(settings: PointSettings) -> bool:
+    """Whether the step is the printed one, perhaps with a change, and not that of a ``build``."""
+    build = settings.solving.build
+    return build is None or is_change(build)
 
 
 def _cut_step(
@@ -150,11 +156,11 @@ def linear_problem(
     check_number("beta", beta, 0, 1)
     problem = _stated(stage, settings, {**values, "beta": beta, **_constraints(settings)})
     if solution is not None:
-        fill(problem, {"f": solution})
+        _fill(problem, {"f": solution})
     return problem
 
 
-def fill(problem: Any, primal: Mapping[str, Any]) -> None:
+def _fill(problem: Any, primal: Mapping[str, Any]) -> None:
     """Give the problem's variables these values."""
     from convexfs.solving.statement import fill
 

@@ -8,13 +8,15 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from convexfs import FORMULATIONS, LLFS, Logo, Relief, load
+from convexfs import FORMULATIONS, LLFS, Logo, Relief, load, solve
 from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.batch.tasks import do, expand
 from convexfs.errors import ConvexfsWarning, InputError, ProblemFileError
 from convexfs.methods.base.change import called, is_change
 from convexfs.methods.base.parameters import Solving
 from convexfs.methods.base.solve_step import solve_step
+from convexfs.methods.llfs.problem import llfs_tangent_step
+from convexfs.methods.llfs.utility import mean_utility_gradient
 
 RELIEF = FORMULATIONS["relief"]
 VALUES, HYPER = {"z": np.array([3.0, -1.0, 4.0])}, {"lam": 0.5}
@@ -241,3 +243,13 @@ def test_a_file_whose_change_breaks_the_contract_is_refused(old, new, message, t
     path.write_text(FILE.replace(old, new))
     with pytest.raises(ProblemFileError, match=message):
         load_problem_file(path)
+
+
+def test_a_build_of_llfs_that_asks_for_tangents_is_stated_outside_a_fit_too():
+    def build(a_same, a_other, s, lam, eps, max_features, iterate, tangents):
+        slope = mean_utility_gradient(a_same, iterate, s, lam)
+        return llfs_tangent_step(slope, a_other, s, lam, eps, max_features, tangents)
+
+    model = LLFS(max_features=3, betas=[0.5], formulation=build).fit(X, Y)
+    assert model.solution_.solver == "HIGHS"
+    assert solve(model.problem(2)).solved

@@ -118,8 +118,9 @@ class StatedPrograms:
         from convexfs.solving.backends import choose
 
         f = np.full(self.road.point.n_features, 0.5)
-        problem = self._stated(EXACT, eps=0.0, cuts=f[None])
-        if self.build is not None:
+        if self.build is None:
+            problem = self._stated(EXACT, eps=0.0, cuts=f[None])
+        else:
             problem = self._stated(STEP, eps=0.0, iterate=f)
         return choose(problem, self.solver).name
 

@@ -79,7 +79,7 @@ class StatesProblem(SampleTaker):
     def _stated(self, X: Any = None, y: Any = None) -> tuple[Any, Step]:
         """Return the problem, and the step that it states."""
         from convexfs.inspection import StatedProblem
-        from convexfs.solving.statement import fill, name_constants
+        from convexfs.solving.named_leaves import fill, name_constants
 
         step = self._step_at(X, y)
         problem = self._built(step)

@@ -9,7 +9,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from convexfs.solving.statement import letter_of
+from convexfs.solving.named_leaves import letter_of
 
 #: Makes the problem from what is offered by name.
 State = Callable[[dict[str, Any]], cp.Problem]

@@ -27,7 +27,7 @@ def takes(build: Callable[..., Any], name: str) -> bool:
 
 def printed_problem(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
     """State the problem that a change is given."""
-    from convexfs.solving.statement import name_constants, with_parameters
+    from convexfs.solving.named_leaves import name_constants, with_parameters
 
     problem = build(**with_parameters(build, offered))
     name_constants(problem, offered)
@@ -79,7 +79,7 @@ def replacing(default: Constraints, feasible: Constraints) -> Constraints:
 
     @wraps(feasible)
     def replaced(f: Any, max_features: Any) -> Any:
-        from convexfs.solving.statement import unstated
+        from convexfs.solving.named_leaves import unstated
 
         rows = feasible(f, _plain(max_features))
         if not warned and isinstance(rows, list | tuple):

@@ -124,7 +124,7 @@ def _curved(
 ) -> Any:
     """Return the step with curvature."""
     from convexfs.methods.llfs.problem_steps import llfs_curved_step
-    from convexfs.solving.statement import parameter
+    from convexfs.solving.named_leaves import parameter
 
     eps, alpha = parameter("eps", offered["eps"]), parameter("alpha", settings.max_features)
     solving = replace(settings.solving, solver=AUTO)
@@ -162,7 +162,7 @@ def linear_problem(
 
 def _fill(problem: Any, primal: Mapping[str, Any]) -> None:
     """Give the problem's variables these values."""
-    from convexfs.solving.statement import fill
+    from convexfs.solving.named_leaves import fill
 
     fill(problem, primal)
 

@@ -1,6 +1,6 @@
 """Kernels are compiled at their first use; later uses read numba's cache on disk.
 
-For LLFS that first time is many seconds: a person who waits is told why. Where no cache
+For LLFS that first time is many seconds, and convexfs reports why. Where no cache
 can be written, in a read-only installation whose user has no home, one is kept until the
 process ends.
 """
@@ -100,7 +100,7 @@ class _FirstKernel(event.Listener):
             say(MESSAGE)
 
     def on_end(self, event: event.Event) -> None:
-        """The last kernel has no mark of its own, so nothing is said of the end."""
+        """Do nothing: the last compilation cannot be recognised."""
 
 
 @contextmanager

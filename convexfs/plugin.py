@@ -1,4 +1,4 @@
-"""Names for packages that add a method of their own; they import nothing else from convexfs.
+"""Names for packages that add a custom method; they import nothing else from convexfs.
 
 A package declares ``METHOD`` (a :class:`Method` with its :class:`Formulation`) and names itself
 in the entry point group ``convexfs.methods``. The names are loaded when first used, so that

@@ -14,7 +14,7 @@ PROVEN, REFUTED, UNDECIDED = "proven", "refuted", "undecided"
 VERDICTS: Mapping[bool | None, str] = {True: PROVEN, False: REFUTED, None: UNDECIDED}
 #: Statuses convexfs adds to cvxpy's own.
 ERROR, TIMEOUT, SKIPPED = "error", "timeout", "skipped"
-#: The status of a task that took numbers of something and solved no problem of its own.
+#: The status of a task that measured something and solved no problem.
 MEASURED = "measured"
 #: cvxpy's word for a point short of the accuracy asked for.
 INACCURATE = "optimal_inaccurate"
@@ -24,7 +24,7 @@ NATIVE = "native"
 RELEVANT_SHARE = 0.01
 #: Of sparse weights, those below this share of the largest are a solver's rounding.
 NOTHING_SHARE = 1e-4
-#: What is told of features that nothing was held against.
+#: What is reported of features that were not tested.
 NOT_TESTED = "not tested"
 #: Accuracy expected of a solver that is asked for none, at its own default settings.
 DEFAULT_ACCURACY = 1e-5
@@ -81,9 +81,13 @@ class Solution:
     cone : ConePoint or None
         The vectors :func:`convexfs.certify` needs; None for native answers.
     build_seconds, compile_seconds, solve_seconds : float
-        Stating the problem, canonicalising it, and the solver's own work.
-    setup_seconds : float or None
-        Of the solver's work, what it says its setup took; None where it does not tell.
+        Stating the problem, canonicalising it, and solving it: the solver with cvxpy's
+        interface to it.
+    solve_cpu_seconds : float or None
+        Processor time of ``solve_seconds``.
+    clock_seconds, setup_seconds : float or None
+        Of ``solve_seconds``, what the solver's own clock says, and how long it says its setup
+        took; None where it does not tell.
     tol : float
         The accuracy that was asked for.
     failure : str
@@ -100,6 +104,8 @@ class Solution:
     build_seconds: float = 0.0
     compile_seconds: float = 0.0
     solve_seconds: float = 0.0
+    solve_cpu_seconds: float | None = None
+    clock_seconds: float | None = None
     setup_seconds: float | None = None
     iterations: int | None = None
     tol: float = 1e-6

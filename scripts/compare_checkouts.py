@@ -8,6 +8,7 @@ is solved. Weights, objectives, certificates, JSON and messages are compared; ti
 """
 
 import argparse
+import difflib
 import json
 import os
 import re
@@ -27,7 +28,8 @@ SELECTORS = {"Relief": {}, "IRelief": {}, "Simba": {"random_state": 0}, "Lmba": 
              "LogoCV": {"cv": 2}, "LLFS": {"betas": 3}}
 PROJECTIONS = {"LFE": {}, "LMNN": {}, "MMC": {}}
 REGRESSORS = {"ReliefRegressor": {}, "LogoRegressor": {}}
-INFERENCE = {"KnockoffSelector": {"random_state": 0}, "StabilitySelector": {"random_state": 0}}
+INFERENCE = {"KnockoffSelector": {"random_state": 0},
+             "StabilitySelector": {"estimator": convexfs.Relief(), "random_state": 0}}
 found = {}
 
 def text(value):
@@ -73,9 +75,10 @@ for name, settings in {**every, **REGRESSORS}.items():
         fit(case, name, settings, value, own)
     fit("sample_weight", name, settings, X, own, sample_weight=weight)
     fit("groups", name, settings, X, own, groups=groups)
-    if "class_weight" in getattr(convexfs, name)().get_params():
+    known = getattr(convexfs, name)(**settings).get_params(deep=False)
+    if "class_weight" in known:
         fit("class_weight", name, {**settings, "class_weight": "balanced"}, X, own)
-    if "solver" in getattr(convexfs, name)().get_params():
+    if "solver" in known:
         fit("CLARABEL", name, {**settings, "solver": "CLARABEL"}, X[::3], own[::3])
 print(json.dumps(found))
 """
@@ -155,7 +158,7 @@ def messages(checkout: Path, _: argparse.Namespace) -> Found:
         for words in BAD_LINES:
             line = words.format(file=table.name).split()
             ended = run(checkout, "-m", "convexfs", *line, cwd=Path(folder))
-            found[words] = [ended.returncode, ended.stderr]
+            found[words] = [ended.returncode, ended.stderr.replace(folder, "FOLDER")]
     return found
 
 
@@ -174,6 +177,13 @@ PARTS: dict[str, Callable[[Path, argparse.Namespace], Found]] = {
 }  # fmt: skip
 
 
+def differing_lines(*values: object) -> list[str]:
+    """Return the lines by which two results differ, at most ten of them."""
+    old, new = (str(value).splitlines() for value in values)
+    lines = difflib.ndiff(old, new)
+    return [line[:300] for line in lines if line[:2] in ("- ", "+ ")][:10]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("old", type=Path)
@@ -189,7 +199,7 @@ def main() -> int:
         changed = [name for name in names if before.get(name) != after.get(name)]
         print(f"{part}: {len(names)} compared, {len(changed)} differ", flush=True)
         for name in changed:
-            print(f"  {name}\n    old {before.get(name)!s:.300}\n    new {after.get(name)!s:.300}")
+            print(f"  {name}", *differing_lines(before.get(name), after.get(name)), sep="\n    ")
         differing += len(changed)
     return 1 if differing else 0
 

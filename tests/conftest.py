@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+from collections import Counter
 
 import pytest
 from hypothesis import settings
@@ -15,6 +16,20 @@ settings.load_profile("patient")
 # A shell's background job ignores Ctrl-C, and so would all that these tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark the tests that open pages, and keep the first cases of slow functions in every tier."""
+    seen = Counter()
+    for item in items:
+        if "browser" in item.fixturenames:
+            item.add_marker("browser")
+        for slow in [mark for mark in item.own_markers if mark.name == "slow"]:
+            function = item.nodeid.partition("[")[0]
+            seen[function] += 1
+            if seen[function] <= slow.kwargs.get("cases", 0):
+                item.own_markers.remove(slow)
 
 
 @pytest.fixture(scope="module")

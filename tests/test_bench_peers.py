@@ -233,6 +233,7 @@ def test_a_process_that_runs_out_of_memory_is_not_given_larger_cells(monkeypatch
     assert ends_of([large, huge]) == [(500, f"{OVER}: 6 GB"), (5000, NOT_TRIED)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted by /proc")
 def test_a_contender_answers_a_cell_in_a_process_of_its_own():
     small = cell("linear", 20, 10)

@@ -38,6 +38,7 @@ def test_a_page_begins_with_a_title_and_a_sentence(topic):
     assert page.summary.endswith(".")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", PAGES)
 def test_the_blocks_of_a_page_print_what_it_shows(topic, tmp_path):
     ran = run_guide.run(PAGES[topic], tmp_path)

@@ -53,6 +53,7 @@ print(os.environ["NUMBA_CACHE_DIR"])
 """
 
 
+@pytest.mark.slow
 def test_an_estimator_fits_where_no_cache_can_be_written(tmp_path):
     file = tmp_path / "file"
     file.touch()
@@ -122,6 +123,7 @@ def test_classes_of_other_packages_are_compiled_after_a_fit():
     assert ran.stdout == "1.5\n", ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 def test_a_damaged_cache_of_kernels_is_one_line_that_names_it(tmp_path, ending):
     line = [sys.executable, "-m", "convexfs", "select", "iris"]

@@ -10,6 +10,7 @@ from convexfs.batch.tasks import do, expand, failure_kind
 FILES = sorted((Path(__file__).parents[1] / "problems").glob("*.py"))
 
 
+@pytest.mark.slow(cases=4)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_each_solver_answers_the_first_grid_point_of_the_first_data_set(path):
     file = load_problem_file(path)

@@ -41,6 +41,7 @@ def test_the_first_look_ends_with_a_line_that_puts_the_command_on_the_path():
     assert ran.stdout == f"{Path(sys.executable).parent}:/usr/bin\n"
 
 
+@pytest.mark.slow
 def test_points_of_llfs_become_a_table_and_a_model(tmp_path):
     words = ["subclasses:noise=5,n=4", "--solver", "CLARABEL", "--jobs", "2", "--out", tmp_path]
     line = [sys.executable, SCRIPTS / "llfs_points.py", *words]

@@ -28,6 +28,7 @@ def test_there_are_enough_examples():
     assert len(EXAMPLES) >= 12
 
 
+@pytest.mark.slow(cases=3)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_and_draws(path, capsys):
     mpl.use("Agg")

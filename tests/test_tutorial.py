@@ -38,6 +38,7 @@ def ran(words, folder):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_programs_print_their_outputs(folder):
     blocks = shown("python")
     assert len(blocks) == 4
@@ -47,6 +48,7 @@ def test_the_programs_print_their_outputs(folder):
         assert output == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [command for command, _ in shown("bash")])
 def test_the_commands_print_their_outputs(line, folder):
     output = ran(["-m", *shlex.split(line)], folder)

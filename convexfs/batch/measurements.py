@@ -120,7 +120,7 @@ def are_measurements(tasks: Any) -> bool:
     return len(tasks) > 0 and bool((tasks["status"] == MEASURED).any())
 
 
-def measured(folder: str | Path, keys: frozenset[str] | None = None) -> pd.DataFrame:
+def read_measurements(folder: str | Path, keys: frozenset[str] | None = None) -> pd.DataFrame:
     """Return the numbers of these keys that a folder has, or of all, the last done of each.
 
     Returns

@@ -21,10 +21,18 @@ from convexfs.batch.problem_digest import problem_digest
 from convexfs.batch.problem_files.base import canonical
 from convexfs.batch.run import GRACE_SECONDS, Progress, check_limits, result_rows, run_tasks
 from convexfs.batch.run_results import Run
-from convexfs.batch.solver_options import asking_for
-from convexfs.batch.tasks import Result, Task, keyed, over_time, result_of, skipped, solver_fields
+from convexfs.batch.solver_options import tolerance_mode_for
+from convexfs.batch.tasks import (
+    Result,
+    Task,
+    keyed,
+    over_time,
+    result_of,
+    skipped_result,
+    solver_fields,
+)
 from convexfs.batch.workers import pool
-from convexfs.batch.workers.memory_limit import size_of
+from convexfs.batch.workers.memory_limit import parse_size
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable, did_you_mean
 from convexfs.methods.base.formulation import OWN
 from convexfs.records import DEFAULT_ACCURACY
@@ -107,7 +115,7 @@ def solve_batch(
     points = _points(parameters)
     for name, problem in named.items():
         _check(name, problem, points[0])
-    limit = size_of(memory_limit) if isinstance(memory_limit, str) else memory_limit
+    limit = parse_size(memory_limit) if isinstance(memory_limit, str) else memory_limit
     check_limits(tol, time_limit)
     shared = {"tol": tol, "time_limit": time_limit, "own_options": canonical(solver_options or {})}
     solvers = [solver] if isinstance(solver, str) else list(solver)
@@ -235,12 +243,12 @@ def _do(problems: Mapping[str, Any], certified: bool, task: Task) -> Result:
             parameter.value = np.asarray(values[parameter.name()], dtype=float)
     known = {"needs": str(needs_of(problem)), "sense": problem.objective.NAME[:3]}
     try:
-        with asking_for(task.tol, task.asked):
+        with tolerance_mode_for(task.tol, task.asked):
             options = json.loads(task.own_options)
             tol = task.tol or DEFAULT_ACCURACY
             solution = solve(problem, task.solver, tol, task.time_limit, options)
     except (SolverUnavailable, SolverUnsuitable) as reason:
-        return skipped(reason, **known)
+        return skipped_result(reason, **known)
     solution = over_time(solution, task.time_limit)
     result = result_of(solution, certify(problem, solution) if certified else None)
     return Result({**result.row, **known}, result.solutions)

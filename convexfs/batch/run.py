@@ -18,15 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from convexfs.batch.problem_files.load import load_problem_file
-from convexfs.batch.problem_files.statements import Unstated, file_row, state_or, unstated
-from convexfs.batch.store.shards import Shard, enter
+from convexfs.batch.problem_files.statements import (
+    StatementTask,
+    file_row,
+    pending_statements,
+    run_or_render,
+)
+from convexfs.batch.store.shards import Shard, claim_shard
 from convexfs.batch.store.store import LOG, Store
 from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind
 from convexfs.batch.workers import memory_limit as memory
 from convexfs.batch.workers import pool
 from convexfs.batch.workers.process_start import THREAD_VARIABLES
 from convexfs.batch.workers.run_log import LogLines, run_log
-from convexfs.batch.workers.warm_up import prepare, rehearse, state_own_problems
+from convexfs.batch.workers.warm_up import prepare, state_custom_problems, warm_up
 from convexfs.errors import ConvexfsWarning, check_number, check_seed
 from convexfs.records import REFUTED, SKIPPED, VERDICTS
 
@@ -216,9 +221,9 @@ def run_tasks(
     if memory_limit is not None:
         _check_memory_limit(memory_limit, executor)
     own = tasks if shard is None else shard.part(tasks)
-    state_own_problems(own)
-    with Store(out) as store, run_log(Path(out) / LOG) as setup, forgetting(DATASETS):
-        enter(store, shard, tasks)
+    state_custom_problems(own)
+    with Store(out) as store, run_log(Path(out) / LOG) as setup, clear_after(DATASETS):
+        claim_shard(store, shard, tasks)
         if study is not None:
             store.keep_study(study)
         progress, todo = resume(store, own, Path(out), retry_failed)
@@ -226,14 +231,16 @@ def run_tasks(
         log.info("%s: %s", store.path.name, store.journal)
         watch(progress)
         if todo and executor is None:
-            rehearse(task.formulation for task in todo)
+            warm_up(task.formulation for task in todo)
         machine = store.environment(describe_environment())
         started = time.perf_counter()
         kept = store.stated()
         # Of all tasks: every shard states a problem on the same data.
-        problems = unstated(tasks, (key for key in kept if not (retry_failed and kept[key])))
+        problems = pending_statements(
+            tasks, (key for key in kept if not (retry_failed and kept[key]))
+        )
         here = pool.runs_here(jobs, executor, time_limit, memory_limit)
-        doing = partial(state_or, work)
+        doing = partial(run_or_render, work)
         outcomes = pool.run(
             [*problems, *todo],
             partial(_printing_into_the_log, doing) if here else doing,
@@ -245,7 +252,7 @@ def run_tasks(
             prepare=None if pool.FORKS else prepare,
         )
         for outcome in outcomes:
-            if isinstance(outcome.task, Unstated):
+            if isinstance(outcome.task, StatementTask):
                 store.keep_problem(_problem_row(outcome, memory_limit))
                 continue
             record(store, outcome, machine, progress, memory_limit)
@@ -277,7 +284,7 @@ def _printing_into_the_log(work: Callable[[Any], Any], task: Any) -> Any:
 
 
 @contextmanager
-def forgetting(registry: dict[str, Any]) -> Iterator[None]:
+def clear_after(registry: dict[str, Any]) -> Iterator[None]:
     """Empty a registry of data in the end: they may be large."""
     try:
         yield
@@ -355,7 +362,7 @@ def _why(outcome: pool.Outcome[Any], memory_limit: int | None) -> str:
     failure = outcome.failure
     if isinstance(outcome.value, Result):
         failure = outcome.value.row["failure"]
-    return memory.named(failure, memory_limit)
+    return memory.name_limit(failure, memory_limit)
 
 
 def _check_memory_limit(limit: int, executor: Executor | None) -> None:

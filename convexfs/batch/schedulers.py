@@ -22,7 +22,7 @@ _VARIABLES = {
 }  # fmt: skip
 #: How often a job may be requeued: a task that takes longer than a job's time never ends.
 MOST_REQUEUES = 100
-#: Seconds before the end of its time at which a job is told to stop, and the least time of a job.
+#: Seconds before the end of its time at which a job is stopped, and the least time of a job.
 #: Slurm may send the signal a minute early.
 WARNING_SECONDS, LEAST_SECONDS = 120, 300
 MOST_JOBS = 100_000

@@ -17,7 +17,7 @@ def solver_fields(
     asked: str = TRANSLATED,
     own_options: str = "{}",
 ) -> dict[str, str]:
-    """Return the version of a solver and all that it is told, as a task keeps them."""
+    """Return the version of a solver and all its options, as a task stores them."""
     from convexfs.solving.backends import BACKENDS
     from convexfs.solving.solve import merged
 
@@ -29,14 +29,14 @@ def solver_fields(
     if row is None:
         return {"solver_version": "", "options": "{}"}
     version = row.version if row.installed else ""
-    with asking_for(tol, asked):
+    with tolerance_mode_for(tol, asked):
         options = row.options(tol or DEFAULT_ACCURACY, time_limit)
     options = merged(options, json.loads(own_options))
     return {"solver_version": version, "options": canonical(options)}
 
 
-def asking_for(tol: float | None, asked: str) -> AbstractContextManager[None]:
+def tolerance_mode_for(tol: float | None, asked: str) -> AbstractContextManager[None]:
     """Put accuracies to solvers as a task says; without one they work at their own."""
-    from convexfs.solving.backend import asking
+    from convexfs.solving.backend import tolerance_mode
 
-    return asking(OWN if tol is None else asked)
+    return tolerance_mode(OWN if tol is None else asked)

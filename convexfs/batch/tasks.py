@@ -1,6 +1,6 @@
 """Tasks: one problem on one data set with one solver, and what doing it returns.
 
-A method may have smaller ones of its own, such as one for each sample: see its ``tasks.py``.
+A method may define smaller ones, such as one for each sample: see its ``tasks.py``.
 A task is small and holds no arrays. Whoever does it finds the data in
 :data:`DATASETS`, which forked workers share without a copy, or loads them again;
 computes the numeric half; builds the problem; solves and certifies it.
@@ -20,11 +20,10 @@ from typing import Any
 from convexfs.batch.code_hash import code_sha256
 from convexfs.batch.problem_files.base import OWN_DATA, samples_of
 from convexfs.batch.problem_files.load import ProblemFile, canonical, load_problem_file, with_fixed
-from convexfs.batch.solver_options import asking_for, solver_fields
+from convexfs.batch.solver_options import solver_fields, tolerance_mode_for
 from convexfs.batch.store.schema import CERTIFICATES
 from convexfs.data import Dataset, load
-from convexfs.data.readers.options import NUMBERS
-from convexfs.data.targets import require_kind
+from convexfs.data.targets import NUMBERS, require_kind
 from convexfs.errors import (
     InputError,
     ProblemFileError,
@@ -68,7 +67,7 @@ _WHEREABOUTS = {"problem", "problem_file", "problem_sha256", "data", "data_dir",
 class Task:
     """All that determines a result, and its hash ``key``.
 
-    ``hyper``, ``options`` (all that the solver is told) and ``own_options`` (what of it was
+    ``hyper``, ``options`` (all options of the solver) and ``own_options`` (those of them that were
     asked for by name) are JSON text. Without a ``tol`` the solver works at its own default
     accuracy; else ``asked`` is how it is put to the solver. ``warm_from`` are the
     hyper-parameters of the problem whose solution a warm start begins with; empty: cold.
@@ -213,18 +212,18 @@ def do(task: Task) -> Result:
     if problem.build is not None:
         problem = replace(problem, build=_keeping(problem.build, made))
     try:
-        with asking_for(task.tol, task.asked):
+        with tolerance_mode_for(task.tol, task.asked):
             if isinstance(task.fit, str):
                 return problem.formulation.tasks.do(task, problem)
             solution, certificate, *history = (_fit if task.fit else _solve_first)(task, problem)
     except (SolverUnavailable, SolverUnsuitable) as reason:
-        return skipped(reason, **_stated(problem, made))
+        return skipped_result(reason, **_stated(problem, made))
     solution = over_time(solution, task.time_limit)
     result = result_of(solution, certificate, history)
     return replace(result, row={**result.row, **_stated(problem, made)})
 
 
-def skipped(reason: object, **known: str) -> Result:
+def skipped_result(reason: object, **known: str) -> Result:
     """The result of a task that cannot be tried."""
     return Result({"status": SKIPPED, "failure": str(reason), **known}, ())
 
@@ -283,6 +282,8 @@ def result_of(
         "build_seconds": solution.build_seconds,
         "compile_seconds": solution.compile_seconds,
         "solve_seconds": solution.solve_seconds,
+        "solve_cpu_seconds": solution.solve_cpu_seconds,
+        "clock_seconds": solution.clock_seconds,
         "setup_seconds": solution.setup_seconds,
     }
     answer = {

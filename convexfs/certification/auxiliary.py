@@ -73,8 +73,8 @@ class Found:
     contradicts: bool = False
 
 
-def solved_again(form: StandardForm, scaling: Scaling) -> Found | None:
-    """Solve `form` in these units; None if that fails."""
+def solved_again(form: StandardForm, scaling: Scaling, seconds: float = np.inf) -> Found | None:
+    """Solve `form` in these units; None if that fails, or takes longer than some seconds."""
     columns, rows = scaling.columns, 1.0 / scaling.rows
     n = form.q.size
     P = sp.csc_array((n, n))
@@ -83,7 +83,7 @@ def solved_again(form: StandardForm, scaling: Scaling) -> Found | None:
         P = sp.csc_array(sp.triu(across @ form.P @ across / scaling.cost))
     A = sp.diags_array(rows) @ form.A @ sp.diags_array(columns)
     q = columns * form.q / scaling.cost
-    found = _run(P, q, A, rows * form.b, _as_clarabel(form.blocks))
+    found = _run(P, q, A, rows * form.b, _as_clarabel(form.blocks), seconds)
     if found is None:
         return None
     return Found(columns * found.z, scaling.cost * rows * found.y, found.contradicts)
@@ -132,7 +132,9 @@ class Inside:
     rows: np.ndarray
 
 
-def interior_point(form: StandardForm, scaling: Scaling, level: float | None) -> Inside | None:
+def interior_point(
+    form: StandardForm, scaling: Scaling, level: float | None, seconds: float = np.inf
+) -> Inside | None:
     """Find a point well inside its cones that costs at most `level`, by its linear costs."""
     columns, rows, n = scaling.columns, 1.0 / scaling.rows, form.q.size
     A = sp.diags_array(rows) @ form.A @ sp.diags_array(columns)
@@ -149,16 +151,19 @@ def interior_point(form: StandardForm, scaling: Scaling, level: float | None) ->
     cones = [*_as_clarabel(form.blocks), clarabel.NonnegativeConeT(len(parts) - 1)]
     cost = np.append(np.zeros(n), -1.0)
     M = sp.csr_array(sp.vstack(parts))
-    found = _run(sp.csc_array((n + 1, n + 1)), cost, M, np.concatenate(offsets), cones)
+    sides = np.concatenate(offsets)
+    found = _run(sp.csc_array((n + 1, n + 1)), cost, M, sides, cones, seconds)
     if found is None or found.contradicts or not found.z[n] > 0:
         return None
     return Inside(columns * found.z[:n], float(found.z[n]), scaling.rows)
 
 
-def interior_multipliers(form: StandardForm, scaling: Scaling, lift: np.ndarray) -> Found | None:
+def interior_multipliers(
+    form: StandardForm, scaling: Scaling, lift: np.ndarray, seconds: float = np.inf
+) -> Found | None:
     """Find multipliers y + lift: dual feasible, and inside their cones by `lift`."""
     shifted = replace(form, q=form.q - form.transposed @ lift)
-    found = solved_again(shifted, scaling)
+    found = solved_again(shifted, scaling, seconds)
     if found is None or found.contradicts:
         return None
     return Found(found.z, found.y + lift)
@@ -248,11 +253,14 @@ def _without_noise(values: np.ndarray) -> np.ndarray:
     return np.where(np.abs(values) <= 1e-9 * np.abs(values).max(initial=0.0), 0.0, values)
 
 
-def _run(P: Any, q: np.ndarray, A: Any, b: np.ndarray, cones: list[Any]) -> Found | None:
+def _run(
+    P: Any, q: np.ndarray, A: Any, b: np.ndarray, cones: list[Any], seconds: float = np.inf
+) -> Found | None:
     """Minimise 1/2 z'Pz + q'z with Az + b in the cones."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_iter = ITERATIONS
+    settings.time_limit = max(seconds, 0.0)
     settings.presolve_enable = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
     settings.tol_infeas_abs = settings.tol_infeas_rel = 1e-12
@@ -261,6 +269,8 @@ def _run(P: Any, q: np.ndarray, A: Any, b: np.ndarray, cones: list[Any]) -> Foun
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # its panics are no Exceptions
+        return None
+    if "MaxTime" in str(answer.status):
         return None
     z, y = np.array(answer.x), np.array(answer.z)
     contradicts = "PrimalInfeasible" in str(answer.status)

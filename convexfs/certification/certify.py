@@ -17,8 +17,8 @@ import numpy as np
 from cvxpy.settings import INF_OR_UNB
 from threadpoolctl import ThreadpoolController
 
+from convexfs.certification.budget import Budget
 from convexfs.certification.convex_form import lacking_values, objective_value
-from convexfs.certification.optimality import Budget
 from convexfs.certification.verdict import Claimed, Rules, verdict
 from convexfs.errors import InputError, check_number
 from convexfs.records import OPTIMAL, Certificate, Solution, symbols
@@ -30,7 +30,7 @@ TOLERANCE = 1e-5
 #: Nodes that branching may take.
 NODES = 4000
 #: CPU time that a certificate may take: a multiple of compiling and solving, and at least this.
-EFFORT, LEAST_SECONDS = 20.0, 2.0
+EFFORT, LEAST_SECONDS = 20.0, 0.5
 
 
 def certify(
@@ -64,7 +64,7 @@ def certify(
         Relaxations that may be solved for an integer problem.
     effort : float
         CPU time that may be spent, as a multiple of compiling and solving the problem (and at
-        least 2 s). A verdict that needs more is undecided and begins with "stopped".
+        least 0.5 s). A verdict that needs more is undecided and begins with "stopped".
 
     Returns
     -------

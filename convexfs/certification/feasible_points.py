@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
 from convexfs.certification.auxiliary import Inside, Scaling, interior_point
+from convexfs.certification.budget import Budget
 from convexfs.certification.duals.dual_bound import cost_at
 from convexfs.certification.duals.dual_correction import lowest_eigenvalue
 from convexfs.certification.exact.linear_program import LinearProgram
@@ -39,6 +40,8 @@ TIGHT, FAR = 1e-8, 1e4
 FAR_AWAY = 1e7
 #: Half-widths of boxes, in units of the columns, in which a feasible point is searched for.
 BOXES = (1e-7, 1e-5)
+#: Weight of equations in the guess of an interior point, and margins that it may have.
+EQUATIONS_FIRST, MARGINS = 1e4, (0.5, 0.1, 0.01)
 #: Corrections that make a point tight, and slacks that they keep, in units of their rows.
 CORRECTIONS, ACTIVE = 6, 1e-6
 
@@ -149,7 +152,10 @@ def tightened(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
     """Return a tight point near z; None if none is found."""
     if is_tight(form, z):
         return z
-    near = _corrected(form, z) if form.curved.any() else _in_small_box(form, z)
+    near = _corrected(form, z)
+    if near is not None and is_tight(form, near):
+        return near
+    near = None if form.curved.any() else _in_small_box(form, z)
     return near if near is not None and is_tight(form, near) else None
 
 
@@ -191,14 +197,14 @@ def _corrected(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
 
 
 def cheaper_points(
-    form: StandardForm, cost: float, target: float, found: Iterable[np.ndarray]
+    form: StandardForm, cost: float, target: float, found: Iterable[np.ndarray], budget: Budget
 ) -> Iterator[np.ndarray]:
     """Yield surely feasible points that cost less than `target`, from points `found` near some.
 
     `cost` is the claimed one, without the constant.
     """
     for z in found:
-        for candidate in _candidates(form, cost, z):
+        for candidate in _candidates(form, cost, z, budget):
             change = change_to_feasible(form, candidate)
             if change is None:
                 continue
@@ -207,7 +213,9 @@ def cheaper_points(
                 yield candidate
 
 
-def _candidates(form: StandardForm, cost: float, z: np.ndarray) -> Iterator[np.ndarray]:
+def _candidates(
+    form: StandardForm, cost: float, z: np.ndarray, budget: Budget
+) -> Iterator[np.ndarray]:
     yield z
     own = cost_at(form, z)[0]
     scalings = (
@@ -217,14 +225,36 @@ def _candidates(form: StandardForm, cost: float, z: np.ndarray) -> Iterator[np.n
     if form.P is None:
         for level in LEVELS:
             for scaling in scalings:
-                inside = interior_point(form, scaling, cost + level * (own - cost))
+                if budget.left <= 0:
+                    return
+                inside = interior_point(form, scaling, cost + level * (own - cost), budget.left)
                 if inside is not None:
                     yield inside.z
         return
-    inside = any_interior_point(form)
+    inside = any_interior_point(form) if budget.left > 0 else None
     if inside is not None:
         for share in (1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.3):
             yield (1 - share) * z + share * inside.z
+
+
+def guessed_interior_point(form: StandardForm, z: np.ndarray) -> Inside | None:
+    """Return a point whose rows are nearest to the middle of their cones, if it is inside them.
+
+    Many problems have such a point, and least squares find it far sooner than a solver.
+    """
+    units, middle = units_at(form, z).rows, form.interior()
+    weights = np.where(form.equalities, EQUATIONS_FIRST, 1.0) / units
+    wanted = np.where(form.equalities, 0.0, units * middle) - form.b
+    matrix = sp.diags_array(weights) @ form.A
+    guess = lsqr(matrix, weights * wanted, atol=1e-14, btol=1e-14, iter_lim=300)[0]
+    if not np.isfinite(guess).all():
+        return None
+    rows = (form.A @ guess + form.b) / units
+    for margin in MARGINS:
+        short = form.outside(rows - np.where(form.equalities, rows, margin * middle))
+        if not short.any():
+            return Inside(guess, margin, units)
+    return None
 
 
 def any_interior_point(form: StandardForm) -> Inside | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from convexfs.certification.auxiliary import Scaling, least_violation
 from convexfs.certification.branch_and_bound import integer_point_exists
+from convexfs.certification.budget import Budget, Stopped
 from convexfs.certification.convex_form import ConvexForm
 from convexfs.certification.duals.dual_bound import natural_multipliers
 from convexfs.certification.duals.dual_correction import Goal, corrected_bound
@@ -24,7 +25,7 @@ from convexfs.certification.exact.farkas import (
 )
 from convexfs.certification.exact.linear_program import LinearProgram
 from convexfs.certification.feasible_points import a_feasible_point
-from convexfs.certification.optimality import ROUNDING, Budget, Stopped
+from convexfs.certification.optimality import ROUNDING
 from convexfs.certification.program.scaling import units_at
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import Box, implied_box

@@ -11,7 +11,6 @@ the scale of the data's own units.
 """
 
 import itertools
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,6 +25,7 @@ from convexfs.certification.auxiliary import (
     interior_point,
     solved_again,
 )
+from convexfs.certification.budget import Budget, Stopped
 from convexfs.certification.duals.dual_bound import (
     Bound,
     Lagrangian,
@@ -45,6 +45,7 @@ from convexfs.certification.feasible_points import (
     any_interior_point,
     change_to_feasible,
     cost_of_feasibility,
+    guessed_interior_point,
     is_surely_inside,
     tightened,
 )
@@ -82,38 +83,19 @@ LARGE = 100_000
 NOWHERE = Inside(np.empty(0), 0.0, np.empty(0))
 
 
-class Stopped(Exception):
-    """The budget of CPU time is used up."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """CPU time that a certificate may take."""
-
-    deadline: float = np.inf
-
-    @classmethod
-    def of(cls, seconds: float) -> "Budget":
-        return cls(time.process_time() + seconds)
-
-    @property
-    def left(self) -> float:
-        return self.deadline - time.process_time()
-
-    def check(self) -> None:
-        if self.left <= 0:
-            raise Stopped
-
-
 @dataclass(frozen=True)
 class Candidate:
-    """A point and multipliers from anywhere, perhaps with the basis they come from."""
+    """A point and multipliers from anywhere, perhaps with the basis they come from.
+
+    `optimal` unless the multipliers were moved inside their cones, away from the optimum.
+    """
 
     by: str
     z: np.ndarray
     y: np.ndarray
     basis: BasicSolution | None = None
     program: LinearProgram | None = None
+    optimal: bool = True
 
 
 class OptimalityProof:
@@ -226,6 +208,9 @@ class OptimalityProof:
         """Try the box alone, then multipliers that are given, then those that are found."""
         if self.known.all():
             self._measure(self.point)
+        given = [self._reduced(candidate) for candidate in given]
+        if self.flat and self._proven_at_once(given):
+            return
         # Only points that are not clearly worse matter.
         self.limit = self.cost + self.tol * self.coarse_scale
         self.cut = implied_box(self.form, self.limit, self.box)
@@ -239,8 +224,20 @@ class OptimalityProof:
         except Stopped:
             self.stopped = True
 
-    def _run(self, given: Iterable[Candidate], search: bool) -> None:
+    def _proven_at_once(self, given: list[Candidate]) -> bool:
+        """Whether given multipliers prove the claim as they are: the usual case, and cheap."""
+        for candidate in given:
+            y = self.form.into_dual(np.nan_to_num(candidate.y))
+            at = lagrangian(self.form, y, candidate.z, self.box)
+            self._keep(Bound(at.value, at.y, f"{candidate.by}: multipliers"), self.box)
+            if self.best.value >= self.target:
+                break
         if self.known.all():
+            self._see(self.point)
+        return self.proven
+
+    def _run(self, given: Iterable[Candidate], search: bool) -> None:
+        if self.known.all() and not self.flat:
             self._see(self.point)
         self._by_bounds_alone()
         self._attain(self.point)
@@ -248,7 +245,7 @@ class OptimalityProof:
             return
         found = self._search() if search else iter(())
         upgrade = False
-        for candidate in itertools.chain(map(self._reduced, given), found):
+        for candidate in itertools.chain(given, found):
             self.budget.check()
             if not (np.isfinite(candidate.z).all() and np.isfinite(candidate.y).all()):
                 continue
@@ -309,15 +306,26 @@ class OptimalityProof:
             return
         if self.inside is None:
             self.budget.check()
-            level, scaling = self.cost + 10 * self.scale, Scaling.equilibrated(self.form)
-            inside = interior_point(self.form, scaling, level) or any_interior_point(self.form)
-            surely = inside is not None and is_surely_inside(self.form, inside)
-            self.inside = inside if inside is not None and surely else NOWHERE
+            self.inside = next(self._interior_points(near), NOWHERE)
         if self.inside.margin > 0:
             value = cost_at(self.form, near)[0]
             above = cost_at(self.form, self.inside.z)[0] - value
             value += cost_of_feasibility(self.form, near, self.inside, above)
             self.attained = value <= self.cost + self.tol * self.scale
+
+    def _interior_points(self, z: np.ndarray) -> Iterator[Inside]:
+        """Yield verified points inside all cones, cheap ones first."""
+        level, scaling = self.cost + 10 * self.scale, Scaling.equilibrated(self.form)
+        searches = (
+            lambda: guessed_interior_point(self.form, z),
+            lambda: interior_point(self.form, scaling, level, self.budget.left),
+            lambda: any_interior_point(self.form),
+        )
+        for search in searches:
+            inside = search()
+            if inside is not None and is_surely_inside(self.form, inside):
+                yield inside
+            self.budget.check()
 
     def _by_bounds_alone(self) -> None:
         at = lagrangian(self.form, np.zeros(self.form.b.size), self.point, self.cut)
@@ -343,7 +351,20 @@ class OptimalityProof:
     def _attempt(self, candidate: Candidate) -> None:
         """Try the candidate's multipliers, corrected, then its basis in exact arithmetic."""
         value = cost_at(self.form, candidate.z)[0]
-        dearer = value > self.cost + self.tol * self.coarse_scale
+        # The claimed cost may be lower than anything feasible: then more than a bound is wanted.
+        dearer = candidate.optimal and value > self.cost + self.tol * self.coarse_scale
+        if dearer or not self._bound_is_enough:
+            self._correct(candidate, dearer)
+        if candidate.basis is not None and not (self.proven and self.best.rounding == 0):
+            self._exactly(candidate)
+
+    @property
+    def _bound_is_enough(self) -> bool:
+        """Whether what lacks is a feasible point only."""
+        return self.best.value >= self.target and self.best.rounding == 0
+
+    def _correct(self, candidate: Candidate, dearer: bool) -> None:
+        """Try the candidate's multipliers, as they are and corrected."""
         scale = self.scale or 1.0
         natural = natural_multipliers(self.form, candidate.z, scale)
         # A small program gets the effort of a proof for the data as they are.
@@ -362,8 +383,6 @@ class OptimalityProof:
             enough = bound.value >= target and bound.rounding <= self.rounding
             if enough or self.flat:
                 break
-        if candidate.basis is not None and not (self.proven and self.best.rounding == 0):
-            self._exactly(candidate)
 
     def _exactly(self, candidate: Candidate) -> None:
         program, basis = candidate.program, candidate.basis
@@ -419,7 +438,7 @@ class OptimalityProof:
         scalings = (Scaling.equilibrated(self.form), Scaling.of(self.form, at_point, self.scale))
         for scaling in scalings:
             self.budget.check()
-            again = solved_again(self.form, scaling)
+            again = solved_again(self.form, scaling, self.budget.left)
             if again is not None and not again.contradicts:
                 found = again
                 yield Candidate("Clarabel", found.z, found.y)
@@ -427,9 +446,8 @@ class OptimalityProof:
             return
         size = abs(cost_at(self.form, found.z)[0]) or self.scale
         self.budget.check()
-        again = solved_again(
-            self.form, Scaling.of(self.form, units_at(self.form, found.z, size), size)
-        )
+        units = units_at(self.form, found.z, size)
+        again = solved_again(self.form, Scaling.of(self.form, units, size), self.budget.left)
         if again is not None and not again.contradicts:
             found = again
             yield Candidate("Clarabel", found.z, found.y)
@@ -468,9 +486,9 @@ class OptimalityProof:
                 Scaling.equilibrated(self.form),
             ):
                 self.budget.check()
-                inside = interior_multipliers(self.form, scaling, lift)
+                inside = interior_multipliers(self.form, scaling, lift, self.budget.left)
                 if inside is not None:
-                    yield Candidate("Clarabel, inside the cones", inside.z, inside.y)
+                    yield Candidate("Clarabel, inside the cones", inside.z, inside.y, optimal=False)
 
 
 def proof_scale(terms: float, unit: float, tol: float) -> float:

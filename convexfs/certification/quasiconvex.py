@@ -5,6 +5,7 @@ proven by infeasibility (:mod:`infeasibility`) of that constraint together with 
 """
 
 from dataclasses import replace
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -14,10 +15,12 @@ from cvxpy.error import SolverError
 from cvxpy.reductions.dqcp2dcp.dqcp2dcp import Dqcp2Dcp
 from cvxpy.reductions.flip_objective import FlipObjective
 
-from convexfs.certification.convex_form import objective_value
+from convexfs.certification.budget import Budget, Stopped
+from convexfs.certification.convex_form import ConvexForm, objective_value
 from convexfs.certification.feasibility import value_of, violation
 from convexfs.certification.infeasibility import certificate, proof_of_infeasibility
-from convexfs.certification.optimality import Budget, Stopped
+from convexfs.certification.optimality import NEAR_ZERO, proof_scale
+from convexfs.certification.program.scaling import units_at
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate
 
@@ -26,13 +29,14 @@ def quasiconvex_optimum(
     problem: cp.Problem, objective: float, reported: float, tol: float, budget: Budget
 ) -> Certificate:
     """Verify that the point in `problem` is feasible, and that none is better by more than tol."""
-    worst = violation(problem)
-    if worst.value > tol:
-        # An entry near 0 has the unit of its variable.
-        sizes = {each.id: np.abs(value_of(each)).max(initial=0.0) for each in problem.variables()}
-        worst = min(worst, violation(problem, sizes), key=lambda each: each.value)
+    sizes = _sizes(problem)
+    worst = min(violation(problem), violation(problem, sizes), key=lambda each: each.value)
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
-    off = abs(reported - objective) / (abs(objective) or 1.0)
+    unit = _change_of_objective(problem, objective, sizes)
+    scale = proof_scale(abs(objective), unit, tol)
+    # Near 0 the unit of the data tells what is clearly better.
+    coarse = unit if abs(objective) < NEAR_ZERO * unit else abs(objective)
+    off = abs(reported - objective) / (max(scale, coarse) or 1.0)
     made = Certificate(
         worst.value, None, None, None, tol, "level sets",
         objective=objective, reported=off, where=(worst.where,) if worst.value > 0 else (),
@@ -45,21 +49,43 @@ def quasiconvex_optimum(
         return decided(REFUTED, f"{worst.where} is violated by {worst.value:.1e}")
     if off > tol:
         return decided(REFUTED, f"the reported objective is off by {off:.1e}")
-    margin = tol * abs(objective)
+    margin = tol * scale
     try:
-        better = _better_point(problem, sign * objective - margin)
+        better = _better_point(problem, sign * objective - tol * max(scale, coarse))
         if better is not None:
             reason = f"a verified feasible point has objective {better:.9g}"
             return decided(REFUTED, reason, better=better)
-        if objective == 0:
-            # There is no scale at 0: nothing may be better at all.
-            margin = 0.0
         if level_is_infeasible(problem, sign * objective - margin, budget, strictly=margin == 0):
             bound = objective - sign * margin
             return decided(PROVEN, gap=tol if margin else 0.0, bound=bound, by="no better level")
     except Stopped:
         return decided(UNDECIDED, "stopped: the budget of CPU time is used up")
     return decided(UNDECIDED, f"no proof that nothing is better by more than {margin:.1e}")
+
+
+def _sizes(problem: cp.Problem) -> dict[int, Any]:
+    """Return the variables' units by id: those the constraints give, else their own sizes."""
+    sizes: dict[int, Any] = {
+        each.id: np.abs(value_of(each)).max(initial=0.0) for each in problem.variables()
+    }
+    rows = cp.Problem(cp.Minimize(0), problem.constraints)
+    if not rows.variables() or not rows.is_dcp():
+        return sizes
+    convex, form = ConvexForm.of(rows), StandardForm.of(rows)
+    return sizes | convex.sizes(form, units_at(form, convex.columns(form)[0]).columns)
+
+
+def _change_of_objective(problem: cp.Problem, objective: float, sizes: dict[int, Any]) -> float:
+    """Return the least change of the objective when one variable changes by its unit."""
+    changes = []
+    for variable in problem.variables():
+        value = value_of(variable)
+        for side in (-1.0, 1.0):
+            variable.save_value(value + side * sizes[variable.id])
+            moved = objective_value(problem)
+            changes.append(abs(moved - objective) if np.isfinite(moved) else 0.0)
+        variable.save_value(value)
+    return min((each for each in changes if each > 0), default=0.0)
 
 
 class _Levels:

@@ -12,11 +12,12 @@ import cvxpy as cp
 import numpy as np
 
 from convexfs.certification.auxiliary import Scaling, cheaper_direction
+from convexfs.certification.budget import Budget, Stopped
 from convexfs.certification.convex_form import ConvexForm
 from convexfs.certification.duals.dual_bound import cost_at, is_convex
 from convexfs.certification.feasible_points import change_to_feasible
 from convexfs.certification.infeasibility import has_feasible_point, proof_of_infeasibility
-from convexfs.certification.optimality import Budget, OptimalityProof, Stopped
+from convexfs.certification.optimality import OptimalityProof
 from convexfs.certification.program.scaling import unit_of_objective
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.rounding import matrix_products

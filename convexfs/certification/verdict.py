@@ -9,6 +9,7 @@ from cvxpy import settings as cvxpy_settings
 
 from convexfs.certification.assumptions import broken_assumption
 from convexfs.certification.branch_and_bound import verified_integer_optimum
+from convexfs.certification.budget import Budget
 from convexfs.certification.compilation_check import (
     completions,
     differs_at,
@@ -31,12 +32,7 @@ from convexfs.certification.feasible_points import (
     tightened,
 )
 from convexfs.certification.infeasibility import infeasible
-from convexfs.certification.optimality import (
-    ROUNDING,
-    Budget,
-    Candidate,
-    OptimalityProof,
-)
+from convexfs.certification.optimality import ROUNDING, Candidate, OptimalityProof
 from convexfs.certification.program.scaling import units_at
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.quasiconvex import infeasible_quasiconvex, quasiconvex_optimum
@@ -55,6 +51,8 @@ from convexfs.records import (
 )
 
 BASIS = "cone program"
+#: Share of the budget for proofs; the rest is for points that are better.
+SEARCHED = 0.75
 #: Integers may be off by this much before they are rounded.
 INTEGRALITY = 2e-5
 #: A better point must satisfy the stated constraints to this share of their terms.
@@ -349,7 +347,8 @@ class _ConvexOptimum:
         point = self.point if self.full is None else self.full
         known = self.known if self.full is None else np.ones_like(self.known)
         scale = 1.0 if self.convex.logarithmic else None
-        return OptimalityProof(form, point, known, cost, self.rules.tol, self.rules.budget, scale)
+        budget = self.rules.budget.share(SEARCHED)
+        return OptimalityProof(form, point, known, cost, self.rules.tol, budget, scale)
 
     def _proven_or_not(self) -> Certificate:
         proof = self._proof()
@@ -393,7 +392,9 @@ class _ConvexOptimum:
             if float(exact.primal) < proof.cost - margin:
                 return self._objective(float(exact.primal))
             return None
-        for z in cheaper_points(self.form, proof.cost, proof.cost - margin, proof.better):
+        for z in cheaper_points(
+            self.form, proof.cost, proof.cost - margin, proof.better, self.rules.budget
+        ):
             if not self.convex.moved_to(self.form, z):
                 continue
             cost = self.convex.cost()

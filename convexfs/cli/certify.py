@@ -97,7 +97,7 @@ def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str,
 
 
 def _assigns_problem(path: Path) -> bool:
-    """Whether a file makes a problem of its own, to be found by that name."""
+    """Whether a file defines a problem, which is found by that name."""
     check_regular_file(path)
     try:
         tree = ast.parse(path.read_bytes())

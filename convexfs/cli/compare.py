@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from convexfs.cli.console import Console
 from convexfs.cli.report import SHIFT_HELP
 from convexfs.cli.solve import (
     FILES_HELP,
     MEMORY_HELP,
     SHARD_HELP,
-    folder_of,
+    default_folder,
     limit_given,
     note_partial_evidence,
     nothing_to_do,
@@ -30,6 +29,7 @@ from convexfs.cli.solve import (
     stopped,
 )
 from convexfs.cli.stop_signals import stop_signals
+from convexfs.cli.terminal import Console
 from convexfs.errors import InputError, check_number
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def compare(arguments: argparse.Namespace) -> int:
     """Compare solvers on problem files, every answer verified; go on where a study stopped."""
     console = Console(stderr=True)
     arguments.shard = shard_given(arguments.shard)
-    arguments.out = arguments.out or folder_of("study", arguments.shard)
+    arguments.out = arguments.out or default_folder("study", arguments.shard)
     if arguments.shift is not None:
         check_number("shift, in seconds,", arguments.shift, 0)
     if arguments.jobs > 1:
@@ -71,10 +71,12 @@ def compare(arguments: argparse.Namespace) -> int:
 def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None]) -> "Progress":
     from convexfs.study.compare import compare_files
 
-    if not arguments.files:
-        raise InputError("give problem files to compare on, or an archive by --from")
+    options = [word for word in arguments.own or [] if "=" in word]
+    files = [*arguments.files, *_public_files(arguments)]
+    if not files:
+        raise InputError("give problem files to compare on, --set NAME, or an archive by --from")
     return compare_files(
-        arguments.files,
+        files,
         arguments.out,
         memory_limit=limit_given(arguments.memory_limit),
         jobs=arguments.jobs,
@@ -86,7 +88,7 @@ def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None])
         tols=_accuracies(arguments.tol or "1e-6,1e-8"),
         default=not arguments.no_default,
         asked=(arguments.tolerances or "translated").split(","),
-        own_options=_own_options(arguments.own or []),
+        own_options=_own_options(options),
         warm=arguments.warm,
         **{
             name: value
@@ -96,11 +98,24 @@ def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None])
     )
 
 
+def _public_files(arguments: argparse.Namespace) -> list[Path]:
+    """Return the files of the public sets that are named by --set."""
+    from convexfs.study.public_sets import files_of
+
+    names = [word for word in arguments.own or [] if "=" not in word]
+    for word in names:
+        if "." in word:
+            raise InputError(f"--set takes SOLVER.OPTION=VALUE,VALUE, not {word!r}")
+    if not names:
+        return []
+    return files_of(names, arguments.instances, arguments.sample, arguments.seed or 0)
+
+
 #: Options that an archive brings along, and what they are when they are not given.
 _OF_A_PLAN = {
     "files": [], "solvers": None, "tol": None, "no_default": False, "tolerances": None,
-    "own": None, "warm": False, "repeats": None, "time_limit": None, "seed": None, "data": None,
-    "shard": None,
+    "own": None, "instances": None, "sample": None, "warm": False, "repeats": None,
+    "time_limit": None, "seed": None, "data": None, "shard": None,
 }  # fmt: skip
 
 
@@ -112,7 +127,9 @@ def _repeat(console: Console, arguments: argparse.Namespace) -> int:
     if given:
         raise InputError(f"--from does a comparison again as it was: leave out {', '.join(given)}")
     most = limit_given(arguments.read_limit)
-    contents = rerun.unpacked(arguments.source, arguments.out, **({"limit": most} if most else {}))
+    contents = rerun.unpack_into_run(
+        arguments.source, arguments.out, **({"limit": most} if most else {})
+    )
     for study in contents.studies:
         files = ", ".join(Path(own["path"]).name for own in study["files"])
         console.print(Text(f"{shlex.join(study['command'])}\nruns {files}"), soft_wrap=True)
@@ -155,8 +172,11 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     add("--tolerances", metavar="HOW", help="how they are put to solvers: translated, so that "
         "answers are alike; raw, one number for all; or translated,raw [translated]")  # fmt: skip
     add("--no-default", action="store_true", help="leave out the solvers' own default accuracies")
-    add("--set", dest="own", action="append", metavar="SOLVER.OPTION=V,V",
-        help="an option of a solver in its own words; each value is one to compare")  # fmt: skip
+    add("--set", dest="own", action="append", metavar="NAME",
+        help="a public set of instances, such as netlib, or all; or SOLVER.OPTION=V,V: an option "
+        "of a solver in its own words, each value one to compare")  # fmt: skip
+    add("--instances", type=Path, metavar="DIR", help="folder that holds the public sets")
+    add("--sample", type=int, metavar="N", help="at most N instances of each set, by --seed [all]")
     add("--warm", action="store_true", help="solve once more from the neighbouring grid value")
     add("--repeats", type=int, metavar="N", help="measurements of each [5]")
     add("--time-limit", type=float, metavar="S", help="seconds for a solve [60]")
@@ -222,7 +242,7 @@ def _report(console: Console, folder: Path, keys: frozenset[str], shift: float |
     """Print the tables of this command's tasks; the folder may hold others."""
     from convexfs.batch.store.store import RESULTS, Store
     from convexfs.study import columns, llfs_points, summary
-    from convexfs.study.outcomes import busy_words, outcomes, warnings_of
+    from convexfs.study.outcomes import busy_words, certificate_warnings, outcomes
 
     found: Frame = outcomes(folder, keys)
     judged = found[found["key"].isin(keys)]
@@ -236,7 +256,7 @@ def _report(console: Console, folder: Path, keys: frozenset[str], shift: float |
         title = "Whole points, U1 against the best of the other solvers"
         console.print(_table(title, rows, columns.POINTS))
     _tell(console, judged, shift)
-    for line in warnings_of(judged):
+    for line in certificate_warnings(judged):
         console.print(Text(line, style="bold red"), soft_wrap=True)
     told: Frame = summary.reasons(judged)
     _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
@@ -259,10 +279,12 @@ def _tell(console: Console, judged: "Frame", shift: float | None) -> None:
     from convexfs.study import columns, summary, time_to_accuracy
     from convexfs.study.means import chosen_shift
 
-    shift = chosen_shift(judged, shift)
+    shift = chosen_shift(shift)
     title = f"Verdict; means are shifted by {shift:g} s"
     console.print(_table(title, summary.summary(judged, shift), columns.SUMMARY))
-    console.print(_table("What each solver was told", summary.told(judged), columns.TOLD))
+    console.print(
+        _table("What each solver was told", summary.solver_options_table(judged), columns.TOLD)
+    )
     leaders, claims = summary.leaders(judged, shift), summary.wrong_claims(judged)
     if len(leaders):
         title = "Fastest and most accurate solver of each class"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 #: Kinds of figure files, and what they are called.
 PICTURES = {"png": "PNG", "svg": "SVG", "pdf": "PDF"}
-SHIFT_HELP = "seconds added before geometric means are taken [by the data]"
+SHIFT_HELP = "seconds added before geometric means are taken [0.001]"
 
 
 def report(arguments: argparse.Namespace) -> int:

@@ -13,23 +13,27 @@ from typing import Any
 
 from rich.text import Text
 
-from convexfs.cli.console import Console
-from convexfs.cli.select_outputs import ANNOTATED, check_targets, replaced
-from convexfs.cli.select_report import json_report, table_report
+from convexfs.cli.select_outputs import (
+    ANNOTATED,
+    check_targets,
+    existing_outputs,
+    json_report,
+    table_report,
+)
+from convexfs.cli.terminal import Console
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.imputation import IMPUTATIONS
 from convexfs.data.readers.anndata_plink import write_h5ad
-from convexfs.data.readers.options import CLASSES, KINDS, NUMBERS
 from convexfs.data.specs import listed, load
-from convexfs.data.targets import require_kind
+from convexfs.data.targets import CLASSES, KINDS, NUMBERS, require_kind
 from convexfs.data.writers import write_file, write_frame
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
 from convexfs.neighbors.missing_values import MISSING_RULES
 from convexfs.report.pictures import save
-from convexfs.selection.fit_by_name import KNOCKOFFS, fitted, prepared, takes_sparse
+from convexfs.selection.fit_by_name import KNOCKOFFS, fit_and_select, prepare_fit, takes_sparse
 from convexfs.selection.result import Selection
-from convexfs.selection.rules import LEVELS, Judge
+from convexfs.selection.rules import LEVELS, SelectionRule
 
 #: Ways to keep features, an option each.
 RULES = ("fdr", "fwer", "curve", "stability", "knockoffs")
@@ -58,7 +62,7 @@ def select(arguments: argparse.Namespace) -> int:
     shows_progress = home is not None and home.shows_progress
     if shows_progress:
         settings.setdefault("verbose", 1)
-    fit = prepared(arguments.method, settings, judge)
+    fit = prepare_fit(arguments.method, settings, judge)
     kind = CLASSES if home is None else home.target
     data = load(
         arguments.source,
@@ -74,11 +78,11 @@ def select(arguments: argparse.Namespace) -> int:
     told = data.scaled(arguments.scale).told if data.is_sparse else data.told
     _say(f"{data.name}: {sentence}" for sentence in told)
     require_kind(data.name, data.numeric, kind)
-    _say(f"{path} is there already, and will be replaced" for path in replaced(arguments))
+    _say(f"{path} is there already, and will be replaced" for path in existing_outputs(arguments))
     judge = _with_sides(judge, arguments, data)
     line = shlex.join(["convexfs", *arguments.words])
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:
-        selection = fitted(fit, data, replace(judge, tell=tell), arguments.scale, line)
+        selection = fit_and_select(fit, data, replace(judge, tell=tell), arguments.scale, line)
         if arguments.report is not None:
             selection = selection.with_curve()
     _write(arguments, data, selection)
@@ -109,7 +113,9 @@ def _write(arguments: argparse.Namespace, data: Dataset, selection: Selection) -
         selection.to_html(arguments.report)
 
 
-def _about_missing(arguments: argparse.Namespace, judge: Judge, mixed: bool) -> dict[str, Any]:
+def _about_missing(
+    arguments: argparse.Namespace, judge: SelectionRule, mixed: bool
+) -> dict[str, Any]:
     """The setting that --missing asks for, if the method and the rule take missing values."""
     asked = [f"--{name}" for name in ("missing", "categorical") if getattr(arguments, name)]
     who = arguments.method if not mixed else "" if judge.takes_missing else f"--{judge.rule}"
@@ -137,7 +143,7 @@ def _write_columns(arguments: argparse.Namespace, data: Dataset, selection: Sele
         write_file(selection.reduced(written), arguments.out)
 
 
-def _judge(arguments: argparse.Namespace) -> Judge:
+def _judge(arguments: argparse.Namespace) -> SelectionRule:
     """The rule that the line asks for."""
     asked = [rule for rule in RULES if getattr(arguments, rule) not in (None, False)]
     if len(asked) > 1:
@@ -147,7 +153,7 @@ def _judge(arguments: argparse.Namespace) -> Judge:
     if asked and arguments.top is not None and rule != "stability":
         raise InputError(f"--top K and --{rule} both say how many features to keep: give one")
     level = getattr(arguments, rule) if rule in LEVELS else None
-    return Judge(
+    return SelectionRule(
         rule, LEVELS[rule] if level is True else level, arguments.top, arguments.seed,
         permutations=arguments.permutations, gate=arguments.gate,
     )  # fmt: skip
@@ -161,7 +167,9 @@ def _sides(arguments: argparse.Namespace) -> list[str]:
     return list(dict.fromkeys(named))
 
 
-def _with_sides(judge: Judge, arguments: argparse.Namespace, data: Dataset) -> Judge:
+def _with_sides(
+    judge: SelectionRule, arguments: argparse.Namespace, data: Dataset
+) -> SelectionRule:
     found = {
         kind: data.training.aside[name]
         for kind, name in (("groups", arguments.groups), ("blocks", arguments.blocks))

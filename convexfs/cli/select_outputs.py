@@ -1,15 +1,30 @@
-"""The files that ``convexfs select`` is to write: checked before any work."""
+"""What ``convexfs select`` prints, and the files it writes, which are checked before any work."""
 
 import argparse
+import json
+import math
 import os
+import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from convexfs.cli.terminal import Console
+from convexfs.data.dataset import Dataset
 from convexfs.data.readers.label_file import label_file
 from convexfs.data.specs import file_behind
 from convexfs.data.writers import FRAME_WRITERS, WRITERS, check_target
 from convexfs.errors import InputError
 from convexfs.report.pictures import PICTURE_FORMATS
+from convexfs.selection.result import Selection
 
+#: Rows of a table before the rest is only counted.
+SHOWN_WEIGHTS = 20
+#: Length of the longest bar: names of 24 characters then fit a table of 80 columns.
+LONGEST_BAR = 12
 #: Files that weights can be written into.
 ANNOTATED = ".h5ad"
 #: Options that name a file to be written.
@@ -46,7 +61,7 @@ def check_targets(arguments: argparse.Namespace) -> None:
         check_page(arguments.report)
 
 
-def replaced(arguments: argparse.Namespace) -> list[Path]:
+def existing_outputs(arguments: argparse.Namespace) -> list[Path]:
     """Name the files to be written that are there already."""
     return [path for path in _wanted(arguments).values() if path.is_file()]
 
@@ -72,3 +87,104 @@ def _are_one(path: Path, other: Path) -> bool:
     if path.exists() and other.exists():
         return os.path.samefile(path, other)
     return path.resolve() == other.resolve()
+
+
+def table_report(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+    """Print the heaviest features, and what holds for all of them."""
+    console = Console()
+    if selection.explained is not None:
+        of = f"{len(selection.explained)} components of {data.n_features} features"
+        console.print(Text(f"{arguments.method} on {data.name}: {of}"), soft_wrap=True)
+        console.print(_component_table(selection.explained, selection.explained_as))
+        console.print("weights of the features in it; a projection selects none")
+    console.print(_weight_table(arguments.method, data, selection))
+    if data.n_features > SHOWN_WEIGHTS:
+        more = data.n_features - SHOWN_WEIGHTS
+        console.print(f"… and {more} more (--ranking, --report and --json have them all)")
+    took = f"{selection.seconds:.2f} s"
+    if selection.solution is not None:
+        solver, objective = selection.solution.solver, selection.solution.objective
+        took = f"solver {solver}   objective {objective:.6g}   {took}"
+    console.print(took, highlight=False)
+    for name, text in selection.told().items():
+        console.print(Text(f"{name:<19}{text}"), soft_wrap=True)
+    columns = "selected columns" if selection.support is not None else "components of all samples"
+    written = {columns: "out", "ranking of the features": "ranking", "picture": "plot"}
+    for what, option in (written | {"page": "report"}).items():
+        if (path := getattr(arguments, option)) is not None:
+            console.print(f"{what}: {path}", highlight=False, soft_wrap=True)
+
+
+def _component_table(explained: np.ndarray, explained_as: str) -> Table:
+    table = Table("component", explained_as)
+    for t, value in enumerate(explained[:SHOWN_WEIGHTS], start=1):
+        table.add_row(str(t), f"{value:.4g}")
+    if len(explained) > SHOWN_WEIGHTS:
+        table.add_row("…", f"and {len(explained) - SHOWN_WEIGHTS} more")
+    return table
+
+
+def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
+    weights, support = selection.weights, selection.support
+    headings = ["rank", "feature", selection.weights_are, ""]
+    title = None
+    if support is not None:
+        title = f"{method} on {data.name}: {support.sum()} of {data.n_features} features"
+        empty = int((weights[support] == 0).sum())
+        if empty:
+            title += f" ({empty} of them of weight 0)"
+        headings.append("selected")
+    column = None if selection.judgement is None else selection.judgement.column
+    if column is not None:
+        headings.append(column[0])
+    table = Table(*headings, title=title, title_justify="left")
+    largest = float(weights.max(initial=0.0)) or 1.0
+    for rank, j in enumerate(np.argsort(-weights, kind="stable")[:SHOWN_WEIGHTS], start=1):
+        share = float(weights[j]) / largest
+        bar = "█" * round(LONGEST_BAR * share) if math.isfinite(share) else ""
+        row: list[str | Text] = [str(rank), Text(data.feature_names[j]), f"{weights[j]:.4f}", bar]
+        if support is not None:
+            row.append("yes" if support[j] else "")
+        if column is not None:
+            row.append(f"{column[1][j]:.2g}")
+        table.add_row(*row)
+    return table
+
+
+def json_report(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+    """Print all there is as one JSON object."""
+    solution, support = selection.solution, selection.support
+    names = np.array(data.feature_names)
+    record = {
+        "data": data.name,
+        "method": arguments.method,
+        "parameters": {k: v for k, v in selection.parameters.items() if _plain(v)},
+        "scale": selection.scale,
+        "weights": dict(zip(data.feature_names, selection.weights.tolist(), strict=True)),
+        "weights_are": selection.weights_are,
+        "selected": None if support is None else names[support].tolist(),
+        "solver": solution and solution.solver,
+        "status": solution and solution.status,
+        "objective": solution and solution.objective,
+        "certificate": selection.certificate and selection.certificate.as_dict(),
+        "inference": selection.judgement and dict(selection.judgement.record),
+        "told": selection.told(),
+        "seconds": selection.seconds,
+    }
+    if selection.explained is not None:
+        record["components"] = selection.explained.tolist()
+        record["components_are"] = selection.explained_as
+    sys.stdout.write(json.dumps(_said(record), indent=2, allow_nan=False) + "\n")
+
+
+def _said(value: Any) -> Any:
+    """Put null for NaN and infinity, which JSON has no words for."""
+    if isinstance(value, dict):
+        return {key: _said(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_said(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | bool)

@@ -13,16 +13,15 @@ from convexfs.batch.problem_files.load import FOLDER, ProblemFile, load_problem_
 from convexfs.batch.tasks import named_in
 from convexfs.cli.terminal import write
 from convexfs.data.dataset import Dataset
-from convexfs.data.readers.options import CLASSES, NUMBERS
 from convexfs.data.specs import load
-from convexfs.data.targets import require_kind
+from convexfs.data.targets import CLASSES, NUMBERS, require_kind
 from convexfs.errors import InputError
 from convexfs.formats import ending
 from convexfs.methods import FORMULATIONS, named_formulation, target_of
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.solve_step import stated
 
-#: What a formulation is stated on if nothing else is said; it takes no library to make.
+#: Default data of a formulation; no library is loaded to make them.
 DATA = "subclasses:noise=2"
 DATA_OF_NUMBERS = "product:n=30,noise=2"
 NOTATIONS = ("text", "latex", "optidef", "mathml")

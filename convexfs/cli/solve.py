@@ -18,9 +18,8 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from convexfs.cli.console import Console
 from convexfs.cli.stop_signals import STOPPED, Stop, stop_signals
-from convexfs.cli.terminal import write
+from convexfs.cli.terminal import Console, write
 from convexfs.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def solve(arguments: argparse.Namespace) -> int:
     if arguments.time is not None or arguments.mem is not None:
         raise InputError("--time and --mem need --slurm; --time-limit bounds a task")
     shard = shard_given(arguments.shard)
-    out = arguments.out or folder_of(Path(arguments.files[0]).stem, shard)
+    out = arguments.out or default_folder(Path(arguments.files[0]).stem, shard)
     console = Console(stderr=True)
     try:
         with (
@@ -105,7 +104,7 @@ def print_slurm_script(arguments: argparse.Namespace) -> int:
             [sys.executable, "-m", "convexfs"],
             arguments.files,
             options,
-            arguments.out or folder_of(Path(arguments.files[0]).stem, None),
+            arguments.out or default_folder(Path(arguments.files[0]).stem, None),
             1 if arguments.jobs is None else arguments.jobs,
             arguments.slurm,
             arguments.time,
@@ -136,9 +135,9 @@ def usable_cores() -> int:
 
 def limit_given(text: str | None) -> int | None:
     """Bytes of a ``--memory-limit``."""
-    from convexfs.batch.workers.memory_limit import size_of
+    from convexfs.batch.workers.memory_limit import parse_size
 
-    return None if text is None else size_of(text)
+    return None if text is None else parse_size(text)
 
 
 def shard_given(text: str | None) -> "Shard | None":
@@ -152,8 +151,8 @@ def shard_given(text: str | None) -> "Shard | None":
     return shard_of_job(text, os.environ) if is_auto else Shard.named(text)
 
 
-def folder_of(name: str, shard: "Shard | None") -> Path:
-    """Return where results go if nothing is said; each shard has a folder of its own."""
+def default_folder(name: str, shard: "Shard | None") -> Path:
+    """Return the default folder of the results; each shard has its own."""
     part = "" if shard is None else f"-shard-{shard.number}-of-{shard.count}"
     return Path("runs") / f"{name}{part}"
 
@@ -286,7 +285,7 @@ def _report(console: Console, progress: "Progress", judged: "Frame") -> None:
     from convexfs.batch.store.store import LOG, RESULTS
     from convexfs.records import UNDECIDED
     from convexfs.study.outcome_rules import SKIPPED, SOLVED
-    from convexfs.study.outcomes import counts, warnings_of
+    from convexfs.study.outcomes import certificate_warnings, counts
 
     counted, bad = counts(judged), _bad(judged)
     kinds = [_kind(row) for row in bad.to_dict("records")]
@@ -308,7 +307,7 @@ def _report(console: Console, progress: "Progress", judged: "Frame") -> None:
     for name, value in rows:
         table.add_row(name, Text(str(value)))
     console.print(table)
-    for line in warnings_of(judged):
+    for line in certificate_warnings(judged):
         console.print(Text(line, style="bold red"), soft_wrap=True)
     for reason, count in progress.skips.items():
         console.print(Text(f"skipped {count}: {reason}"), soft_wrap=True)

@@ -8,10 +8,9 @@ from scipy.sparse import issparse
 
 from convexfs.data.categorical import mixed_table
 from convexfs.data.dataset import Dataset, check_length
-from convexfs.data.imputation import IMPUTATIONS, filled
-from convexfs.data.readers.options import CLASSES, NUMBERS, check_kind
+from convexfs.data.imputation import IMPUTATIONS, fill_missing
 from convexfs.data.sparse import check_sparse_finite, sparse_matrix
-from convexfs.data.targets import as_numbers
+from convexfs.data.targets import CLASSES, NUMBERS, as_numbers, check_kind
 from convexfs.data.validation import (
     as_matrix,
     as_table,
@@ -74,7 +73,7 @@ def make_dataset(
     impute : {"none", "median", "knn"}
         What fills missing cells: the feature's median, or the mean of near samples.
     target_kind : {"classes", "numbers"}, optional
-        What ``y`` holds. By default classes, but many different whole numbers are asked about.
+        What ``y`` holds. By default classes, but many different integers are refused.
     mixed : bool
         Whether missing values, and columns of text that have few values, are kept.
     categorical : sequence of str
@@ -114,7 +113,7 @@ def make_dataset(
     if issparse(matrix):
         check_sparse_finite(matrix, name, names, _DROP)
     else:
-        whole = filled(matrix, impute, seen, name, names, list(categories))
+        whole = fill_missing(matrix, impute, seen, name, names, list(categories))
         holes = 0 if whole is matrix else int((np.isnan(matrix) & ~np.isnan(whole)).sum())
         if holes:
             share = f"{holes:,} of {matrix.size:,} values"

@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from convexfs.data.out_of_core import ColumnSource, parts
 from convexfs.data.sparse import column_ends
-from convexfs.data.validation import column_called, row_blocks
+from convexfs.data.validation import column_label, row_blocks
 from convexfs.errors import InputError
 
 #: Methods sum fourth powers of differences over samples and features: for numbers beyond
@@ -91,7 +91,7 @@ def _refuse_overflow(
     if largest[worst] > LARGEST:
         raise InputError(
             f"{where} holds values of up to {largest[worst]:.1e} in "
-            f"{column_called(worst, feature_names)}, and beyond {LARGEST:.0e} sums of powers of "
+            f"{column_label(worst, feature_names)}, and beyond {LARGEST:.0e} sums of powers of "
             f"differences overflow: {_CURE}"
         )
 

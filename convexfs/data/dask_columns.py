@@ -116,7 +116,7 @@ class DaskColumns(ColumnSource):
             found = self._client.gather(futures)
         except (InputError, MemoryError):
             raise
-        # Dask has many errors of its own for workers and data that are gone.
+        # Dask has many error classes for workers and data that are gone.
         except Exception as error:
             raise RunError(
                 f"the columns on dask's workers cannot be read ({type(error).__name__}: {error}); "

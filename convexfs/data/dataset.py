@@ -28,7 +28,7 @@ class Dataset:
         missing, codes where it is a category: only if the data were asked for as `mixed`. Or
         a sparse array by rows.
     y : array, shape (n_samples,)
-        Class codes, whole numbers that are positions in ``class_names``; or, where there are
+        Class codes, integers that are positions in ``class_names``; or, where there are
         no classes, a target of numbers as float64.
     feature_names, class_names : tuple of str
     name : str
@@ -229,3 +229,16 @@ def check_length(values: np.ndarray, count: int, where: str, of: str = "rows") -
     """Raise unless there is a value for each of so many rows."""
     if values.shape[0] != count:
         raise InputError(f"{where} has {values.shape[0]} values for {count} {of}; give one each")
+
+
+def feature_frame(data: Dataset) -> Any:
+    """The features as a DataFrame, categories by the names of their values; sparse as they are."""
+    import pandas as pd
+
+    if data.is_sparse:
+        return data.X
+    frame = pd.DataFrame(data.X, columns=list(data.feature_names), copy=bool(data.categories))
+    for j, values in data.categories.items():
+        codes = np.nan_to_num(data.X[:, j], nan=-1.0).astype(int)
+        frame[data.feature_names[j]] = pd.Categorical.from_codes(codes, list(values))
+    return frame

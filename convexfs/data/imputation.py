@@ -15,7 +15,7 @@ IMPUTATIONS = {
 }
 
 
-def filled(
+def fill_missing(
     X: np.ndarray,
     how: str,
     fit_rows: np.ndarray | None,
@@ -46,7 +46,7 @@ def filled(
         categories = set(left)
         numbers = [j for j in range(X.shape[1]) if j not in categories]
         whole, named = X.copy(), [names[j] for j in numbers]
-        whole[:, numbers] = filled(X[:, numbers], how, fit_rows, where, named)
+        whole[:, numbers] = fill_missing(X[:, numbers], how, fit_rows, where, named)
         return whole
     seen = X if fit_rows is None else X[fit_rows]
     empty = [names[j] for j in np.flatnonzero(np.isnan(seen).all(axis=0)).tolist()]

@@ -21,7 +21,7 @@ PIECE_BYTES = 2**25
 #: Sums are taken over so many columns at a time, counted from the first of all: however a
 #: matrix is cut, they are then rounded alike.
 ALIGNED = 128
-#: Columns of a block at least, and blocks of a pass at most: each has a result of its own.
+#: Fewest columns of a block, and most blocks of a pass: each block has its own result.
 _LEAST, _MOST_BLOCKS = 1024, 64
 #: Missing genotypes as bed-reader gives them.
 _BED_MISSING = -127
@@ -238,7 +238,7 @@ def _sliceable(X: Any) -> bool:
 
 
 def _chunk_width(matrix: Any, n_features: int) -> int:
-    """Columns that a file keeps together, as h5py, zarr and dask tell; 1 if nothing is told."""
+    """Columns that a file keeps together, as h5py, zarr and dask report; 1 if unknown."""
     chunks = getattr(matrix, "chunks", None)
     if not isinstance(chunks, tuple) or len(chunks) != 2:
         return 1

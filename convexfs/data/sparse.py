@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from convexfs.data.readers.options import Reading
-from convexfs.data.validation import check_shape, column_called
+from convexfs.data.validation import check_shape, column_label
 from convexfs.errors import InputError
 
 #: Bytes that the name of a feature takes, and a stored number with its place.
@@ -31,13 +31,13 @@ def check_stored(shape: Sequence[int], stored: int, reading: Reading, name: str)
     reading.limit.check(
         rows * columns * 8,
         f"{name}, as a dense matrix of {rows} x {columns},",
-        f"keep fewer rows or columns, or use {takers()}, which take it sparse",
+        f"keep fewer rows or columns, or use {sparse_method_names()}, which take it sparse",
     )
 
 
-def takers() -> str:
+def sparse_method_names() -> str:
     """Name what ``convexfs select`` fits to sparse samples as they are."""
-    from convexfs.methods import estimator_homes  # above this room, so only where it is told
+    from convexfs.methods import estimator_homes  # a higher layer, loaded for the message only
 
     models = {name: home.estimator(name) for name, home in estimator_homes().items()}
     return ", ".join(name for name in models if getattr(models[name], "_takes_sparse", False))
@@ -78,7 +78,7 @@ def check_sparse_finite(
     more = f" ({len(bad)} such cells in all)" if len(bad) > 1 else ""
     raise InputError(
         f"{where} contains {what} at data row {cells.row[first] + 1}, "
-        f"{column_called(cells.col[first], feature_names)}{more}; {cure}"
+        f"{column_label(cells.col[first], feature_names)}{more}; {cure}"
     )
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from convexfs.data.readers import memory_limit
 from convexfs.data.readers.memory_limit import ReadLimit
-from convexfs.data.readers.options import CLASSES, NUMBERS, Reading, check_kind
+from convexfs.data.readers.options import Reading
+from convexfs.data.targets import CLASSES, NUMBERS, check_kind
 from convexfs.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def load(
         Of a workbook, default the first; of annotated data, default X.
     target_kind : {"classes", "numbers"}, optional
         What the target holds. By default what a generator or bundled set has, and of a file
-        classes, where many different whole numbers are asked about.
+        classes, where many different integers are refused.
     impute : {"none", "median", "knn"}
         What fills missing cells of numbers.
     sparse : bool
@@ -300,7 +301,7 @@ _MARK = " --"
 
 
 def split_spec(spec: str) -> tuple[str, dict[str, Any]]:
-    """Split a spec into the name of the data and what is said of reading them.
+    """Split a spec into the name of the data and the options of reading them.
 
     >>> split_spec("lab.csv --drop age,site --transpose")
     ('lab.csv', {'drop': ['age', 'site'], 'transpose': True})

@@ -1,17 +1,25 @@
-"""What a target is, classes or numbers, and what is asked where that is not plain."""
+"""Infer whether a target holds classes or numbers; raise where that is ambiguous."""
 
 from typing import Any
 
 import numpy as np
 
-from convexfs.data.readers.options import CLASSES, NUMBERS
-from convexfs.errors import InputError
+from convexfs.errors import InputError, check_choice
 
-#: Whole numbers of more different values than this are hardly classes, nor are those of more
+#: What a target may hold.
+CLASSES, NUMBERS = "classes", "numbers"
+KINDS = (CLASSES, NUMBERS)
+#: Integers of more different values than this are hardly classes, nor are those of more
 #: than a few values that have few samples each.
 _MOST_VALUES, _FEW_VALUES, _SAMPLES_EACH = 20, 8, 5
 #: Codes of classes begin with 0 or 1 and leave few numbers out.
 _FIRST_CODES, _LEFT_OUT = (0, 1), 2
+
+
+def check_kind(kind: Any) -> None:
+    """Raise unless `kind` is "classes", "numbers" or None, which means: infer it."""
+    if kind is not None:
+        check_choice("kind of target", kind, KINDS)
 
 
 def require_kind(name: str, numeric: bool, kind: str | None) -> None:
@@ -26,7 +34,7 @@ def require_kind(name: str, numeric: bool, kind: str | None) -> None:
 
 
 def looks_measured(values: np.ndarray) -> bool:
-    """Tell whole numbers that look like a quantity from those that look like classes."""
+    """Return whether integers look like a quantity rather than classes."""
     if values.dtype.kind not in "iuf":
         return False
     different = len(np.unique(values))
@@ -35,13 +43,13 @@ def looks_measured(values: np.ndarray) -> bool:
 
 
 def are_codes(values: np.ndarray) -> bool:
-    """Tell whole numbers that count classes from the first to the last."""
+    """Return whether integers number the classes without large gaps."""
     different = np.unique(values)
     return bool(different[0] in _FIRST_CODES and different[-1] < _LEFT_OUT * len(different))
 
 
 def measured_error(values: np.ndarray, where: str, insist: str) -> InputError:
-    """Say that whole numbers look measured, what takes numbers, and how to insist on classes."""
+    """Return the error for integers that look measured; it names regressors and the way out."""
     return InputError(
         f"{where} has {len(np.unique(values))} different whole numbers in {values.size} rows, "
         f"which looks like a quantity: for numbers there are {regressors()}; if these are "
@@ -51,7 +59,7 @@ def measured_error(values: np.ndarray, where: str, insist: str) -> InputError:
 
 def regressors() -> str:
     """Name the estimators that learn from numbers, and what the command line calls them."""
-    from convexfs.methods import estimator_homes  # above this room, so only where it is told
+    from convexfs.methods import estimator_homes  # a higher layer, loaded for the message only
 
     homes = estimator_homes().items()
     named = [f"{m.class_name(name)} (--method {name})" for name, m in homes if m.target == NUMBERS]

@@ -15,7 +15,7 @@ import numpy as np
 from convexfs.data.targets import looks_measured, measured_error, regressors
 from convexfs.errors import InputError, did_you_mean, warn
 
-#: How whole numbers of a file are said to be classes.
+#: How users declare integers of a file to be classes.
 _INSIST = "say --target-kind classes (from Python target_kind='classes')"
 _BLOCK_CELLS = 2**20
 _NAMED_AT_MOST = 5
@@ -61,7 +61,7 @@ def check_finite(
     more = f" ({count} such cells in all)" if count > 1 else ""
     raise InputError(
         f"{where} contains {what} at data row {damaged[0].start + row + 1}, "
-        f"{column_called(column, feature_names)}{more}; {cure if what == 'NaN' else _CURE}"
+        f"{column_label(column, feature_names)}{more}; {cure if what == 'NaN' else _CURE}"
     )
 
 
@@ -154,7 +154,7 @@ def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) ->
     where : str
         What a message calls the data.
     feature_names : sequence of str, optional
-        Names for the message, if ``X`` has none of its own.
+        Names for the message, if ``X`` has none.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def encode_labels(y: Any, where: str, insisted: bool = False) -> tuple[np.ndarra
     where : str
         What a message calls the target.
     insisted : bool
-        Whether whole numbers are classes however many there are.
+        Whether integers are classes however many there are.
 
     Raises
     ------
@@ -397,7 +397,7 @@ def _refuse_missing(labels: np.ndarray, where: str) -> None:
         )
 
 
-def column_called(position: int, names: Sequence[str] | None) -> str:
+def column_label(position: int, names: Sequence[str] | None) -> str:
     """Call a column by its name, or by its position where it has none."""
     return (
         f"column {position + 1} (counted from 1)"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.dataset import Dataset
+from convexfs.data.dataset import Dataset, feature_frame
 from convexfs.errors import InputError
 
 #: Columns that a sheet of a workbook may have.
@@ -53,19 +53,6 @@ def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise InputError(f"{path} cannot be written: you have no permission; name another file")
     return suffix
-
-
-def feature_frame(data: Dataset) -> Any:
-    """The features as a DataFrame, categories by the names of their values; sparse as they are."""
-    import pandas as pd
-
-    if data.is_sparse:
-        return data.X
-    frame = pd.DataFrame(data.X, columns=list(data.feature_names), copy=bool(data.categories))
-    for j, values in data.categories.items():
-        codes = np.nan_to_num(data.X[:, j], nan=-1.0).astype(int)
-        frame[data.feature_names[j]] = pd.Categorical.from_codes(codes, list(values))
-    return frame
 
 
 def _frame(data: Dataset) -> Any:

@@ -44,8 +44,8 @@ class Format:
         return import_module(f"{__name__}.{self.reader}").read
 
     @property
-    def written(self) -> Callable[[Any], str | bytes]:
-        return import_module(f"{__name__}.{self.writer}").written
+    def dumps(self) -> Callable[[Any], str | bytes]:
+        return import_module(f"{__name__}.{self.writer}").dumps
 
 
 FORMATS = {
@@ -89,10 +89,10 @@ def read_problem(path: str | Path) -> "cp.Problem":
     InputError
         For files that cannot be read or break the rules of their format, with the line.
     """
-    from convexfs.formats.to_cvxpy import stated
+    from convexfs.formats.to_cvxpy import stored_problem
 
     path = Path(path)
-    return stated(_format(path).read(path))
+    return stored_problem(_format(path).read(path))
 
 
 def write_problem(problem: "cp.Problem", path: str | Path) -> None:
@@ -120,7 +120,7 @@ def write_problem(problem: "cp.Problem", path: str | Path) -> None:
         raise InputError(f"{path}: {ending(path)} files are only read; save as .npz or .cbf")
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {path.parent}")
-    content = form.written(program_of(problem, quadratic=form.quadratic))
+    content = form.dumps(program_of(problem, quadratic=form.quadratic))
     write_bytes(path, content.encode() if isinstance(content, str) else content)
 
 

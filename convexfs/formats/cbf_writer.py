@@ -22,7 +22,7 @@ _DOMAINS = {(-np.inf, np.inf): "F", (0.0, np.inf): "L+", (-np.inf, 0.0): "L-", (
 _CONES = {ZERO: "L=", NONNEGATIVE: "L+", SECOND_ORDER: "Q", EXPONENTIAL: "EXP"}
 
 
-def written(program: Program) -> str:
+def dumps(program: Program) -> str:
     """The text of a file."""
     program = _with_simple_bounds(program.with_bounds_apart())
     scalar = [(cone, rows) for cone, rows in program.blocks if cone.kind != SEMIDEFINITE]

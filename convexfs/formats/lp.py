@@ -29,12 +29,12 @@ def read(path: Path) -> Program:
     return _program(model)
 
 
-def written(program: Program) -> str:
+def dumps(program: Program) -> str:
     """The text of a file; HiGHS writes 15 digits."""
     mps_writer.check_linear(program, ".lp")
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "m.mps", Path(folder) / "m.lp"
-        source.write_text(mps_writer.written(program))
+        source.write_text(mps_writer.dumps(program))
         solver = _silent()
         read, wrote = solver.readModel(str(source)), solver.writeModel(str(target))
         if highspy.HighsStatus.kError in (read, wrote):
@@ -84,7 +84,7 @@ def _program(model: Any) -> Program:
     other = {highspy.HighsVarType.kSemiContinuous, highspy.HighsVarType.kSemiInteger}
     if other & set(lp.integrality_):
         raise InputError("semi-continuous variables are not read here")
-    # The format has no order of its own: a column stands where it was named first.
+    # The format defines no order: a column stands where it was named first.
     order = by_index(lp.col_names_)
     names = tuple(lp.col_names_[column] for column in order)
     return Program(

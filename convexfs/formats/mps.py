@@ -1,6 +1,6 @@
-"""MPS and QPS: linear programs, with whole variables and a quadratic objective.
+"""MPS and QPS: linear programs, with integer variables and a quadratic objective.
 
-Free and fixed layout are told apart by the file itself: where a name has blanks, words are
+Free and fixed layout are inferred from the file: where a name has blanks, words are
 counted by their columns. Read are NAME, OBJSENSE, ROWS, COLUMNS with markers, RHS (of the
 objective: its constant, negated), RANGES, BOUNDS, QUADOBJ (one triangle of the matrix) and
 QMATRIX (both). An integer column without bounds lies between 0 and 1, as most solvers have it;

@@ -21,7 +21,7 @@ def check_linear(program: Program, ending: str) -> None:
         )
 
 
-def written(program: Program) -> str:
+def dumps(program: Program) -> str:
     """The text of a file."""
     check_linear(program, ".mps")
     program = program.with_bounds_apart()

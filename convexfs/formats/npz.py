@@ -91,7 +91,7 @@ def _check(program: Program, A: Any, P: Any) -> None:
         raise ValueError("some of its numbers are not finite")
 
 
-def written(program: Program) -> bytes:
+def dumps(program: Program) -> bytes:
     """The bytes of an archive."""
     size = program.c.size
     square = sparse.csc_array((size, size)) if program.P is None else program.P

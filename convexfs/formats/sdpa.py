@@ -125,7 +125,7 @@ class _Blocks:
         return whole[:, 1:], -whole[:, [0]].toarray().ravel(), cones
 
 
-def written(program: Program) -> str:
+def dumps(program: Program) -> str:
     """The text of a file; equations are two inequalities each."""
     other = program.kinds - {ZERO, NONNEGATIVE, SEMIDEFINITE}
     if other:

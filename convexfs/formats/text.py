@@ -78,7 +78,7 @@ class Lines:
         self.fail(f"the file ends where {expected} should stand")
 
     def whole(self, word: str, what: str, low: int = 0, high: float = math.inf) -> int:
-        """A whole number in [low, high]."""
+        """Return an integer in [low, high]."""
         try:
             value = int(word)
         except ValueError:

@@ -26,7 +26,7 @@ class StoredProblem(cp.Problem):
     columns: tuple[str, ...] = ()
 
 
-def stated(program: Program) -> StoredProblem:
+def stored_problem(program: Program) -> StoredProblem:
     """Write a program as a problem: linear rows as ``A x <= b``, the others as their cones."""
     statement = _Statement(program)
     sense = cp.Maximize if program.maximise else cp.Minimize
@@ -36,7 +36,7 @@ def stated(program: Program) -> StoredProblem:
 
 
 class _Statement:
-    """The variables of a program, and what is said of them."""
+    """The variables of a program and their attributes."""
 
     def __init__(self, program: Program):
         self.program = program
@@ -182,7 +182,7 @@ class _File(ConicSolver):
     """What cvxpy compiles for: something that takes every cone a file may hold."""
 
     MIP_CAPABLE = True
-    # Else cvxpy also derives bounds of its own variables, some of them NaN.
+    # Otherwise cvxpy also derives bounds of auxiliary variables, some of them NaN.
     BOUNDED_VARIABLES = False
     SUPPORTED_CONSTRAINTS = [Zero, NonNeg, SOC, ExpCone, PowCone3D, PSD]  # noqa: RUF012
     MI_SUPPORTED_CONSTRAINTS = SUPPORTED_CONSTRAINTS

@@ -11,7 +11,7 @@ from convexfs.inference.selector_tests import last_step
 _WEIGHTS = ("weights_", "coef_", "feature_importances_")
 
 
-def weights_of(fitted: Any, n_features: int) -> np.ndarray:
+def estimator_weights(fitted: Any, n_features: int) -> np.ndarray:
     """Return how much each feature counts in a fitted estimator, or in the last of a pipeline.
 
     Of several rows, one a class, the largest size counts.
@@ -33,9 +33,9 @@ def weights_of(fitted: Any, n_features: int) -> np.ndarray:
     return weights
 
 
-def support_of(fitted: Any, n_features: int) -> np.ndarray:
+def estimator_support(fitted: Any, n_features: int) -> np.ndarray:
     """Return which features a fitted estimator selects: as it says, else those of any weight."""
     fitted = last_step(fitted)
     if hasattr(fitted, "get_support"):
         return np.asarray(fitted.get_support(), dtype=bool)
-    return weights_of(fitted, n_features) > 0
+    return estimator_weights(fitted, n_features) > 0

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import ConvexfsWarning, InputError, check_flag, check_number, warn
 from convexfs.estimators.selector import MethodEstimator
-from convexfs.inference.estimator_access import weights_of
-from convexfs.inference.selector_tests import seeded
+from convexfs.inference.estimator_access import estimator_weights
+from convexfs.inference.selector_tests import with_seed
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.knockoffs.fit import KnockoffsResult, Settings, knockoffs
 
@@ -69,7 +69,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         Of the problem in s, as for every estimator.
     n_jobs, random_state, verbose
         As for every estimator; knockoffs are drawn at random. An estimator without a
-        `random_state` of its own gets it from here.
+        `random_state` gets it from here.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         from convexfs import Logo
 
         chosen = Logo(lam=1.0, max_iter=_ITERATIONS) if self.estimator is None else self.estimator
-        return seeded(chosen, self._seed())
+        return with_seed(chosen, self._seed())
 
     def _check_parameters(self, n_features: int) -> None:
         super()._check_parameters(n_features)
@@ -254,7 +254,7 @@ def _is_dense(fitted: Any, n_columns: int) -> bool:
         return True
     if hasattr(fitted, "_sparse"):  # an estimator of convexfs, which knows
         return not fitted._sparse
-    return bool((weights_of(fitted, n_columns) > 0).mean() > _DENSE)
+    return bool((estimator_weights(fitted, n_columns) > 0).mean() > _DENSE)
 
 
 def knockoff_statistics(
@@ -274,7 +274,7 @@ def knockoff_statistics(
         # That a fit ended early, for one, takes nothing from the comparison.
         warnings.simplefilter("ignore", ConvexfsWarning)
         fitted = estimator.fit(both, y)
-    weights = weights_of(fitted, 2 * J)
+    weights = estimator_weights(fitted, 2 * J)
     return np.where(swapped, -1.0, 1.0) * (weights[:J] - weights[J:]), fitted
 
 

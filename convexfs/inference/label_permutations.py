@@ -237,7 +237,7 @@ def check_rule(control: Any, level: Any, gate: Any, n_permutations: Any) -> None
         )
 
 
-def judged(
+def permutation_result(
     statistic: np.ndarray,
     null: np.ndarray,
     *,

@@ -9,7 +9,7 @@ from convexfs.data.out_of_core import ColumnSource
 from convexfs.data.validation import as_labels, check_classes
 from convexfs.errors import InputError, warn
 from convexfs.inference.label_permutations import PermutationResult, check_rule
-from convexfs.inference.selector_tests import permutations_judged, unfitted
+from convexfs.inference.selector_tests import run_permutation_test, unfitted_copy
 from convexfs.methods.base.progress import narrator
 
 
@@ -79,9 +79,9 @@ def permutation_test(
     Notes
     -----
     Missing values stay with their rows: tested is that labels have nothing to do with values
-    and holes. Where holes follow the labels and values do not, this is no longer exact. With
+    and missing values. Where values are missing by class, this is no longer exact. With
     ``missing="hybrid"`` RELIEF-F and Logo found something at 5 % in 5.8 ± 1.2 and 6.8 ± 1.1 % of
-    such sets; "class", which reads the labels, and imputed means find such holes.
+    such sets; "class", which reads the labels, and imputed means find them.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def permutation_test(
     check_rule(control, level, gate, n_permutations)
     estimator, X, codes = checked_samples(estimator, X, y)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    result = permutations_judged(
+    result = run_permutation_test(
         estimator, X, codes, n_permutations, seed, groups=groups, blocks=blocks, n_jobs=n_jobs,
         tell=narrator("permuted labels", verbose), control=control, level=level, gate=gate,
     )  # fmt: skip
@@ -112,7 +112,7 @@ def checked_samples(estimator: Any, X: Any, y: Any) -> tuple[Any, Any, np.ndarra
     A method of this package checks them as its fit does.
     """
     if hasattr(estimator, "_checked"):
-        aware = unfitted(estimator)
+        aware = unfitted_copy(estimator)
         X, codes = aware._checked(X, y)
         if isinstance(X, ColumnSource):
             X = getattr(X, "in_memory", None)

@@ -33,8 +33,8 @@ from convexfs.inference.selector_tests import (
     feature_evidence,
     fitted_to,
     last_step,
-    seeded,
-    unfitted,
+    unfitted_copy,
+    with_seed,
 )
 from convexfs.methods.base.row_permutations import permuted_labels
 
@@ -214,7 +214,7 @@ def selection_curve(
         raise InputError("cv never holds some rows out: use folds that cover all rows")
     model = errors.judge() if classifier is None else classifier
     work = partial(
-        _fold, folds=folds, estimator=seeded(estimator, seed), classifier=seeded(model, seed),
+        _fold, folds=folds, estimator=with_seed(estimator, seed), classifier=with_seed(model, seed),
         X=X, y=y, sizes=numbers, scale=scale,
     )  # fmt: skip
     predictions = np.full((len(y), len(numbers)), -1, dtype=y.dtype)
@@ -309,7 +309,7 @@ def _fold(
     judge, predictions = taking_gaps(classifier, X), np.empty((len(test), len(sizes)), y.dtype)
     for column, size in enumerate(sizes):
         first = order[: min(size, usable)]
-        model = unfitted(judge).fit(_safe_indexing(known, first, axis=1), y[train])
+        model = unfitted_copy(judge).fit(_safe_indexing(known, first, axis=1), y[train])
         predictions[:, column] = model.predict(_safe_indexing(asked, first, axis=1))
     return predictions
 

@@ -14,7 +14,7 @@ from convexfs.batch.workers import pool
 from convexfs.errors import ConvexfsError, InputError, warn
 from convexfs.estimators.selector import thread_map
 from convexfs.estimators.training_cache import Held
-from convexfs.inference.label_permutations import PermutationResult, copied_rows, judged
+from convexfs.inference.label_permutations import PermutationResult, copied_rows, permutation_result
 from convexfs.inference.shadow_statistics import LEAST, USUAL, ShadowResult, judge_shadows
 from convexfs.methods.base.progress import narrator
 from convexfs.methods.base.row_permutations import permuted_labels, permuted_rows
@@ -30,7 +30,7 @@ Tell = Callable[[str], None] | None
 
 def selector_test(selector: Any, held: Held) -> ShadowResult:
     """Test the features of a fitted selector, with as many permutations as are cheap."""
-    result = shadows_judged(
+    result = run_shadow_test(
         selector,
         held.X,
         held.codes,
@@ -54,7 +54,7 @@ def affordable(estimator: Any, X: Any) -> int:
     return LEAST if operations is None else int(np.clip(_BUDGET // operations, LEAST, USUAL))
 
 
-def shadows_judged(
+def run_shadow_test(
     estimator: Any,
     X: Any,
     codes: np.ndarray,
@@ -81,7 +81,7 @@ def shadows_judged(
         with thread_map(n_jobs) as map:
             found = fast(samples, codes, ShadowDraws(rows, seed, sample_weight, map))
     if found is None:
-        work = partial(_shadow_fit, estimator=seeded(estimator, seed), X=samples, codes=codes)
+        work = partial(_shadow_fit, estimator=with_seed(estimator, seed), X=samples, codes=codes)
         both = np.array(_fits(partial(work, told=told), rows, n_jobs, tell))
         found = both[:, : X.shape[1]].mean(axis=0), both[:, X.shape[1] :]
     units = getattr(estimator, "_evidence_units", lambda X: np.ones(X.shape[1]))(samples)
@@ -109,7 +109,7 @@ def _shadow_fit(
     return evidence
 
 
-def permutations_judged(
+def run_permutation_test(
     estimator: Any,
     X: Any,
     codes: np.ndarray,
@@ -134,13 +134,15 @@ def permutations_judged(
     if statistic is not None:
         with thread_map(n_jobs) as map:
             found = np.array(list(map(statistic, labels)))
-        return judged(found[0], found[1:], **rule)
+        return permutation_result(found[0], found[1:], **rule)
     if isinstance(samples, SparseSamples):
         X = samples.by_rows
-    work = partial(_label_fit, estimator=seeded(estimator, seed), X=X, told=told)
+    work = partial(_label_fit, estimator=with_seed(estimator, seed), X=X, told=told)
     rows = _fits(work, labels, n_jobs, tell)
     found, whole = np.array([row[0] for row in rows]), [row[1] for row in rows]
-    return judged(found[0], found[1:], whole=None if whole[0] is None else np.array(whole), **rule)
+    return permutation_result(
+        found[0], found[1:], whole=None if whole[0] is None else np.array(whole), **rule
+    )
 
 
 def _fits(
@@ -175,10 +177,10 @@ def _quiet_evidence(
     with warnings.catch_warnings():
         # A hundred fits to permuted data would repeat the same warnings.
         warnings.simplefilter("ignore")
-        return evidence_of(estimator, X, labels, **told)
+        return fit_evidence(estimator, X, labels, **told)
 
 
-def evidence_of(
+def fit_evidence(
     estimator: Any, X: Any, labels: np.ndarray, **told: Any
 ) -> tuple[np.ndarray, float | None]:
     """Fit to these labels; return a number a feature, more being better, and one for all.
@@ -192,11 +194,11 @@ def evidence_of(
 def fitted_to(estimator: Any, X: Any, labels: np.ndarray, **told: Any) -> Any:
     """Fit a copy; of a function that only scores features, keep the scores."""
     if hasattr(estimator, "fit"):
-        return unfitted(estimator).fit(X, labels, **told)
+        return unfitted_copy(estimator).fit(X, labels, **told)
     return SimpleNamespace(scores_=estimator(X, labels))
 
 
-def unfitted(estimator: Any) -> Any:
+def unfitted_copy(estimator: Any) -> Any:
     """A copy of the same parameters."""
     return clone(estimator)
 
@@ -224,7 +226,7 @@ def last_step(estimator: Any) -> Any:
     return estimator
 
 
-def seeded(estimator: Any, seed: int) -> Any:
+def with_seed(estimator: Any, seed: int) -> Any:
     """The estimator with a seed, if it is random and has none: all its fits draw alike."""
     if not hasattr(estimator, "get_params"):
         return estimator
@@ -233,4 +235,4 @@ def seeded(estimator: Any, seed: int) -> Any:
         for name, value in estimator.get_params().items()
         if name.split("__")[-1] == "random_state" and value is None
     }
-    return unfitted(estimator).set_params(**without)
+    return unfitted_copy(estimator).set_params(**without)

@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 
 from convexfs.errors import InputError, warn
 from convexfs.inference.permutation_tests import checked_samples
-from convexfs.inference.selector_tests import shadows_judged, unfitted
+from convexfs.inference.selector_tests import run_shadow_test, unfitted_copy
 from convexfs.inference.shadow_statistics import USUAL, ShadowResult, check_shadow_rule
 from convexfs.methods.base.progress import narrator
 
@@ -89,14 +89,14 @@ def shadow_test(
     """
     check_shadow_rule(control, level, gate, n_permutations)
     if sample_weight is not None:
-        weighed = unfitted(estimator)
+        weighed = unfitted_copy(estimator)
         if not hasattr(weighed, "_counting"):
             raise InputError(f"{type(estimator).__name__} takes no sample_weight: leave it out")
         X, y, groups, blocks = weighed._counting(X, y, sample_weight, groups, blocks)
         sample_weight = weighed._sample_weight
     estimator, X, codes = checked_samples(estimator, X, y)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    result = shadows_judged(
+    result = run_shadow_test(
         estimator, X, codes, n_permutations, seed, groups=groups, blocks=blocks, n_jobs=n_jobs,
         tell=narrator("shadow columns", verbose), sample_weight=sample_weight, control=control,
         level=level, gate=gate, asked=n_permutations,

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number, warn
 from convexfs.estimators.selector import MethodEstimator, thread_map
-from convexfs.inference.estimator_access import support_of
-from convexfs.inference.selector_tests import seeded, unfitted
+from convexfs.inference.estimator_access import estimator_support
+from convexfs.inference.selector_tests import unfitted_copy, with_seed
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.stability.fit import (
     StabilityResult,
@@ -77,7 +77,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
     n_jobs : int, optional
         Threads, one fit each; the result does not depend on their number.
     random_state : int, RandomState or None
-        Of the halves, and of an estimator without a `random_state` of its own.
+        Of the halves, and of an estimator without its own `random_state`.
     verbose : int, default=0
 
     Attributes
@@ -110,7 +110,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
     -----
     A significant fit need not be a stable list. Of the 2000 genes of a colon cancer set
     RELIEF-F, keeping 45 of each half, selects 10 (stability 0.37; 0.12 with permuted labels, and
-    none selected); Logo at its default price selects one, with a stability of 0.11 against 0.06
+    none selected); Logo at its default penalty selects one, with a stability of 0.11 against 0.06
     with permuted labels: its list of genes is hardly more stable than one made by chance.
 
     References
@@ -156,8 +156,8 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         labels = self.classes_[codes] if parted is codes else codes
 
         def fitted(half: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
-            model = seeded(self.estimator, int(seed)).fit(_safe_indexing(X, half), labels[half])
-            return support_of(model, X.shape[1]), getattr(model, "local_support_", None)
+            model = with_seed(self.estimator, int(seed)).fit(_safe_indexing(X, half), labels[half])
+            return estimator_support(model, X.shape[1]), getattr(model, "local_support_", None)
 
         with warnings.catch_warnings(), thread_map(self.n_jobs) as map:
             # A hundred fits would warn of the same things a hundred times.
@@ -175,7 +175,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         """Samples and codes; what a method of this package takes, halves of it are taken as."""
         if not hasattr(self.estimator, "_checked"):
             return super()._checked(X, y)
-        own = unfitted(self.estimator)
+        own = unfitted_copy(self.estimator)
         _, codes = own._checked(X, y)
         for name in ("classes_", "n_features_in_", "feature_names_in_", "_constant"):
             if hasattr(own, name):

@@ -277,7 +277,7 @@ def _require_finite(result: np.ndarray) -> np.ndarray:
 def _heaviest(mass: np.ndarray, budget: float) -> np.ndarray:
     """Keep all but the lightest, whose masses add up to at most `budget`.
 
-    Light is told by powers of two: to sort all pairs would take longer than their sums do.
+    Weights are compared by powers of two, because sorting all pairs takes longer than their sums.
     """
     if budget <= 0 or not len(mass):
         return np.ones(len(mass), dtype=bool)

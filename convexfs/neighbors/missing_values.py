@@ -23,11 +23,11 @@ observed   mean over the features both have, times     means over the neighbours
 Under "hybrid" a missing value neither attracts nor repels. The mean difference from the misses
 minus that from the hits is multiplied by the harmonic mean of the shares seen of either: the
 variance of a difference of two means goes by the sum of their inverses, so that a margin of
-which little is seen counts little. Without this, margins of noise whose holes follow the class
+which little is seen counts little. Without this, margins of noise that is missing by class
 scatter more than at permuted labels, and a test takes them for a signal. With it RELIEF-F found
 something at 5 % in 5.8 ± 1.2 % of 400 sets of noise (120 samples, 40 features, in five of which
 one class lacked 70 % and the other 10 %), by "observed" in 7.5 ± 1.3 %; "class" reads the labels
-and finds such holes all the same (``bench_missing.py --rules hybrid observed``). Logo's
+and finds such columns all the same (``bench_missing.py --rules hybrid observed``). Logo's
 test of the whole found something in 23 of 400 such sets, and in 10 of 83 tried before: 6.8 ± 1.1 %
 together (``--null-logo 400``).
 
@@ -65,7 +65,7 @@ _BLOCK_CELLS = 2_000_000
 
 @dataclass(frozen=True)
 class Expected:
-    """Mean differences from values that could stand in a hole.
+    """Mean differences from the possible values of a missing cell.
 
     Attributes
     ----------
@@ -285,7 +285,7 @@ def mixed_samples(values: np.ndarray, categorical: np.ndarray, rule: str) -> Mix
     Parameters
     ----------
     values : array (N, J)
-        Numbers, and whole numbers as codes of categories; NaN where one is missing.
+        Numbers, and integers as codes of categories; NaN where one is missing.
     categorical : bool array (J,)
     rule : {"hybrid", "class", "observed"}
     """

@@ -1,7 +1,7 @@
 r"""Neighbours of samples that count for more or less than one.
 
 A sample of weight s stands for s equal rows: its term counts s times, and so does it as a
-neighbour of others. Its copies are no neighbours of its own: at a distance of 0 they would be
+neighbour of others. Its copies are not its neighbours: at a distance of 0 they would be
 its nearest hits and tell nothing. Hence weights of 2 equal rows written twice whose copies are
 not neighbours of each other; without weights a row and its copy are two samples that happen to
 be equal, and are.

@@ -16,7 +16,7 @@ _SCALES_APART = 100.0
 
 
 def as_samples(X: Any) -> Any:
-    """Samples as passes take them: a C-contiguous float64 matrix, or a kind of its own."""
+    """Return samples as a C-contiguous float64 matrix, or as one of the other kinds."""
     if isinstance(X, MixedSamples | SparseSamples | ColumnSource):
         return X
     return SparseSamples(X) if issparse(X) else np.ascontiguousarray(X, dtype=np.float64)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _DENSE = 0.2
 #: Nonzeros of a part of a pass: values and rows then stay in the L2 cache.
 _PART = 60_000
-#: Blocks of a pass over all features at most, each with a result of its own to be added up.
+#: Most blocks of a pass over all features; each has its own result, and these are added up.
 _MOST_BLOCKS = 8
 
 

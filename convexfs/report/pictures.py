@@ -54,7 +54,7 @@ def draw_bars(axes: Any, weights: np.ndarray, names: Sequence[str], support: np.
     order = np.argsort(-weights, kind="stable")[:MOST_BARS]
     colours = ["tab:blue" if support[j] else "lightgrey" for j in order]
     places = np.arange(len(order))
-    # Bars have places of their own: names may be alike.
+    # Every bar has its own position, because names may be alike.
     axes.barh(places, weights[order], color=colours)
     axes.set_yticks(places, [short_name(names[j]) for j in order.tolist()])
     axes.invert_yaxis()

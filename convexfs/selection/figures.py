@@ -10,7 +10,7 @@ from convexfs.report.pictures import block_order
 from convexfs.selection.result import Selection
 from convexfs.study.figures import Figure, spread
 
-#: Features with bars, with strips of their own, and in a map; samples in a map.
+#: Features with bars, with strips, and in a map; samples in a map.
 MOST_BARS, MOST_STRIPS, MOST_ROWS, MOST_SAMPLES = 30, 12, 60, 300
 #: Standard deviations beyond which a map has one colour.
 FURTHEST = 3.0

@@ -12,16 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.dataset import Dataset
-from convexfs.data.readers.options import NUMBERS
-from convexfs.data.writers import feature_frame
+from convexfs.data.dataset import Dataset, feature_frame
+from convexfs.data.targets import NUMBERS
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
 from convexfs.records import NOT_TESTED
 from convexfs.report.pictures import weight_bars
 from convexfs.selection.result import Selection
-from convexfs.selection.rules import ITS_CERTIFICATE, Judge, Judgement, summary_lines
+from convexfs.selection.rules import (
+    ITS_CERTIFICATE,
+    SelectionDecision,
+    SelectionRule,
+    summary_lines,
+)
 
 #: What goes for a method where knockoffs are weighed by the one they have by default.
 KNOCKOFFS = "knockoffs"
@@ -31,11 +35,11 @@ FORMER = frozenset({
     "mitra", "mrmr", "mutual-information", "nca", "pca", "qpfs", "random-forest", "relieff",
     "rfe-rbf",
 })  # fmt: skip
-#: From scaled data, and what judges the features, to what is said of them.
-Fit = Callable[[Dataset, Judge], Selection]
+#: A function from scaled data and a rule to the selection.
+Fit = Callable[[Dataset, SelectionRule], Selection]
 
 
-def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
+def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) -> Fit:
     """Return the fit of this method, its settings checked before any data are read.
 
     Parameters
@@ -73,7 +77,9 @@ def prepared(method: str, settings: Mapping[str, Any], judge: Judge) -> Fit:
     return _knockoffs(method, model) if judge.rule == "knockoffs" else _method(method, model)
 
 
-def fitted(fit: Fit, data: Dataset, judge: Judge, scale: str | None, line: str = "") -> Selection:
+def fit_and_select(
+    fit: Fit, data: Dataset, judge: SelectionRule, scale: str | None, line: str = ""
+) -> Selection:
     """Fit to the training rows of data, scaled, and keep those rows as they are for pictures."""
     began = time.perf_counter()
     judge = replace(judge, scale=scale or data.scale)
@@ -82,7 +88,7 @@ def fitted(fit: Fit, data: Dataset, judge: Judge, scale: str | None, line: str =
     return replace(selection, data=data.training, scale=judge.scale, seconds=seconds, line=line)
 
 
-def takes_sparse(method: str, judge: Judge) -> bool:
+def takes_sparse(method: str, judge: SelectionRule) -> bool:
     """Whether a method and the rule that judges it take sparse samples as they are."""
     home = estimator_homes().get(method)
     takes = home is not None and getattr(home.estimator(method), "_takes_sparse", False)
@@ -100,7 +106,7 @@ class _Projecting:
 
 
 def _method(name: str, model: Any) -> Fit:
-    def fit(data: Dataset, judge: Judge) -> Selection:
+    def fit(data: Dataset, judge: SelectionRule) -> Selection:
         _check_top(judge.top, data)
         began = time.process_time()
         model.fit(feature_frame(data), data.labels)
@@ -131,14 +137,14 @@ def _method(name: str, model: Any) -> Fit:
 def _knockoffs(name: str, model: Any) -> Fit:
     """Select by the knockoffs of the features, weighed by `model`, or as usual if None."""
 
-    def fit(data: Dataset, judge: Judge) -> Selection:
+    def fit(data: Dataset, judge: SelectionRule) -> Selection:
         from convexfs.inference import KnockoffSelector
 
         made = KnockoffSelector(model, fdr=judge.bound, random_state=judge.seed)
         made.fit(feature_frame(data), data.labels)
         lines = summary_lines(made)
         del lines[ITS_CERTIFICATE]  # which is that of the selection
-        judgement = Judgement(
+        judgement = SelectionDecision(
             np.asarray(made.get_support()),
             lines,
             {"rule": "knockoffs", "fdr": judge.bound, "threshold": float(made.threshold_)},
@@ -157,14 +163,14 @@ def _knockoffs(name: str, model: Any) -> Fit:
     return fit
 
 
-def _projection(made: _Projecting, settings: Mapping[str, Any], judge: Judge) -> Fit:
+def _projection(made: _Projecting, settings: Mapping[str, Any], judge: SelectionRule) -> Fit:
     if judge.rule not in ("", "top"):
         raise InputError(f"{made.name} is a projection and selects no features: no --{judge.rule}")
     model, wanted = made.model, {} if judge.top is None else {"n_components": judge.top}
     settings = {**settings, **wanted}
     model.set_params(**_checked(made.name, model.get_params(), settings, judge.seed))
 
-    def fit(data: Dataset, judge: Judge) -> Selection:
+    def fit(data: Dataset, judge: SelectionRule) -> Selection:
         _check_top(judge.top, data)
         try:
             model.fit(data.X, data.y)
@@ -219,7 +225,9 @@ def _projected(made: _Projecting, data: Dataset) -> Selection:
     )
 
 
-def _of_features(weights: np.ndarray, judgement: Judgement, data: Dataset) -> dict[str, Any]:
+def _of_features(
+    weights: np.ndarray, judgement: SelectionDecision, data: Dataset
+) -> dict[str, Any]:
     support = judgement.support
     return {
         "data": data,

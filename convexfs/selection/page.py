@@ -24,7 +24,7 @@ from convexfs.study.page.assemble import (
     table_place,
     tiles,
 )
-from convexfs.study.page.clean import unplaced
+from convexfs.study.page.clean import without_folders
 from convexfs.study.page.sections import drawn, environment
 
 #: Classes that have a column of the confusion matrix.
@@ -261,7 +261,7 @@ def _reporting(selection: Selection) -> Section | None:
 
 def _repeating(selection: Selection) -> Section:
     told = [(name, _brief(value)) for name, value in selection.parameters.items()]
-    line = unplaced(selection.line, [])
+    line = without_folders(selection.line, [])
     body = f"<h3>Parameters</h3>{facts(told)}" if told else ""
     body += f"<h3>Samples</h3>{facts([('sha256', selection.data.digest)])}"
     if line:

@@ -11,7 +11,7 @@ from convexfs.data.dataset import Dataset
 from convexfs.estimators.ranking import ranking_frame
 from convexfs.records import Certificate, Solution
 from convexfs.selection.effect_sizes import class_differences, target_correlations
-from convexfs.selection.rules import Judgement, curve_lines, enough_for_folds, smallest_list
+from convexfs.selection.rules import SelectionDecision, curve_lines, enough_for_folds, smallest_list
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +80,7 @@ class Selection:
     components: np.ndarray | None = None
     solution: Solution | None = None
     certificate: Certificate | None = None
-    judgement: Judgement | None = None
+    judgement: SelectionDecision | None = None
     model: Any = None
     held_out: Callable[[], "SelectionCurve"] | None = None
     fit_seconds: float = 0.0
@@ -144,7 +144,7 @@ class Selection:
         return None if self.why_no_curve() else self.held_out()
 
     def with_curve(self) -> Self:
-        """Add held-out errors to what is told, if they are had in seconds."""
+        """Add held-out errors to the report, if they take seconds only."""
         judged, curve = self.judgement, self.curve()
         if judged is None or curve is None:
             return self

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from convexfs.data.column_ranges import constant_columns
-from convexfs.data.dataset import Dataset
-from convexfs.data.writers import feature_frame
+from convexfs.data.dataset import Dataset, feature_frame
 from convexfs.errors import InputError, check_number, warn
 from convexfs.inference.shadow_statistics import USUAL, check_shadow_rule
 from convexfs.records import NOT_TESTED
@@ -32,7 +31,7 @@ _FOLDS = 5
 
 
 @dataclass(frozen=True)
-class Judgement:
+class SelectionDecision:
     """Which features are kept, with what is to be told of it.
 
     Attributes
@@ -63,7 +62,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Judge:
+class SelectionRule:
     """A rule for keeping features, applied to what a method says of them.
 
     Parameters
@@ -122,7 +121,7 @@ class Judge:
 
     def __call__(
         self, source: Any, weights: np.ndarray, data: Dataset, untested: np.ndarray | None = None
-    ) -> Judgement:
+    ) -> SelectionDecision:
         """Judge the features.
 
         Parameters
@@ -139,10 +138,10 @@ class Judge:
         constant = constant_columns(data.X)
         if self.rule == "top":
             mask = heaviest(weights, constant, self.top or 1)
-            return Judgement(mask, self._untested(mask), {"rule": "top"})
+            return SelectionDecision(mask, self._untested(mask), {"rule": "top"})
         if self.rule == "" and untested is not None:
             mask = untested & ~constant
-            return Judgement(mask, self._untested(mask), {"rule": "non-zero weights"})
+            return SelectionDecision(mask, self._untested(mask), {"rule": "non-zero weights"})
         if self.rule == "curve":
             return self._by_curve(source, weights, constant, data)
         if self.rule == "stability":
@@ -155,14 +154,14 @@ class Judge:
             "selected": f"{support.sum()} of {len(support)}; {NOT_TESTED}",
         }
 
-    def _by_test(self, source: Any, constant: np.ndarray, data: Dataset) -> Judgement:
-        from convexfs.inference.selector_tests import affordable, shadows_judged
+    def _by_test(self, source: Any, constant: np.ndarray, data: Dataset) -> SelectionDecision:
+        from convexfs.inference.selector_tests import affordable, run_shadow_test
 
         control = self.rule or "fdr"
         samples = _samples(source, data)
         least = math.ceil(1 / (self.bound if control == "fwer" else self.gate)) - 1
         number = self.permutations or max(affordable(source, samples), least)
-        result = shadows_judged(
+        result = run_shadow_test(
             source, samples, data.y, number, self.seed, groups=self.groups, blocks=self.blocks,
             tell=self.tell, control=control, level=self.bound, gate=self.gate,
             asked=self.permutations or USUAL,
@@ -180,7 +179,7 @@ class Judge:
             lines["smallest list"] = smallest_list(curve)
             record = record | {"curve": _curve_record(curve)}
         named = ("max-T p", result.max_t_pvalues) if control == "fwer" else ("q", result.qvalues)
-        return Judgement(
+        return SelectionDecision(
             support, lines, record, column=named, picture=result.plot, test=result, curve=curve
         )
 
@@ -201,7 +200,7 @@ class Judge:
 
     def _by_curve(
         self, source: Any, weights: np.ndarray, constant: np.ndarray, data: Dataset
-    ) -> Judgement:
+    ) -> SelectionDecision:
         curve = self.curve(source, data)
         support = heaviest(weights, constant, curve.chosen)
         lines = self._untested(support)
@@ -210,16 +209,16 @@ class Judge:
         )
         record = {"rule": "curve", "curve": _curve_record(curve)}
         lines = lines | curve_lines(curve, data)
-        return Judgement(support, lines, record, picture=curve.plot, curve=curve)
+        return SelectionDecision(support, lines, record, picture=curve.plot, curve=curve)
 
-    def _by_stability(self, source: Any, data: Dataset) -> Judgement:
+    def _by_stability(self, source: Any, data: Dataset) -> SelectionDecision:
         from convexfs.inference import StabilitySelector
 
         model = StabilitySelector(self._few(source, data), random_state=self.seed)
         model.fit(feature_frame(data), data.labels)
         values = model.probabilities_
         record = {"probabilities": _by_name(values, data), "threshold": float(model.threshold_)}
-        return Judgement(
+        return SelectionDecision(
             np.asarray(model.get_support()),
             summary_lines(model),
             {"rule": self.rule, self.rule: record},
@@ -238,13 +237,13 @@ class Judge:
 
 def _samples(source: Any, data: Dataset) -> Any:
     """The samples as the method's fit has them, missing values and categories included."""
-    from convexfs.inference.selector_tests import unfitted
+    from convexfs.inference.selector_tests import unfitted_copy
 
     if not data.is_mixed:
         return data.X
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it was told of them in its fit
-        return unfitted(source)._checked(feature_frame(data), data.labels)[0]
+        warnings.simplefilter("ignore")  # its fit has warned of them
+        return unfitted_copy(source)._checked(feature_frame(data), data.labels)[0]
 
 
 def summary_lines(selector: Any) -> dict[str, str]:

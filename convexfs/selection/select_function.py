@@ -6,9 +6,9 @@ from typing import Any
 
 from convexfs.data.dataset import Dataset
 from convexfs.data.specs import load
-from convexfs.selection.fit_by_name import fitted, prepared
+from convexfs.selection.fit_by_name import fit_and_select, prepare_fit
 from convexfs.selection.result import Selection
-from convexfs.selection.rules import Judge
+from convexfs.selection.rules import SelectionRule
 
 
 def select(
@@ -64,15 +64,15 @@ def select(
     >>> found.to_html().startswith("<!DOCTYPE html>")
     True
     """
-    judge = Judge(
+    judge = SelectionRule(
         "top" if top is not None and not rule else rule, level, top, seed,
         permutations=permutations, gate=gate,
     )  # fmt: skip
-    fit = prepared(method, settings or {}, judge)
+    fit = prepare_fit(method, settings or {}, judge)
     samples, called = (data, "data") if isinstance(data, Dataset) else (load(data), repr(str(data)))
     asked = {"rule": rule, "level": level, "top": top, "scale": scale}
     asked |= {"permutations": permutations, "gate": None if gate == 1 else gate, "seed": seed}
     given = {key: value for key, value in asked.items() if value not in ("", None, 0)}
     given |= {"settings": dict(settings)} if settings else {}
     words = [called, repr(method), *(f"{key}={value!r}" for key, value in given.items())]
-    return fitted(fit, samples, judge, scale, f"convexfs.select({', '.join(words)})")
+    return fit_and_select(fit, samples, judge, scale, f"convexfs.select({', '.join(words)})")

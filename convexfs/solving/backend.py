@@ -23,7 +23,7 @@ _asked: ContextVar[str] = ContextVar("asked", default=TRANSLATED)
 
 
 @contextmanager
-def asking(how: str) -> Iterator[None]:
+def tolerance_mode(how: str) -> Iterator[None]:
     """Put accuracies to solvers in this way meanwhile: TRANSLATED, RAW or OWN."""
     token = _asked.set(how)
     try:
@@ -32,12 +32,12 @@ def asking(how: str) -> Iterator[None]:
         _asked.reset(token)
 
 
-def same(*names: str) -> Callable[[float], Options]:
+def same_value(*names: str) -> Callable[[float], Options]:
     """Return a function that gives all these options the one value."""
     return lambda value: dict.fromkeys(names, value)
 
 
-def hundredth(least: float = 1e-9) -> Callable[[float], float]:
+def tighten(least: float = 1e-9) -> Callable[[float], float]:
     """Ask an interior-point solver for a hundredth of the tolerance, within what it can reach.
 
     It costs an iteration or two, and an answer errs by the square root of its
@@ -46,9 +46,11 @@ def hundredth(least: float = 1e-9) -> Callable[[float], float]:
     return lambda tol: min(tol, max(0.01 * tol, least))
 
 
-def paced(least: float, **options: int) -> Callable[[float], Options]:
+def adaptive_tolerance(least: float, **options: int) -> Callable[[float], Options]:
     """Ask for a hundredth of what can be gained, between `least` and 1e-4."""
-    return lambda gain: same("eps_abs", "eps_rel")(min(max(0.01 * gain, least), 1e-4)) | options
+    return lambda gain: (
+        same_value("eps_abs", "eps_rel")(min(max(0.01 * gain, least), 1e-4)) | options
+    )
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Backend:
     inside : str
         The option, a dict, that the tolerances stand in; empty: they are options themselves.
     limit : callable or None
-        Seconds -> options; None: the solver has no time limit of its own.
+        Seconds -> options; None if the solver has no time limit.
     always : dict
         Options every call needs: one thread, or a cure for a known fault.
     duals : bool
@@ -86,6 +88,8 @@ class Backend:
         What was measured to go wrong.
     aborts : bool
         Whether it may abort the process it runs in, and is called in a child process.
+    bundled : bool
+        Whether the package brings the solver along under a version of its own.
     """
 
     name: str
@@ -106,6 +110,7 @@ class Backend:
     tested: bool = False
     faults: tuple[str, ...] = ()
     aborts: bool = False
+    bundled: bool = False
 
     @property
     def installed(self) -> bool:
@@ -113,7 +118,9 @@ class Backend:
 
     @property
     def version(self) -> str:
-        return _version(self.package)
+        """The solver's version; of one inside another package that package and its version."""
+        version = _version(self.package)
+        return f"{self.package} {version}" if self.bundled and version else version
 
     @property
     def how_to_install(self) -> str:

@@ -17,7 +17,7 @@ from cvxpy.constraints import PSD, SOC, ExpCone, PowCone3D, PowConeND
 from cvxpy.problems.problem_form import ProblemForm
 
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable, did_you_mean
-from convexfs.solving.backend import PLAN, POINT, Backend, hundredth, paced, same
+from convexfs.solving.backend import PLAN, POINT, Backend, adaptive_tolerance, same_value, tighten
 
 LP, QP, SECOND_ORDER, EXPONENTIAL, POWER, SEMIDEFINITE = "LP", "QP", "SOC", "EXP", "POW", "SDP"
 _CONE_NAMES = {SOC: SECOND_ORDER, ExpCone: EXPONENTIAL, PSD: SEMIDEFINITE}
@@ -31,13 +31,13 @@ _ALL = frozenset({LP, QP, SECOND_ORDER, EXPONENTIAL, POWER, SEMIDEFINITE})
 _ROWS = (
     Backend(
         "CLARABEL", "clarabel", "Apache-2.0", _ALL,
-        tolerances=("tol_gap_abs", "tol_gap_rel", "tol_feas"), translate=hundredth(),
-        limit=same("time_limit"), warm=PLAN, extra="", tested=True,
+        tolerances=("tol_gap_abs", "tol_gap_rel", "tol_feas"), translate=tighten(),
+        limit=same_value("time_limit"), warm=PLAN, extra="", tested=True,
         faults=("up to 4 times slower than ECOS on logistic problems",),
     ),
     Backend(
         "ECOS", "ecos", "GPL-3.0", _CONIC | {EXPONENTIAL},
-        tolerances=("abstol", "reltol", "feastol"), translate=hundredth(),
+        tolerances=("abstol", "reltol", "feastol"), translate=tighten(),
         always={"max_iters": 500}, extra="", tested=True,
         faults=("no time limit of its own", "no wheels for Python 3.13 and later",
                 "ended a fit of Logo on wdbc with solver_error"),
@@ -45,8 +45,8 @@ _ROWS = (
     Backend(
         "SCS", "scs", "MIT", _ALL,
         tolerances=("eps_abs", "eps_rel"), translate=lambda tol: 0.1 * tol,
-        limit=same("time_limit_secs"), always={"max_iters": 200_000}, warm=POINT, extra="",
-        tested=True, pace=paced(2e-7, max_iters=10_000),
+        limit=same_value("time_limit_secs"), always={"max_iters": 200_000}, warm=POINT, extra="",
+        tested=True, pace=adaptive_tolerance(2e-7, max_iters=10_000),
         faults=(
             "stops at its tolerance exactly, so it is asked for a tenth of it",
             "at an iteration or time limit it says optimal_inaccurate, whatever the point",
@@ -55,8 +55,8 @@ _ROWS = (
     Backend(
         "HIGHS", "highspy", "MIT", _QUADRATIC, _LINEAR,
         tolerances=("primal_feasibility_tolerance", "dual_feasibility_tolerance"),
-        translate=lambda tol: max(tol, 1e-10), limit=same("time_limit"), always={"threads": 1},
-        warm=POINT, extra="", tested=True,
+        translate=lambda tol: max(tol, 1e-10), limit=same_value("time_limit"),
+        always={"threads": 1}, warm=POINT, extra="", tested=True,
         weak=frozenset({QP}),
         faults=("at a time limit the value is 0 and the point is not feasible",
                 "ended a fifth of LLFS's small quadratic programs with solver_error"),
@@ -68,27 +68,27 @@ _ROWS = (
     ),
     Backend(
         "OSQP", "osqp", "Apache-2.0", _QUADRATIC,
-        tolerances=("eps_abs", "eps_rel"), limit=same("time_limit"),
+        tolerances=("eps_abs", "eps_rel"), limit=same_value("time_limit"),
         always={"max_iter": 200_000}, warm=POINT, extra="solvers", tested=True,
-        pace=paced(1e-6, max_iter=4000),
+        pace=adaptive_tolerance(1e-6, max_iter=4000),
         faults=("may not converge on linear programs: 200,000 iterations did not solve one",),
     ),
     Backend(
         "PIQP", "piqp", "BSD-2-Clause", _QUADRATIC,
         tolerances=("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
-        translate=hundredth(), warm=PLAN, extra="solvers", tested=True,
+        translate=tighten(), warm=PLAN, extra="solvers", tested=True,
         faults=("says user_limit for infeasible and unbounded linear programs",
                 "no time limit of its own", "holds the GIL"),
     ),
     Backend(
         "QOCO", "qoco", "BSD-3-Clause", _CONIC,
-        tolerances=("abstol", "reltol"), translate=hundredth(), warm=PLAN, extra="solvers",
+        tolerances=("abstol", "reltol"), translate=tighten(), warm=PLAN, extra="solvers",
         tested=True,
         faults=("says optimal for an unbounded linear program", "no time limit of its own"),
     ),
     Backend(
         "CVXOPT", "cvxopt", "GPL-3.0", _CONIC | {SEMIDEFINITE},
-        tolerances=("abstol", "reltol", "feastol"), translate=hundredth(1e-8), extra="solvers",
+        tolerances=("abstol", "reltol", "feastol"), translate=tighten(1e-8), extra="solvers",
         tested=True,
         faults=("an iteration limit is an exception, not a status", "no time limit of its own",
                 "its redundant rows are sought by ARPACK, which may not converge"),
@@ -96,14 +96,14 @@ _ROWS = (
     Backend(
         "GLPK", "cvxopt", "GPL-3.0", _LINEAR,
         limit=lambda seconds: {"glpk": {"tm_lim": int(1000 * seconds)}}, extra="solvers",
-        tested=True, aborts=True,
+        tested=True, aborts=True, bundled=True,
         faults=("a time limit is an exception, not a status", "takes no accuracy",
                 "aborts its process on options it cannot take"),
     ),
     Backend(
         "GLPK_MI", "cvxopt", "GPL-3.0", _LINEAR, _LINEAR,
         limit=lambda seconds: {"glpk": {"tm_lim": int(1000 * seconds)}}, extra="solvers",
-        duals=False, tested=True, aborts=True,
+        duals=False, tested=True, aborts=True, bundled=True,
         faults=("returns no duals", "takes no accuracy",
                 "aborts its process on numbers it cannot take"),
     ),
@@ -118,7 +118,7 @@ _ROWS = (
     ),
     Backend(
         "QPALM", "qpalm", "LGPL-3.0", _QUADRATIC,
-        tolerances=("eps_abs", "eps_rel"), limit=same("time_limit"), warm=POINT,
+        tolerances=("eps_abs", "eps_rel"), limit=same_value("time_limit"), warm=POINT,
         extra="solvers", tested=True,
     ),
     Backend(
@@ -130,7 +130,7 @@ _ROWS = (
     Backend(
         "SCIP", "pyscipopt", "Apache-2.0", _CONIC, _CONIC,
         limit=lambda seconds: {"scip_params": {"limits/time": seconds}}, extra="solvers",
-        duals=False, tested=True,
+        duals=False, tested=True, bundled=True,
         faults=("a limit without an incumbent is an exception, not a status",
                 "multipliers of rows its presolve removes are lost, so none are used",
                 "not asked for an accuracy: with 1e-8 it may not end; violates cones by 2e-5"),
@@ -142,19 +142,19 @@ _ROWS = (
     ),
     Backend(
         "ECOS_BB", "ecos", "GPL-3.0", _CONIC | {EXPONENTIAL}, _CONIC | {EXPONENTIAL},
-        tolerances=("abstol", "reltol", "feastol"), translate=hundredth(), extra="", tested=True,
+        tolerances=("abstol", "reltol", "feastol"), translate=tighten(), extra="", tested=True,
         faults=("no time limit of its own",),
     ),
-    Backend("CBC", "cylp", "EPL-2.0", _LINEAR, _LINEAR, limit=same("maximumSeconds"), duals=False,
-            faults=("returns no duals", "ignores its time limit on linear programs")),
+    Backend("CBC", "cylp", "EPL-2.0", _LINEAR, _LINEAR, limit=same_value("maximumSeconds"),
+            duals=False, faults=("returns no duals", "ignores its time limit on linear programs")),
     Backend("GUROBI", "gurobipy", "commercial", _CONIC, _CONIC,
             tolerances=("FeasibilityTol", "OptimalityTol", "BarConvTol"),
-            limit=same("TimeLimit"), always={"Threads": 1},
+            limit=same_value("TimeLimit"), always={"Threads": 1},
             faults=("says infeasible_inaccurate at a time limit",)),
     Backend("COPT", "coptpy", "commercial", _CONIC | {EXPONENTIAL, SEMIDEFINITE}, _CONIC,
-            tolerances=("FeasTol", "DualTol", "RelGap"), limit=same("TimeLimit"),
+            tolerances=("FeasTol", "DualTol", "RelGap"), limit=same_value("TimeLimit"),
             always={"Threads": 1}, faults=("says infeasible_inaccurate at a time limit",)),
-    Backend("XPRESS", "xpress", "commercial", _CONIC, _CONIC, limit=same("timelimit"),
+    Backend("XPRESS", "xpress", "commercial", _CONIC, _CONIC, limit=same_value("timelimit"),
             faults=("a time limit is an exception, not a status",)),
     Backend("CPLEX", "cplex", "commercial", _CONIC, _CONIC,
             limit=lambda seconds: {"cplex_params": {"timelimit": seconds}},
@@ -164,27 +164,27 @@ _ROWS = (
                 "mosek_params": {"MSK_DPAR_OPTIMIZER_MAX_TIME": float(seconds)}},
             faults=("without a licence every solve raises mosek.Error",)),
     Backend("MOREAU", "moreau", "Apache-2.0", _ALL,
-            tolerances=("tol_gap_abs", "tol_gap_rel", "tol_feas"), translate=hundredth(),
-            inside="ipm_settings", limit=same("time_limit"), always={"device": "cpu"}, warm=POINT,
-            duals=False,
+            tolerances=("tol_gap_abs", "tol_gap_rel", "tol_feas"), translate=tighten(),
+            inside="ipm_settings", limit=same_value("time_limit"), always={"device": "cpu"},
+            warm=POINT, duals=False,
             faults=("cvxpy keeps cones on single variables apart from its rows, so that their "
                     "multipliers are not used",)),
     Backend("KNITRO", "knitro", "commercial", _CONIC, _CONIC,
             faults=("without a licence every solve raises SolverError",)),
     Backend("MPAX", "mpax", "Apache-2.0", _QUADRATIC,
             faults=("6 to 8 s for a tiny linear program", "hung on an infeasible one")),
-    Backend("GLOP", "ortools", "Apache-2.0", _LINEAR, limit=same("time_limit_sec"),
+    Backend("GLOP", "ortools", "Apache-2.0", _LINEAR, limit=same_value("time_limit_sec"),
             faults=("cannot be imported once highspy is loaded",)),
-    Backend("PDLP", "ortools", "Apache-2.0", _LINEAR, limit=same("time_limit_sec"),
+    Backend("PDLP", "ortools", "Apache-2.0", _LINEAR, limit=same_value("time_limit_sec"),
             faults=("cannot be imported once highspy is loaded",)),
     Backend("CUOPT", "cuopt", "Apache-2.0", _CONIC, _LINEAR, tolerances=("optimality",),
-            limit=same("time_limit"), faults=("needs an NVIDIA card",)),
+            limit=same_value("time_limit"), faults=("needs an NVIDIA card",)),
     Backend("CUCLARABEL", "cupy", "Apache-2.0", _ALL - {SEMIDEFINITE},
             faults=("needs an NVIDIA card and Julia", "takes no options through cvxpy")),
     Backend("COSMO", "cosmopy", "Apache-2.0", _ALL, tolerances=("eps_abs", "eps_rel"),
-            limit=same("time_limit"), faults=("needs Julia",)),
+            limit=same_value("time_limit"), faults=("needs Julia",)),
     Backend("PDCS", "cupy", "MIT", _CONIC | {EXPONENTIAL}, tolerances=("abs_tol", "rel_tol"),
-            limit=same("time_limit_secs"), faults=("needs an NVIDIA card and Julia",)),
+            limit=same_value("time_limit_secs"), faults=("needs an NVIDIA card and Julia",)),
     Backend("NAG", "naginterfaces", "commercial", _CONIC,
             faults=("takes options inside nag_params only",)),
     Backend("DIFFCP", "diffcp", "Apache-2.0", _ALL - {POWER}, tolerances=("eps_abs", "eps_rel"),

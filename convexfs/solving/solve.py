@@ -114,34 +114,39 @@ def solve(
             arguments = (problem, data, start_from, verbose, dict(options))
             call = partial(_timed, chain.solve_via_data, *arguments)
             apart = row.aborts or stopped is not None
-            raw, solve_seconds = call_in_child(call, stopped) if apart else call()
+            outcome = call_in_child(call, stopped) if apart else call()
+            raw, solve_seconds, cpu_seconds = outcome
         answer = _answer(problem, data, chain, inverse, raw)
     except SolverUnsuitable:
         raise
     except TimeoutError as late:
         clear(problem)
         solve_seconds = time.perf_counter() - compiled
+        cpu_seconds = None
         answer = {"status": TIMEOUT, "failure": f"{row.name} was {late}, its time limit"}
     # Solvers raise TypeError, ValueError, SolverError and classes of their own.
     except Exception as failure:
         clear(problem)
         log.warning("%s failed: %s", row.name, failure)
         solve_seconds = time.perf_counter() - compiled
+        cpu_seconds = None
         answer = {"status": ERROR, "failure": f"{type(failure).__name__}: {failure}"}
     return Solution(
         solver=row.name,
         solver_version=row.version,
         compile_seconds=compiled - start,
         solve_seconds=solve_seconds,
+        solve_cpu_seconds=cpu_seconds,
         tol=tol,
         **answer,
     )
 
 
-def _timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
-    """Return what a function returns, and the seconds it took."""
-    began = time.perf_counter()
-    return function(*arguments), time.perf_counter() - began
+def _timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float, float]:
+    """Return what a function returns, the seconds it took, and those of the processor."""
+    began, cpu_began = time.perf_counter(), time.process_time()
+    returned = function(*arguments)
+    return returned, time.perf_counter() - began, time.process_time() - cpu_began
 
 
 def _refuse_nan(data: Mapping[str, Any]) -> None:
@@ -243,14 +248,20 @@ def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any)
 
 
 def _effort(attributes: Mapping[str, Any], raw: Any) -> dict[str, Any]:
-    """Return iterations and seconds of the setup, where cvxpy or the solver tells them."""
+    """Return iterations and seconds by the solver's clock, where cvxpy or the solver tells them."""
     info = getattr(raw, "info", None)
     setup = attributes.get(cvxpy_settings.SETUP_TIME) or getattr(info, "setup_time", None)
     return {
         "iterations": attributes.get(cvxpy_settings.NUM_ITERS, getattr(info, "iter", None)),
         # Solvers that were built without a clock say 0.
+        "clock_seconds": _clock(attributes.get(cvxpy_settings.SOLVE_TIME)),
         "setup_seconds": setup or None,
     }
+
+
+def _clock(told: Any) -> float | None:
+    """Return seconds that a solver tells, as a plain number; None if there are none."""
+    return float(told) if told else None
 
 
 def _primal(problem: cp.Problem) -> dict[str, np.ndarray]:

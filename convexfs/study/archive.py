@@ -4,7 +4,7 @@
 
     manifest.json        what it takes to do the comparison again; hash and size of every file
     requirements.txt     versions of all packages, as pip takes them
-    results.sqlite       the store, with the machine and what every solver was told
+    results.sqlite       the store, with the machine and the options of every solver
     problems/...         problem files, as far from each other as they were
     data/...             files that they read their samples from
 
@@ -30,8 +30,8 @@ from typing import Any
 import convexfs
 from convexfs.batch.store.sqlite_file import connect, readable
 from convexfs.batch.store.store import RESULTS, Store
-from convexfs.data.readers.options import NUMBERS
 from convexfs.data.specs import BUNDLED, GENERATORS, file_behind, load
+from convexfs.data.targets import NUMBERS
 from convexfs.errors import ConvexfsError, InputError, check_regular_file
 
 MANIFEST, REQUIREMENTS = "manifest.json", "requirements.txt"

@@ -31,8 +31,8 @@ class On(Flag):
 class Column:
     """A column of a table.
 
-    ``kind`` is its unit and format: text, code, long (text), outcome, flag, count, bad (a
-    count that should be 0), number, seconds, residual, share.
+    ``kind`` is its unit and format: text, code, long (text), outcome, timed (an outcome and
+    seconds), flag, count, bad (a count that should be 0), number, seconds, residual, share.
     """
 
     name: str
@@ -108,7 +108,7 @@ SUMMARY = (
     Column("busy", "count", "tasks that waited for a core", on=On.PAGE),
     replace(ERROR, meaning="median of the solved"),
 )
-#: Of every solver at every settings: all that it was told.
+#: The options of every solver, at every setting.
 TOLD = (
     SETTINGS, SOLVER, Column("solver_version", label="version"),
     Column("told", "long", "options, in the solver's own words; nothing: as it comes"),
@@ -120,7 +120,7 @@ ACHIEVED = (
     Column("instances", "count", "problems it can take"),
     Column("reached", "share", "of its problems and repeats, in time"),
     replace(SECONDS, meaning="of its quickest run that got there, else the limit; shifted "
-            "geometric mean, 99 % interval"),
+            "geometric mean, 99 % interval over problems"),
     LOW, HIGH,
     Column("times_best", "number", "times the quickest that got there", "× best"),
     Column("times_best_unshifted", "number", "the same without the shift", "unshifted"),
@@ -164,18 +164,21 @@ ROWS = (
     PROBLEM, DATA, Column("hyper", "code", label="hyper-parameters"), CLASS, SETTINGS, SOLVER,
     Column("repeat", "count"), OUTCOME, Column("objective", "number"),
     replace(ERROR, meaning="of the worst step"),
-    Column("solve_seconds", "seconds"), Column("wall_seconds", "seconds"),
+    Column("solve_seconds", "seconds", "the solver, and cvxpy's interface to it"),
+    Column("wall_seconds", "seconds", "the whole task"),
     Column("busy", "flag", "the task waited for a core that other work had"),
     Column("failure", "long", label="message"),
     *(replace(column, on=On.DEMAND) for column in (INSTANCE, *RESIDUALS, OBJECTIVE_ERROR)),
     Column("told", "code", "options, in the solver's own words", on=On.DEMAND),
-    Column("setup_seconds", "seconds", "of the solver's, as it says itself", on=On.DEMAND),
+    Column("solve_cpu_seconds", "seconds", "processor time of solve seconds", on=On.DEMAND),
+    Column("clock_seconds", "seconds", "by the solver's own clock, if it has one", on=On.DEMAND),
+    Column("setup_seconds", "seconds", "of them, as the solver says itself", on=On.DEMAND),
     Column("peak_bytes", "count", "memory the solver took at most", on=On.DEMAND),
     Column("tol", "residual", "", "tolerance", On.DEMAND),
     Column("ok", "flag", "no: refuted; empty: undecided", "proven", On.DEMAND),
     Column("fooled", "flag", "proven, but a far better objective is proven too", on=On.DEMAND),
     Column("older", "flag", "the verdict was made by an older version", on=On.DEMAND),
-    Column("charged_seconds", "seconds", "the solver's own; if the task is not solved, the time "
+    Column("charged_seconds", "seconds", "of the solve; if the task is not solved, the time "
            "limit or, without one, the longest of the run", on=On.DEMAND),
 )
 #: Of every solver's local optima, point by point, against the best of all others'.
@@ -215,7 +218,7 @@ def names(columns: Iterable[Column]) -> list[str]:
     return [column.name for column in columns]
 
 
-def column_of(values: Any) -> Column:
+def find_column(values: Any) -> Column:
     """Return the column of that name in any table, or one that suits what is in it."""
     name = str(values.name)
     if name in _KNOWN:

@@ -3,7 +3,7 @@
 A study is a batch with other solvers, accuracies, repeats and order, in the same store:
 
 - every solver gets the same numbers, cold unless warm starts are what is studied, in one
-  thread, in a process of its own that is ended when the task is over its time, so that a
+  thread, in a separate process that is ended when the task is over its time, so that a
   solver that hangs or crashes costs its own task only;
 - before a process measures a solver for the first time it has solved a tiny problem with
   it, which is not recorded: loading a library is not solving;
@@ -17,9 +17,11 @@ A study is a batch with other solvers, accuracies, repeats and order, in the sam
 A file with ``FIT = True`` is compared as a whole method: its seconds are those of all steps.
 """
 
+import ctypes
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,12 +29,11 @@ from typing import Any
 from convexfs.batch.problem_files.load import ProblemFile, load_problem_file
 from convexfs.batch.run import GRACE_SECONDS, Progress, command_line, run_tasks
 from convexfs.batch.store.shards import Shard
-from convexfs.batch.tasks import Result, Task, do, skipped, solving_of
+from convexfs.batch.tasks import Result, Task, do, skipped_result, solving_of
 from convexfs.errors import SolverUnsuitable, check_number
 from convexfs.methods.base.solve_step import check_solver
 from convexfs.records import NATIVE, OPTIMAL
-from convexfs.solving.solve import solve_tiny_program, warm_starts
-from convexfs.study.memory_meter import peak_memory
+from convexfs.solving.solve import AROUND, solve_tiny_program, warm_starts
 from convexfs.study.plan import Plan
 
 #: Forked workers have another one.
@@ -118,12 +119,12 @@ def measure(task: Task) -> Result:
     problem = load_problem_file(task.problem_file, task.problem_sha256)
     formulation = problem.formulation
     if task.solver == NATIVE and (problem.build or formulation.native is None):
-        return skipped(f"there is no native twin of {problem.name}")
+        return skipped_result(f"there is no native twin of {problem.name}")
     try:
         # Told by the table where it can be, before any numbers are computed.
         check_solver(formulation, solving_of(task, problem.build))
     except SolverUnsuitable as reason:
-        return skipped(reason)
+        return skipped_result(reason)
     _warm_up(task.solver)
     with peak_memory() as peak:
         result = _from_neighbour(task) if task.warm_from else do(task)
@@ -135,19 +136,21 @@ def _from_neighbour(task: Task) -> Result:
     from convexfs.solving.backends import BACKENDS
 
     if task.solver not in BACKENDS or not BACKENDS[task.solver].warm:
-        return skipped(f"{task.solver} keeps nothing of one solve for the next")
+        return skipped_result(f"{task.solver} keeps nothing of one solve for the next")
     if task.fit:
-        return skipped("a whole fit starts where it wants")
+        return skipped_result("a whole fit starts where it wants")
     with warm_starts():
         first = do(replace(task, hyper=task.warm_from))
         if first.row["status"] != OPTIMAL:
-            return skipped(f"the neighbour to start from was not solved: {first.row['status']}")
+            return skipped_result(
+                f"the neighbour to start from was not solved: {first.row['status']}"
+            )
         return do(task)
 
 
 @cache
 def _hush(process: int) -> None:
-    """Silence a worker: some solvers print from C, whatever they are told."""
+    """Silence a worker: some solvers print from C whatever their options."""
     if process != MAIN_PROCESS:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
@@ -156,3 +159,53 @@ def _hush(process: int) -> None:
 def _warm_up(solver: str) -> None:
     if solver != NATIVE:
         solve_tiny_program(solver)
+
+
+# ---- the memory that solvers take, as far as the operating system tells ------------------------
+
+
+@dataclass
+class Peak:
+    """The most that any call of a solver took; None if it cannot be told here."""
+
+    bytes: int | None = None
+
+
+@contextmanager
+def peak_memory() -> Iterator[Peak]:
+    """Measure the memory that solvers called meanwhile take at most.
+
+    It is what the process held at its peak beyond what it held when the solver was called.
+    Linux tells; what an earlier solve has left for reuse is given back first.
+    """
+    peak = Peak()
+
+    @contextmanager
+    def measured() -> Iterator[None]:
+        before = _forget_the_peak()
+        yield
+        if before is not None:
+            taken = _held("VmHWM") - before
+            peak.bytes = max(peak.bytes or 0, taken, 0)
+
+    token = AROUND.set(measured)
+    try:
+        yield peak
+    finally:
+        AROUND.reset(token)
+
+
+def _forget_the_peak() -> int | None:
+    """Start a new peak; return what is held now, or None where that cannot be done."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+        with open("/proc/self/clear_refs", "w") as refs:
+            refs.write("5")
+        return _held("VmRSS")
+    return None
+
+
+def _held(what: str) -> int:
+    with open("/proc/self/status") as status:
+        (line,) = (line for line in status if line.startswith(f"{what}:"))
+    return int(line.split()[1]) * 1024

@@ -168,7 +168,7 @@ def latex(table: Table) -> str:
     """
     shown = table.shown
     places = "".join("l" if column.kind in _WORDS else "r" for column in shown)
-    lines = [f"% {escaped(table.title)}; needs \\usepackage{{booktabs}}"]
+    lines = [f"% {escape_latex(table.title)}; needs \\usepackage{{booktabs}}"]
     lines += [f"% {own.heading}: {own.meaning}" for own in shown if own.meaning]
     lines += [rf"\begin{{tabular}}{{{places}}}", r"\toprule"]
     lines += [_line(column.heading for column in shown), r"\midrule"]
@@ -181,10 +181,10 @@ def _cells(shown: list[Column], row: Mapping[str, object]) -> list[str]:
 
 
 def _line(cells: Iterable[str]) -> str:
-    return " & ".join(map(escaped, cells)) + r" \\"
+    return " & ".join(map(escape_latex, cells)) + r" \\"
 
 
-def escaped(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Return text from anywhere so that LaTeX shows it, on one line."""
     plain = " ".join(str(text).split())
     return "".join(_SPECIAL.get(letter, letter) for letter in plain)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from convexfs.study.outcome_rules import ANSWERED, WRONG, Frame
 from convexfs.study.summary import accuracy_time, agreement, performance_profile
-from convexfs.study.time_to_accuracy import CURVE, TARGETS, reached_within, time_to_accuracy
+from convexfs.study.time_to_accuracy import CURVE, reached_within, targets_of, time_to_accuracy
 
 #: More points than these are thinned: those that would cover each other are left out.
 MOST_POINTS = 1500
@@ -36,11 +36,11 @@ class Figure:
     kind : str
         steps, lines, bands (lines with ``low`` and ``high``), points, bars (stacked, lying),
         ranked (bars in the order of the rows, the marked ones in colour), strips (every
-        ``panel`` has axes of its own, beside the others) or heat.
+        ``panel`` has its own axes, beside the others) or heat.
     frame : DataFrame
         With the columns named by ``x, y``, and perhaps ``series`` (colours), ``panel`` (one
         drawing for each value), ``hover`` (what a point is), ``mark`` (True: ringed),
-        ``value`` (of a heat map) and ``group`` (what its columns are told by).
+        ``value`` (of a heat map) and ``group`` (which tells its columns apart).
     ticks : mapping of str to list of str
         By panel of strips, what its values 0, 1, ... are called, if they have names.
     limit : float
@@ -138,7 +138,7 @@ def accuracy(outcomes: Frame) -> Figure | None:
     left_out = f" {len(drawn):,} of {len(frame):,} points are drawn, the others lie under them."
     return Figure(
         "accuracy-time", "Accuracy and time", "points", drawn, "solve_seconds", "error",
-        "solver's own seconds", "largest residual", series="solver",
+        "seconds of the solve", "largest residual", series="solver",
         panel="settings", log_x=True, log_y=True, hover="instance", mark="wrong",
         mark_label="wrong claim",
         note="Lower left is better: one point for a problem and a solver, median of repeats."
@@ -152,14 +152,15 @@ def time_to(outcomes: Frame) -> Figure | None:
     if frame["solver"].nunique() < 2:
         return None
     accuracy = frame["target"].map("{:.0e}".format)
+    targets = ", ".join(f"{target:.0e}" for target in targets_of(outcomes))
     frame = frame.assign(target=accuracy, seconds=frame["seconds"].clip(lower=1e-7))
     return Figure(
         "time-to-accuracy", "Problems at a verified accuracy", "steps",
         _step_curves(frame, "target", "problem_class"), "seconds", "share",
-        "solver's own seconds", "share of its problems there",
+        "seconds of the solve", "share of its problems there",
         series="solver", panel="panel", log_x=True,
         note="Higher and further left is better: the quickest run of a solver whose answer was "
-        f"verified to {', '.join(f'{target:.0e}' for target in TARGETS)}, whatever it was told.",
+        f"verified to {targets}, whatever it was told.",
     )  # fmt: skip
 
 

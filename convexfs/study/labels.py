@@ -21,7 +21,7 @@ _APART = ["formulation", "problem_file", "problem_code", "data_sha256", "seed", 
 def settings(frame: Frame) -> Frame:
     """Return the accuracy asked for, how it was asked for if raw, and whether from a warm start."""
     default = frame["tol"].isna()
-    accuracy = frame["tol"].map(written).mask(default, DEFAULT)
+    accuracy = frame["tol"].map(format_tolerance).mask(default, DEFAULT)
     raw = frame["asked"].eq(RAW).fillna(False) & ~default
     warm = frame["warm_from"].fillna("").ne("")
     return (
@@ -29,7 +29,7 @@ def settings(frame: Frame) -> Frame:
     ).astype("string")
 
 
-def written(tol: float) -> str:
+def format_tolerance(tol: float) -> str:
     """Return an accuracy in the fewest letters that keep it: 1e-04, 2.5e-07."""
     short = f"{tol:.0e}"
     return short if float(short) == tol else f"{tol:g}"

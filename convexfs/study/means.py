@@ -1,16 +1,15 @@
-"""Means of seconds and ratios over problems, with intervals over repeats.
+"""Means of seconds and ratios over problems, with intervals over problems.
 
 The shifted geometric mean of seconds t with shift s,
 
     exp(mean log(t + s)) - s,
 
-is not ruled by the longest problem, nor by the shortest, whose times are noise. A shift far
-above the times that are compared hides their ratios, one far below lets the noise of the
-shortest rule: :func:`shift_of` takes it from the data. Ratios without a shift stand beside.
+is not ruled by the longest problem, nor by the shortest, whose times are noise. The shift is
+the same for all studies unless another is asked for; ratios without a shift stand beside.
 
-One mean is taken per repeat, and the interval over repeats is Student's at CONFIDENCE: what
-slowed the machine during one repeat counts once, not once for every problem. Leads are
-paired by repeat for the same reason. Fewer than three repeats give no interval.
+Repeats of a problem are averaged first. The interval is Student's at CONFIDENCE over the
+problems: how far the mean would move with other problems of the same kind. Leads are paired by
+problem. Fewer than FEWEST problems give no interval.
 """
 
 import numpy as np
@@ -19,30 +18,19 @@ from scipy.stats import t as student
 from convexfs.errors import check_number
 from convexfs.study.outcome_rules import ANSWERED, Frame
 
-#: Seconds added before the logarithm where nothing was solved that could tell.
-USUAL_SHIFT = 0.01
-#: The shift is at most what this share of the solved tasks took less than.
-SHORTEST = 0.25
+#: Seconds added before the logarithm, unless another shift is asked for.
+USUAL_SHIFT = 1e-3
 #: Times below are those of a clock too coarse for them.
 TICK = 1e-7
 CONFIDENCE = 0.99
-#: Of two repeats an interval is so wide that it says nothing.
-FEWEST_REPEATS = 3
+#: Of fewer problems an interval says nothing.
+FEWEST = 5
 
 
-def shift_of(outcomes: Frame) -> float:
-    """Return the power of ten of seconds that a quarter of the solved tasks are below, at most."""
-    solved = outcomes.loc[outcomes["outcome"].isin(ANSWERED), "charged_seconds"].dropna()
-    if solved.empty:
-        return USUAL_SHIFT
-    quarter = max(float(solved.quantile(SHORTEST)), TICK)
-    return float(f"1e{int(np.floor(np.log10(quarter)))}")
-
-
-def chosen_shift(outcomes: Frame, shift: float | None) -> float:
-    """Return the shift that is asked for, or else that of the data."""
+def chosen_shift(shift: float | None) -> float:
+    """Return the shift that is asked for, or else the usual one."""
     if shift is None:
-        return shift_of(outcomes)
+        return USUAL_SHIFT
     check_number("shift, in seconds,", shift, 0)
     return float(shift)
 
@@ -53,20 +41,30 @@ def logs(own: Frame, shift: float, column: str = "charged_seconds") -> Frame:
     return shifted.groupby([own["instance"], own["repeat"]]).mean().unstack()
 
 
+def mean_and_error(values: Frame) -> tuple[float, float]:
+    """Return the mean over instances and the half width of its interval, NaN of too few."""
+    own = values.mean(axis=1).dropna()
+    if len(own) < FEWEST:
+        return own.mean(), np.nan
+    width = student.ppf((1 + CONFIDENCE) / 2, len(own) - 1)
+    return own.mean(), width * own.std(ddof=1) / np.sqrt(len(own))
+
+
 def interval(values: Frame) -> tuple[float, float, float]:
-    """Return low end, mean and high end over repeats; an incomplete repeat has no say."""
-    mean, repeats = values.mean(axis=1).mean(), values.dropna(axis=1).mean()
-    if len(repeats) < FEWEST_REPEATS:
-        return np.nan, mean, np.nan
-    width = student.ppf((1 + CONFIDENCE) / 2, len(repeats) - 1)
-    half = width * repeats.std(ddof=1) / np.sqrt(len(repeats))
+    """Return low end, mean and high end over instances."""
+    mean, half = mean_and_error(values)
     return mean - half, mean, mean + half
 
 
 def seconds(own: Frame, shift: float) -> dict[str, float]:
-    """Return the mean of the seconds charged to one solver, with its interval."""
-    low, middle, high = (np.exp(end) - shift for end in interval(logs(own, shift)))
-    return {"seconds": middle, "seconds_low": np.maximum(low, 0.0), "seconds_high": high}
+    """Return the mean of the seconds charged to one solver, with its interval.
+
+    The interval is taken of the logarithm of the mean itself, so that it never reaches 0.
+    """
+    mean, half = mean_and_error(logs(own, shift))
+    middle = float(np.exp(mean) - shift)
+    factor = np.exp(half * np.exp(mean) / max(middle, TICK))
+    return {"seconds": middle, "seconds_low": middle / factor, "seconds_high": middle * factor}
 
 
 def times_best(own: Frame, shift: float) -> float:

@@ -70,7 +70,7 @@ def allowed(frame: Frame) -> Frame:
     return SLACK * frame["tol"].fillna(DEFAULT_ACCURACY)
 
 
-def judged(frame: Frame) -> Frame:
+def classify_outcomes(frame: Frame) -> Frame:
     """Add error, ok, fooled and outcome to `frame`; points without a proof get a gap first.
 
     Its columns ``undecided`` and ``refuted`` have the verdicts of the certificates.
@@ -185,13 +185,13 @@ def _of_anyone(frame: Frame, known: Frame) -> Frame:
     return known.groupby([frame["instance"], frame["repeat"]]).transform("any")
 
 
-def price(frame: Frame) -> Frame:
+def unsolved_seconds(frame: Frame) -> Frame:
     """Return the seconds a task is charged that is not solved: its limit, or the longest of all."""
     longest = frame[["solve_seconds", "wall_seconds"]].max(axis=None)
     return frame["time_limit"].fillna(longest)
 
 
-def charged(frame: Frame) -> Frame:
-    """Return the seconds each task is charged: the solver's own, or the price of not solving."""
-    seconds = frame["solve_seconds"].where(frame["outcome"].isin(ANSWERED), price(frame))
+def charged_seconds(frame: Frame) -> Frame:
+    """Return the seconds each task is charged: of the solve, or the price of not solving."""
+    seconds = frame["solve_seconds"].where(frame["outcome"].isin(ANSWERED), unsolved_seconds(frame))
     return seconds.mask(frame["outcome"] == SKIPPED)

@@ -10,14 +10,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from convexfs.batch.measurements import are_measurements, measured
+from convexfs.batch.measurements import are_measurements, read_measurements
 from convexfs.batch.store.schema import CERTIFICATES
 from convexfs.batch.store.store import Store, unpack
 from convexfs.errors import InputError
 from convexfs.methods import stored_formulation, stored_names
-from convexfs.records import RELEVANT_SHARE
+from convexfs.records import RELEVANT_SHARE, SKIPPED
 from convexfs.study import labels
-from convexfs.study.outcome_rules import OUTCOMES, RESIDUALS, Frame, charged, judged
+from convexfs.study.outcome_rules import (
+    OUTCOMES,
+    RESIDUALS,
+    Frame,
+    charged_seconds,
+    classify_outcomes,
+)
+from convexfs.study.plan import integer_variants
 
 #: Tasks equal in these are the same task; done again after a change of code, the last counts.
 _SAME = ["instance", "solver", "settings", "repeat"]
@@ -67,7 +74,8 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
     frame["told"] = frame["options"].fillna("{}").map(labels.words).astype("string")
     frame["instance"] = labels.instances(frame)
     frame["problem_class"] = labels.problem_classes(frame)
-    frame["busy"] = disturbed(frame)
+    frame["busy"] = was_disturbed(frame)
+    _skip_integer_variants(frame)
     frame = (
         frame.sort_values("finished_utc", kind="stable")
         .sort_values("key", key=lambda key: key.isin(list(keys)), kind="stable")
@@ -76,19 +84,30 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
     )
     for name in ("undecided", "refuted", "older"):
         frame[name] = frame[name].eq(True).fillna(False).astype(bool)
-    frame = judged(frame.reset_index(drop=True)).drop(columns=["undecided", "refuted"])
-    frame["charged_seconds"] = charged(frame)
+    frame = classify_outcomes(frame.reset_index(drop=True)).drop(columns=["undecided", "refuted"])
+    frame["charged_seconds"] = charged_seconds(frame)
     return frame
 
 
-def disturbed(tasks: Frame) -> Frame:
+def _skip_integer_variants(frame: Frame) -> None:
+    """Leave mixed-integer variants out where their continuous twins took the same problem."""
+    for variant, twin in integer_variants().items():
+        name = frame["solver"].str.split(" ").str[0]
+        twins = set(frame.loc[name == twin, "instance"])
+        continuous = ~frame["problem_class"].str.startswith("MI")
+        rows = (name == variant) & continuous & frame["instance"].isin(twins)
+        frame.loc[rows, "status"] = SKIPPED
+        frame.loc[rows, "failure"] = f"without integers {variant} is {twin}, which takes part"
+
+
+def was_disturbed(tasks: Frame) -> Frame:
     """Tell which tasks waited for a core that other work had; a solver has one thread."""
     lost = tasks["wall_seconds"] - tasks["cpu_seconds"]
     slow = tasks["cpu_seconds"] < UNDISTURBED * tasks["wall_seconds"]
     return (slow & (lost > MOMENT)).astype("boolean").mask(tasks["cpu_seconds"].isna())
 
 
-def warnings_of(frame: Frame) -> list[str]:
+def certificate_warnings(frame: Frame) -> list[str]:
     """Say which certificates contradict each other, and how many are of an older version."""
     lines = []
     fooled: Frame = frame[frame["fooled"].fillna(False)]
@@ -178,7 +197,7 @@ def export(folder: str | Path, to: str | Path, escape_formulas: bool = False) ->
         raise InputError(f"{to}: cannot be told its format; end it in {', '.join(writers)}")
     with Store.read(folder) as store:
         numbers = are_measurements(store.tasks())
-    frame = measured(folder) if numbers else outcomes(folder)
+    frame = read_measurements(folder) if numbers else outcomes(folder)
     if escape_formulas:
         for name in frame.select_dtypes(["string", "object"]):
             frame[name] = frame[name].str.replace(r"^(?=[=+\-@\t\r\n])", "'", regex=True)

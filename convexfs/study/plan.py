@@ -31,7 +31,8 @@ class Plan:
     tols : list of float
         Accuracies asked of all solvers.
     default : bool
-        Whether to run the solvers' own default accuracies too.
+        Whether to run the solvers' own default accuracies too. Solvers that take no accuracy
+        run at their own in any case, and at no other: they cannot be asked.
     asked : list of str
         How accuracies are put to solvers: ``translated`` so that answers are alike, ``raw``
         as the same number for every tolerance a solver has, or both.
@@ -81,8 +82,9 @@ class Plan:
         grids = {str(own.path): own.grid for own in chosen}
         tasks = [
             variant
-            for tol in self.accuracies
+            for tol in dict.fromkeys([None, *self.accuracies])
             for task in expand(chosen, tol=tol, **shared, **reading)
+            if self._is_asked(task.solver, tol)
             for variant in self._variants(task, grids[task.problem_file])
         ]
         if self.warm and not any(task.warm_from for task in tasks):
@@ -90,6 +92,13 @@ class Plan:
                 "a warm start begins at the neighbouring value of a grid: no GRID has several"
             )
         return in_random_order(tasks, self.seed)
+
+    def _is_asked(self, solver: str, tol: float | None) -> bool:
+        """Whether a solver runs at an accuracy; one that takes none runs at its own, once."""
+        from convexfs.solving.backends import BACKENDS
+
+        takes_none = solver in BACKENDS and not BACKENDS[solver].tolerances
+        return tol is None if takes_none else tol in self.accuracies
 
     def _solvers_of(self, problem: ProblemFile) -> tuple[str, ...]:
         names = named_solvers(self.solvers)
@@ -149,22 +158,28 @@ def named_solvers(solvers: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spelt))
 
 
+def integer_variants() -> dict[str, str]:
+    """Return solvers that are another one with branching added (GLPK_MI, ECOS_BB), and which."""
+    from convexfs.solving.backends import BACKENDS
+
+    plain = {
+        (row.package, row.cones): name for name, row in BACKENDS.items() if not row.integer_cones
+    }
+    return {
+        name: plain[row.package, row.cones]
+        for name, row in BACKENDS.items()
+        if row.integer_cones and (row.package, row.cones) in plain
+    }
+
+
 def without_integer_variants(names: Sequence[str], problem: ProblemFile) -> tuple[str, ...]:
-    """Drop mixed-integer variants (GLPK_MI, ECOS_BB) when the problem has no integers.
+    """Drop mixed-integer variants when the problem has no integers.
 
     Whether a changed problem has integers is known only once it is built: there all stay.
     """
-    from convexfs.solving.backends import BACKENDS
-
     if problem.build is not None or problem.formulation.integer:
         return tuple(names)
-    continuous = {(row.package, row.cones) for row in BACKENDS.values() if not row.integer_cones}
-    variants = {
-        name
-        for name, row in BACKENDS.items()
-        if row.integer_cones and (row.package, row.cones) in continuous
-    }
-    return tuple(name for name in names if name not in variants)
+    return tuple(name for name in names if name not in integer_variants())
 
 
 def in_random_order(tasks: Iterable[Task], seed: int) -> list[Task]:

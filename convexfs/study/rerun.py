@@ -32,7 +32,7 @@ _TASK = [
 _MACHINE = ("python", "platform", "processor", "cores")
 
 
-def unpacked(archive: str | Path, out: str | Path, **limit: int) -> Contents:
+def unpack_into_run(archive: str | Path, out: str | Path, **limit: int) -> Contents:
     """Return the contents of an archive, unpacked into a folder of the results."""
     return unpack_archive(archive, Path(out) / UNPACKED, **limit)
 

@@ -1,7 +1,7 @@
 """From the outcomes of a study to its tables; pure functions of DataFrames.
 
 Every table is computed per settings from what :func:`convexfs.study.outcomes.outcomes`
-returns, and ranks on the seconds *charged*: the solver's own, or the time limit.
+returns, and ranks on the seconds *charged*: those of the solve, or the time limit.
 
 **Whom to compare on what.** A solver that cannot take a problem has no row for it in any
 mean. A mean over different problems would then flatter those that take only easy ones, so
@@ -60,9 +60,9 @@ def summary(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
     """Return the :data:`~convexfs.study.columns.SUMMARY` of every solver.
 
     In each settings the best ``success_rate`` comes first, then the least ``times_best``.
-    Without a `shift` it is that of the data.
+    Without a `shift` it is the usual one.
     """
-    shift = chosen_shift(outcomes, shift)
+    shift = chosen_shift(shift)
     rows = [
         {"settings": settings, "solver": solver, **_counts(own), **_speed(own, shift)}
         for settings, group in with_best(outcomes).groupby("settings")
@@ -118,12 +118,36 @@ def _median(values: Frame) -> float:
     return float(known.median()) if len(known) else np.nan
 
 
-def told(outcomes: Frame) -> pd.DataFrame:
+def solver_options_table(outcomes: Frame) -> pd.DataFrame:
     """Return the :data:`~convexfs.study.columns.TOLD`: what each solver was asked for, in words."""
     tried: Frame = outcomes[outcomes["outcome"] != SKIPPED]
     by = ["settings", "solver", "solver_version", "told"]
     counted = tried.assign(told=tried["told"].replace("", "nothing")).groupby(by, dropna=False)
     return counted.size().rename("tasks").reset_index()[names(columns.TOLD)]
+
+
+def by_instance(outcomes: Frame) -> tuple[pd.DataFrame, tuple[columns.Column, ...]]:
+    """Return a row per settings and instance, a column per solver; and what its columns are.
+
+    A cell is the worst outcome over the repeats with the median of the seconds charged, such as
+    "solved 0.0123"; it is empty where the solver does not take the problem.
+    """
+    where = ["settings", "problem_class", "instance"]
+    worst = outcomes["outcome"].map(OUTCOMES.index)
+    groups = outcomes.assign(worst=worst).groupby([*where, "solver"], sort=False)
+    cells: Frame = groups.agg(worst=("worst", "max"), seconds=("charged_seconds", "median"))
+    cells = cells.reset_index()
+    cells = cells[cells["worst"] != OUTCOMES.index(SKIPPED)]
+    told = [_cell(OUTCOMES[row.worst], row.seconds) for row in cells.itertuples()]
+    table: Frame = cells.assign(told=told).pivot(index=where, columns="solver", values="told")
+    solvers = sorted(table.columns)
+    first = (columns.SETTINGS, columns.CLASS, columns.INSTANCE)
+    declared = (*first, *(columns.Column(str(name), "timed") for name in solvers))
+    return table[solvers].reset_index().rename_axis(columns=None), declared
+
+
+def _cell(outcome: str, seconds: Any) -> str:
+    return outcome if pd.isna(seconds) else f"{outcome} {seconds:.3g}"
 
 
 def performance_profile(outcomes: Frame) -> pd.DataFrame:
@@ -216,7 +240,7 @@ def reasons(outcomes: Frame) -> pd.DataFrame:
 
 
 def _complaints(lost: Frame) -> Frame:
-    """Say of tasks that nothing was said of: the solver's doubt, or its residuals."""
+    """Return a remark for tasks without one: the solver's doubt, or its residuals."""
     unsure = lost["solver"] + " says " + lost["status"]
     inaccurate = lost["error"].map("residual {:.1e}".format) + allowed(lost).map(" > {:.0e}".format)
     late = pd.Series("solved after its time limit", index=lost.index)
@@ -276,9 +300,9 @@ def ranking(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
 
     Within each problem class, all on the same instances. ``scope`` is ``all``, or ``native``:
     only the instances that have a native twin, where these are not all. The lead is over the
-    next in rank. Without a `shift` it is that of the data.
+    next in rank. Without a `shift` it is the usual one.
     """
-    shift = chosen_shift(outcomes, shift)
+    shift = chosen_shift(shift)
     rows = [row for scope, group in _scopes(outcomes) for row in _ranked(scope, group, shift)]
     table = pd.DataFrame(rows, columns=names(columns.RANKING))
     return table.sort_values(SCOPE, kind="stable", ignore_index=True)
@@ -304,9 +328,9 @@ def leaders(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
     """Return the :data:`~convexfs.study.columns.LEADERS` of each problem class.
 
     The fastest and the most accurate are sought among those that solved the most. Without a
-    `shift` it is that of the data.
+    `shift` it is the usual one.
     """
-    shift = chosen_shift(outcomes, shift)
+    shift = chosen_shift(shift)
     table_of_ranks: Frame = ranking(outcomes, shift)
     groups = {tuple(scope.values()): group for scope, group in _scopes(outcomes)}
     rows = []

@@ -13,17 +13,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convexfs.records import SKIPPED
+from convexfs.records import DEFAULT_ACCURACY, SKIPPED
 from convexfs.study import columns
 from convexfs.study.columns import names
 from convexfs.study.means import chosen_shift, seconds, times_best, with_best
-from convexfs.study.outcome_rules import SOLVED, Frame, price
+from convexfs.study.outcome_rules import SOLVED, Frame, unsolved_seconds
 
-#: Accuracies that tables tell, and those that curves go through.
-TARGETS = (1e-3, 1e-6, 1e-8)
+#: Accuracies that curves go through.
 CURVE = tuple(10.0**-power for power in range(1, 11))
 ALL = "all"
 _RUN = ["problem_class", "instance", "repeat", "solver"]
+
+
+def targets_of(outcomes: Frame) -> list[float]:
+    """Return the accuracies that solvers were asked for, coarse ones first."""
+    asked = {float(tol) for tol in outcomes["tol"].dropna()}
+    return sorted(asked or {DEFAULT_ACCURACY}, reverse=True)
 
 
 def verified(outcomes: Frame) -> Frame:
@@ -42,7 +47,7 @@ def quickest(outcomes: Frame, target: float) -> Frame:
     got there, else failed; ``charged_seconds`` its own or the limit; ``at`` its settings.
     """
     tried = outcomes[(outcomes["outcome"] != SKIPPED) & ~outcomes["settings"].str.contains("warm")]
-    limit = price(tried)
+    limit = unsolved_seconds(tried)
     there = (verified(tried) <= target) & (tried["solve_seconds"] <= limit)
     runs = tried[_RUN].assign(
         outcome=np.where(there, SOLVED, "failed"),
@@ -54,14 +59,19 @@ def quickest(outcomes: Frame, target: float) -> Frame:
 
 
 def time_to_accuracy(
-    outcomes: Frame, shift: float | None = None, targets: Sequence[float] = TARGETS
+    outcomes: Frame, shift: float | None = None, targets: Sequence[float] | None = None
 ) -> pd.DataFrame:
     """Return the :data:`~convexfs.study.columns.ACHIEVED` of every solver at some accuracies.
 
+    Without `targets` they are those that some run asked for.
     In each class the most that got there comes first, then the least ``times_best``.
     """
-    shift = chosen_shift(outcomes, shift)
-    rows = [row for target in targets for row in _reached(outcomes, target, shift)]
+    shift = chosen_shift(shift)
+    rows = [
+        row
+        for target in targets or targets_of(outcomes)
+        for row in _reached(outcomes, target, shift)
+    ]
     table = pd.DataFrame(rows, columns=names(columns.ACHIEVED))
     by = ["target", "problem_class", "reached", "times_best"]
     return table.sort_values(by, ascending=[False, True, False, True], ignore_index=True)
@@ -91,7 +101,7 @@ def _classes(runs: Frame) -> list[tuple[str, Frame]]:
     return [(ALL, runs), *groups] if len(groups) > 1 else groups
 
 
-def reached_within(outcomes: Frame, targets: Sequence[float] = TARGETS) -> pd.DataFrame:
+def reached_within(outcomes: Frame, targets: Sequence[float] | None = None) -> pd.DataFrame:
     """Return the share of its problems a solver has brought to an accuracy after some seconds.
 
     Returns
@@ -102,7 +112,7 @@ def reached_within(outcomes: Frame, targets: Sequence[float] = TARGETS) -> pd.Da
     """
     steps = [
         _steps(own, last).assign(target=target, problem_class=name, solver=solver)
-        for target in targets
+        for target in targets or targets_of(outcomes)
         for name, group in _classes(quickest(outcomes, target))
         if (last := group.loc[group["outcome"] == SOLVED, "charged_seconds"].max()) >= 0
         for solver, own in group.groupby("solver")

@@ -1,7 +1,7 @@
 """Error rates and power of ``shadow_test``: tables with 95 % intervals.
 
     python bench_error_rates.py errors [--data DIR] [--sets N] [--cpu S] [--designs A,B]
-    python bench_error_rates.py power [--sets N] [--designs A,B]
+    python bench_error_rates.py power [--sets N] [--designs A,B] [--tests A,B]
     python bench_error_rates.py penalty [--sets N]
     python bench_error_rates.py cost
 
@@ -158,7 +158,7 @@ def contenders() -> dict[str, Callable[[Sample, int], np.ndarray]]:
         from sklearn.ensemble import RandomForestClassifier
 
         forest = RandomForestClassifier(n_jobs=1, max_depth=5, random_state=seed)
-        return BorutaPy(forest, random_state=seed).fit(s.X, s.y).support_
+        return BorutaPy(forest, n_estimators="auto", random_state=seed).fit(s.X, s.y).support_
 
     known = {
         "shadow test": with_relief(0.25), "shadow test, k = 10": with_relief(10),
@@ -168,7 +168,8 @@ def contenders() -> dict[str, Callable[[Sample, int], np.ndarray]]:
 
 
 def power(options: argparse.Namespace) -> None:
-    designs, rivals = power_designs(), contenders()
+    designs, wanted = power_designs(), options.tests.split(",")
+    rivals = {n: test for n, test in contenders().items() if any(part in n for part in wanted)}
     print("Cells: share of related features selected / false share of the list, at FDR 10 %.\n")
     print_row(["design", "sets", *rivals], head=True)
     for name in chosen_designs(options, designs):
@@ -229,6 +230,7 @@ def main() -> None:
     parser.add_argument("--sets", type=int)
     parser.add_argument("--cpu", type=float, help="CPU seconds of tests per design")
     parser.add_argument("--designs", default="", help="parts of names, separated by commas")
+    parser.add_argument("--tests", default="", help="parts of names, separated by commas")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     {"errors": errors, "power": power, "penalty": penalty, "cost": cost}[options.piece](options)

@@ -12,8 +12,8 @@ import pandas as pd
 from convexfs.batch.measurements import (
     Measurement,
     Numbers,
-    measured,
     measurement,
+    read_measurements,
     run_measurements,
 )
 from convexfs.batch.run import Progress
@@ -108,7 +108,7 @@ def numbers_of(planned: Plan, out: Path) -> Frame:
 
     They come in the order of the plan.
     """
-    numbers = measured(out, planned.keys)
+    numbers = read_measurements(out, planned.keys)
     places = {
         "data": list(planned.variant.sources),
         "method": list(planned.experiment.methods),

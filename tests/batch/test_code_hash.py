@@ -88,6 +88,7 @@ def test_a_damaged_cache_is_computed_again(copy, text, tmp_path):
     assert hash_of(copy) == before
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("fit", [False, True])
 def test_what_is_left_out_has_no_part_in_a_result(tmp_path, fit):
     file = tmp_path / "plain.py"

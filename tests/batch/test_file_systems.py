@@ -14,7 +14,7 @@ import pytest
 
 from convexfs.batch.run import solve_files
 from convexfs.batch.store import store as store_module
-from convexfs.batch.store.file_system import FileSystem, kind_of, probe
+from convexfs.batch.store.file_system import FileSystem, file_system_kind, probe
 from convexfs.batch.store.run_lock import RunLock
 from convexfs.batch.store.store import HOLDER, LOG, RESULTS, Store, same_results
 from convexfs.errors import RunError
@@ -76,6 +76,7 @@ def test_what_is_refused_is_found_out(refusing, tmp_path, words):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", REFUSALS)
 def test_a_run_is_killed_and_resumed_where_things_are_refused(slow, tmp_path, refusing, words):
     slow.write_text(slow.read_text().replace("range(400)", "range(40)"))
@@ -99,6 +100,7 @@ def test_a_run_is_killed_and_resumed_where_things_are_refused(slow, tmp_path, re
         assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("words", REFUSALS)
 def test_a_second_process_is_refused_and_told_of_the_first(slow, tmp_path, refusing, words):
     out, environment = tmp_path / "out", refusing(words)
@@ -142,6 +144,7 @@ def test_a_store_in_wal_mode_is_read_and_resumed_where_it_cannot_be(tmp_path, re
         assert store.tasks()["key"].tolist() == ["a", "b", "c", "d", "e"]
 
 
+@pytest.mark.slow
 def test_shards_are_merged_where_locks_and_maps_are_refused(slow, tmp_path, refusing):
     slow.write_text(slow.read_text().replace("range(400)", "range(10)"))
     environment = refusing("maps and locks")
@@ -179,8 +182,8 @@ def test_kinds_of_file_systems(tmp_path):
         ("/etc", "ext4"), ("/home/me/runs", "nfs4"), ("/homework", "ext4"),
         ("/home/my scratch/run", "lustre"),
     ):  # fmt: skip
-        assert kind_of(Path(folder), mounts) == kind
-    assert kind_of(tmp_path, tmp_path / "missing") == ""
+        assert file_system_kind(Path(folder), mounts) == kind
+    assert file_system_kind(tmp_path, tmp_path / "missing") == ""
 
 
 def holder_elsewhere(path, **changes):

@@ -121,6 +121,7 @@ def test_an_interrupt_raised_by_a_task_is_the_failure_of_that_task(tmp_path):
     assert failure == "KeyboardInterrupt: mine"
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_task_may_close_its_output_and_use_its_bytes(tmp_path, jobs):
     trouble = """
@@ -142,6 +143,7 @@ def test_a_task_may_close_its_output_and_use_its_bytes(tmp_path, jobs):
     assert r"printed: bytes \xff" in logged
 
 
+@pytest.mark.slow
 def test_what_compiled_code_prints_in_a_worker_goes_to_the_log(tmp_path):
     file = write(tmp_path / "prints.py", 'os.write(1, b"from below\\n")', "[1, 2]")
     ran = subprocess.run(
@@ -153,6 +155,7 @@ def test_what_compiled_code_prints_in_a_worker_goes_to_the_log(tmp_path):
     assert (tmp_path / "run" / LOG).read_text().count("from below\n") >= 2
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_thread_that_a_task_leaves_does_not_keep_the_command_alive(tmp_path, jobs):
     trouble = "threading.Thread(target=time.sleep, args=(3600,)).start()"
@@ -163,6 +166,7 @@ def test_a_thread_that_a_task_leaves_does_not_keep_the_command_alive(tmp_path, j
     assert "solved" in ran.stdout
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_text_that_is_not_utf_8_is_stored_escaped(tmp_path, jobs):
     trouble = r"""

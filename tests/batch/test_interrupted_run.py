@@ -30,6 +30,7 @@ def test_an_interrupted_run_goes_on_to_the_same_end(plain, tmp_path):
     assert same_results(whole, broken) == []
 
 
+@pytest.mark.slow
 def test_killed_while_it_writes_it_goes_on_to_the_same_end(slow, tmp_path):
     slow.write_text(slow.read_text().replace("range(400)", "range(60)"))
     whole, broken = tmp_path / "whole", tmp_path / "broken"
@@ -79,6 +80,7 @@ def assert_one_line(err):
     assert err.count("\n") == 1, err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["edited", "deleted"])
 def test_a_problem_file_that_changes_stops_the_run_and_nothing_is_lost(slow, tmp_path, how):
     slow.write_text(slow.read_text().replace("range(400)", "range(100)"))
@@ -108,12 +110,14 @@ def assert_stopped_without_its_folder(line, out, go_away):
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_deleted_stops_the_run(slow, tmp_path):
     out, moved = tmp_path / "out", tmp_path / "moved"
     line = command(slow, "--jobs", 2, "--out", out)
     assert_stopped_without_its_folder(line, out, lambda: shutil.rmtree(out.rename(moved)))
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_moved_stops_the_run_until_it_is_back(slow, tmp_path):
     slow.write_text(slow.read_text().replace("range(400)", "range(100)"))
     out, moved = tmp_path / "out", tmp_path / "moved"

@@ -1,6 +1,6 @@
 """Tasks of others that return plain numbers."""
 
-from convexfs.batch.measurements import measured, measurement, run_measurements
+from convexfs.batch.measurements import measurement, read_measurements, run_measurements
 
 
 def task(run, code="code"):
@@ -15,7 +15,7 @@ def numbers(one):
 def test_numbers_are_kept_by_name_and_place(tmp_path):
     tasks = [task(0), task(1)]
     assert run_measurements(tasks, tmp_path, numbers).done == 2
-    found = measured(tmp_path, frozenset({tasks[1].key}))
+    found = read_measurements(tmp_path, frozenset({tasks[1].key}))
     assert found["value"].tolist() == [2.5, 1.0, 2.0]
     assert found["position"].tolist() == [0, 0, 1]
     assert set(found["run"]) == {1}
@@ -24,7 +24,7 @@ def test_numbers_are_kept_by_name_and_place(tmp_path):
 def test_worker_processes_give_the_same(tmp_path):
     tasks = [task(run) for run in range(4)]
     assert run_measurements(tasks, tmp_path, numbers, jobs=2).failed == []
-    assert len(measured(tmp_path, frozenset(own.key for own in tasks))) == 12
+    assert len(read_measurements(tmp_path, frozenset(own.key for own in tasks))) == 12
 
 
 def test_what_failed_is_told_and_tried_again(tmp_path):
@@ -45,6 +45,6 @@ def test_other_code_is_another_measurement():
 def test_of_what_was_measured_twice_the_last_counts(tmp_path):
     run_measurements([task(0), task(1)], tmp_path, numbers)
     run_measurements([task(0, code="changed")], tmp_path, lambda one: {"error": 9.0})
-    found = measured(tmp_path)
+    found = read_measurements(tmp_path)
     assert found["run"].tolist() == [1, 1, 1, 0]
     assert found["value"].tolist() == [2.5, 1.0, 2.0, 9.0]

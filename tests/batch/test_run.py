@@ -84,6 +84,7 @@ def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
     assert "ArithmeticError: as asked" in (out / "log.txt").read_text()
 
 
+@pytest.mark.slow
 def test_what_tasks_print_is_in_the_log_and_not_on_the_screen(trouble, tmp_path):
     line = command(trouble, "--jobs", 2, "--time-limit", LIMIT, "--out", tmp_path / "run")
     ran = subprocess.run(line, capture_output=True, text=True, check=False)
@@ -118,6 +119,7 @@ def build(z, megabytes):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not memory_limit.HOLDS, reason="no memory limit is held here")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_task_over_its_memory_limit_fails_by_that_name(tmp_path, jobs):
@@ -197,6 +199,7 @@ def test_the_end_is_a_table_and_failures_are_exit_code_1(trouble, plain, tmp_pat
         assert text in good.stdout
 
 
+@pytest.mark.cluster
 def test_dask_gives_the_same_results(plain, tmp_path):
     distributed = pytest.importorskip("distributed")
     one, many = tmp_path / "one", tmp_path / "dask"
@@ -215,6 +218,7 @@ def test_dask_gives_the_same_results(plain, tmp_path):
     assert same_results(one, many) == []
 
 
+@pytest.mark.cluster
 def test_mpi_gives_the_same_results(plain, tmp_path):
     pytest.importorskip("mpi4py")
     mpiexec = Path(sys.executable).with_name("mpiexec")

@@ -75,6 +75,7 @@ def test_jobs_that_are_no_shard(text, environment, words):
         shard_of_job(text, environment)
 
 
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_stop_that_a_scheduler_asks_for_is_orderly(slow, tmp_path, number, jobs):
@@ -100,6 +101,7 @@ def script_of(capsys, tmp_path, *words):
     return script
 
 
+@pytest.mark.cluster
 @pytest.mark.parametrize("seed", range(2))
 def test_jobs_that_are_killed_warned_and_reordered_end_as_one_process(tmp_path, capsys, seed):
     file, out = tmp_path / "slow.py", tmp_path / "run"
@@ -131,6 +133,7 @@ def test_jobs_that_are_killed_warned_and_reordered_end_as_one_process(tmp_path, 
     assert len(convexfs.open_run(out)) == 40
 
 
+@pytest.mark.cluster
 def test_a_job_that_the_user_cancels_is_not_requeued(tmp_path, capsys):
     file, out = tmp_path / "slow.py", tmp_path / "run"
     file.write_text(SLOW)
@@ -159,6 +162,7 @@ def test_times_are_those_of_slurm(time, seconds):
     assert _seconds(time) == seconds
 
 
+@pytest.mark.cluster
 def test_llfs_by_points_runs_as_an_array(tmp_path, capsys):
     file, out = tmp_path / "points.py", tmp_path / "run"
     file.write_text(POINTS)

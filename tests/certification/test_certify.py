@@ -46,6 +46,7 @@ def test_an_infeasible_integer_answer_is_refused():
     assert certify(problem, replace(solution, primal={"f": np.full(8, 0.2)})).ok is False
 
 
+@pytest.mark.slow(cases=8)
 @pytest.mark.parametrize("solver", installed("CLARABEL", "ECOS", "SCS"))
 @pytest.mark.parametrize("name", ["second_order", "logistic", "entropy", "quadratic_in_a_ball"])
 @pytest.mark.parametrize("step", [1e-2, -1e-2])

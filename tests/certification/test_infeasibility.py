@@ -80,6 +80,7 @@ def test_a_point_far_away_is_no_contradiction():
     assert proof_of_infeasibility(StandardForm.of(problem), Budget()) is None
 
 
+@pytest.mark.slow(cases=6)
 @pytest.mark.parametrize("digits", range(3, 13))
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e3])
 def test_a_contradiction_but_for_a_last_digit_is_none(digits, unit):
@@ -110,6 +111,7 @@ def test_what_is_only_nearly_infeasible_is_not_refuted():
     assert not _refuted([cp.exp(x[0]) <= 0])
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1), rows=st.integers(2, 8), size=st.integers(1, 5))
 def test_feasible_programs_are_never_refuted_and_contradicted_ones_always(seed, rows, size):
     draw = np.random.default_rng(seed)

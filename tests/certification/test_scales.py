@@ -137,3 +137,21 @@ def test_huge_units_of_some_columns_excuse_no_gap(kind):
     assert certify(problem, primal=dict(zip((X, Y), right, strict=True))).ok
     for point in wrong:
         assert certify(problem, primal=dict(zip((X, Y), point, strict=True))).ok is not True
+
+
+@pytest.mark.parametrize("curvature", [1e-6, 1.0, 1e9])
+def test_curvature_tells_the_unit_of_a_problem_without_right_hand_sides(curvature):
+    matrix = np.array([[1.0, 2.0], [-1.0, 1.0]])
+    cost = curvature * cp.sum_squares(matrix @ V) + cp.sum(V)
+    problem = minimum(cost, MATRIX @ V >= 0, V >= 0)
+    unit = 0.1 / curvature
+    for share, ok in ((1e-10, True), (0.1, False)):
+        assert certify(problem, primal={"v": np.array([-share * unit, 0.0])}).ok is ok
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_a_ratio_of_0_is_proven_in_units_of_its_data(size):
+    x = cp.Variable(nonneg=True, name="x")
+    problem = minimum(x / (x + size), x >= 0, x <= 2 * size)
+    for share, right in ((-1e-12, True), (1e-12, True), (1e-3, False)):
+        assert (certify(problem, primal={"x": share * size}).ok is True) == right

@@ -106,7 +106,9 @@ def test_wrong_claims_of_a_solver_are_one_row_with_the_largest_numbers():
         (["--jobs", str(1 + (os.cpu_count() or 1))], "jobs must be a whole number"),
         (["--time-limit", "-3"], "time_limit"),
         (["--repeats", "many"], "invalid int value"),
-        (["--set", "SCS"], "--set takes SOLVER.OPTION=VALUE,VALUE, not 'SCS'"),
+        (["--set", "SCS.eps"], "--set takes SOLVER.OPTION=VALUE,VALUE, not 'SCS.eps'"),
+        (["--set", "netlb"], "no public set is named 'netlb': did you mean netlib?"),
+        (["--set", "netlib"], "give the folder that holds the public sets by --instances"),
         (["--solvers", "SCS", "--set", "OSQP.rho=1"], "options are given to OSQP, which is none"),
         (["--tolerances", "loose"], "tolerances are translated or raw, not ['loose']"),
         (["--shift", "-1", *SMALL], "shift, in seconds, must be a number"),
@@ -163,7 +165,10 @@ def test_a_busy_machine_is_told(compare, monkeypatch):
 
 def test_nothing_to_compare_on_is_told(capsys):
     assert main(["compare"]) == 2
-    assert "give problem files to compare on, or an archive by --from" in capsys.readouterr().err
+    assert (
+        "give problem files to compare on, --set NAME, or an archive by --from"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_missing_file_is_named(compare):

@@ -250,7 +250,7 @@ def test_json_has_no_words_for_what_is_no_number(run, monkeypatch):
 
     from convexfs.cli import select as select_cli
 
-    def prepared(*words):
+    def prepare_with_nan(*words):
         fit = whole(*words)
 
         def with_nan(data, judge):
@@ -259,8 +259,8 @@ def test_json_has_no_words_for_what_is_no_number(run, monkeypatch):
 
         return with_nan
 
-    whole = select_cli.prepared
-    monkeypatch.setattr(select_cli, "prepared", prepared)
+    whole = select_cli.prepare_fit
+    monkeypatch.setattr(select_cli, "prepare_fit", prepare_with_nan)
     code, out, _ = run("select", "iris", "--json")
     assert list(json.loads(out, parse_constant=pytest.fail)["weights"].values()) == [
         None,

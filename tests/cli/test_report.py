@@ -36,6 +36,7 @@ def test_page_and_figures_go_where_they_are_told(folder, tmp_path, capsys):
     assert (tmp_path / "a.html").is_file()
 
 
+@pytest.mark.slow
 def test_drawings_and_tables_are_files_too(folder, tmp_path, capsys):
     drawn, tables, page = tmp_path / "s", tmp_path / "t", tmp_path / "a.html"
     words = ["--svg", drawn, "--pdf", drawn, "--tables", tables, "--shift", "0.001", "--out", page]

@@ -61,6 +61,15 @@ def test_every_selector_prefers_what_tells_and_can_print_plot_and_write(
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_table_of_long_names_fits_80_columns(run, table, tmp_path):
+    long = tmp_path / "long.csv"
+    long.write_text(table.read_text().replace("tells", "a feature of long a name"))
+    printed = run("select", long, "--target", "kind")[1].partition("solver ")[0]
+    assert "a feature of long a name" in printed
+    assert " q " in printed
+    assert max(len(line.rstrip()) for line in printed.splitlines()) <= 80
+
+
 @pytest.mark.parametrize("method", EXPLAINED)
 def test_every_projection_prints_plots_and_writes_its_components(run, table, tmp_path, method):
     out, picture = tmp_path / "few.csv", tmp_path / "few.png"

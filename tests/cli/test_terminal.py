@@ -87,6 +87,7 @@ def test_the_installed_command_starts_where_ctrl_c_is_awaited():
     assert project["project"]["scripts"] == {"convexfs": "convexfs.__main__:main"}
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("words", ["solvers", "list", "select iris", "select iris --json", "-h"])
 def test_a_closed_pipe_is_no_failure(words):
     command = f"{sys.executable} -m convexfs {words} | true; exit ${{PIPESTATUS[0]}}"
@@ -125,6 +126,7 @@ def test_output_that_cannot_be_written(words, end, message):
     assert (code, out, err) == (2, "", f"convexfs: error: {message}\n")
 
 
+@pytest.mark.slow
 def test_complaints_that_cannot_be_written():
     assert lines_of("select nothing.csv 2>/dev/full")[0] == 2
     assert lines_of("select nothing.csv 2>&-")[:2] == (2, "")
@@ -156,6 +158,7 @@ def test_everything_can_be_said_in_ascii(words):
     assert "?" not in out
 
 
+@pytest.mark.slow
 def test_few_open_files_are_enough_or_named():
     code, out, err = lines_of("select iris", shell="ulimit -n 32;")
     assert (code, err) == (0, "")

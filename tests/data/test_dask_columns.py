@@ -16,6 +16,7 @@ from tests.data.columns import genotypes, two_classes
 from tests.typed import known
 from tests.waiting import until
 
+pytestmark = pytest.mark.cluster
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 

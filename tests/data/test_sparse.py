@@ -10,7 +10,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from convexfs.data import load, make_dataset
 from convexfs.data.column_ranges import check_range, constant_columns
-from convexfs.data.sparse import column_ends, takers
+from convexfs.data.sparse import column_ends, sparse_method_names
 from convexfs.data.validation import as_matrix
 from convexfs.data.writers import write_file
 from convexfs.errors import InputError
@@ -190,4 +190,4 @@ def test_names_beside_a_matrix_are_read_to_the_limit(tmp_path):
 
 
 def test_takers_are_named():
-    assert takers() == "relief, irelief, logo, rrelief, rlogo"
+    assert sparse_method_names() == "relief, irelief, logo, rrelief, rlogo"

@@ -78,6 +78,7 @@ def test_a_matrix_of_one_entry_is_a_number_that_is_not_negative(saved):
     assert solve(read_problem(saved(held | {"c": [2.0, 1.0]})), "HIGHS").status == "unbounded"
 
 
+@pytest.mark.slow
 def test_random_programs_are_read_as_they_are_stated(saved):
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -94,6 +95,7 @@ def test_random_programs_are_read_as_they_are_stated(saved):
         assert found.objective == pytest.approx(expected.objective, rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.slow(cases=4)
 @pytest.mark.parametrize(
     ("held", "message"),
     [
@@ -128,6 +130,7 @@ def test_damaged_and_missing_files_are_refused(saved, tmp_path):
             read_problem(tmp_path / name)
 
 
+@pytest.mark.slow
 def test_commands_take_mat_files(saved, tmp_path, capsys):
     (tmp_path / "hs21.mat.gz").write_bytes(gzip.compress(saved(HS21).read_bytes()))
     file = str(tmp_path / "hs21.mat.gz")

@@ -78,7 +78,7 @@ def _square(draw, n):
 def read_again(program, suffix):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"a{suffix}"
-        written = FORMATS[suffix].written(program)
+        written = FORMATS[suffix].dumps(program)
         path.write_bytes(written.encode() if isinstance(written, str) else written)
         return FORMATS[suffix].read(path)
 
@@ -122,7 +122,7 @@ def test_another_program_reads_the_same_from_mps(tmp_path):
     for seed in SEEDS:
         program = random_program(seed, ".mps")
         path = tmp_path / "a.mps"
-        path.write_text(FORMATS[".mps"].written(program))
+        path.write_text(FORMATS[".mps"].dumps(program))
         solver = highspy.Highs()
         solver.setOptionValue("output_flag", False)
         assert solver.readModel(str(path)) == highspy.HighsStatus.kOk

@@ -33,6 +33,8 @@ def linear(rng: np.random.Generator) -> Known:
     )
     b, q = A @ x - slack, A.T @ y + r
     s, c = power(rng), power(rng)
+    if not b.any():
+        s = 1.0  # the problem is the same at any scale, and shows none
     units = np.array([power(rng, -20, 20) for _ in range(n)]) if rng.random() < 0.5 else np.ones(n)
     program = (
         f"A, b, q = {text(A / units)}, {text(s * b)}, {text(c * q / units)}\n"

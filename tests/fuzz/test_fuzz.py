@@ -215,6 +215,7 @@ def test_the_reproducer_of_a_fit_shows_the_same_error(tmp_path):
     assert "InputError: n_neighbors must be a whole number of at least 1" in again.stderr
 
 
+@pytest.mark.slow
 def test_the_reproducer_of_a_file_shows_the_same_error(tmp_path):
     name = "two 'words'.csv"
     content = b"f0,y\n1,a\ninf,b\n"
@@ -234,6 +235,7 @@ def test_a_run_goes_on_where_another_ended():
     assert list(schedule(chosen, 1, 20)) + list(schedule(chosen, 1, 30, first=20)) == whole
 
 
+@pytest.mark.slow
 def test_the_reproducer_of_a_law_fits_before_and_after(tmp_path):
     case = invariances.Case("Relief", {"n_neighbors": 3}, "float32", 3)
     written(tmp_path, invariances.reproducer(case))
@@ -292,6 +294,7 @@ def test_an_unknown_attack_is_named(capsys):
     assert "'nosuch' is none of arrays, files" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "cases"),
     [

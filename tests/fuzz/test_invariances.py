@@ -18,6 +18,7 @@ def test_every_estimator_is_held_to_the_laws():
     assert {home.class_name(name) for name, home in estimator_homes().items()} == set(METHODS)
 
 
+@pytest.mark.slow(cases=60)
 @pytest.mark.parametrize(("method", "settings", "law"), CASES)
 def test_the_law_holds(method, settings, law):
     for seed in range(2):

@@ -30,6 +30,7 @@ def shifted():
     return X, y
 
 
+@pytest.mark.slow(cases=48)
 @parametrize_with_checks([KnockoffSelector(), KnockoffSelector(fdr=0.5, s="mvr", force=True)])
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
 def test_scikit_learn_conventions(estimator, check):
@@ -120,6 +121,7 @@ def test_the_threshold_is_knockoff_plus():
             assert knockoff_threshold(W, q) == min(allowed, default=np.inf)
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.filterwarnings("ignore:nothing is selected")
 @pytest.mark.parametrize("covariance", ["known", "ledoit-wolf"])
 @pytest.mark.parametrize("estimator", [None, l1_logistic(0.2, 1e-4)], ids=["default", "l1"])

@@ -8,7 +8,7 @@ from scipy.stats import false_discovery_control
 
 from convexfs.errors import InputError
 from convexfs.inference import label_permutations
-from convexfs.inference.label_permutations import check_rule, copied_rows, judged
+from convexfs.inference.label_permutations import check_rule, copied_rows, permutation_result
 from convexfs.methods.base.row_permutations import permuted_labels, permuted_rows
 
 CODES = np.array([0, 1, 0, 1, 1, 0, 2, 0, 1, 1, 2, 0])
@@ -105,7 +105,7 @@ def test_a_group_in_two_blocks_is_refused():
 
 def test_numbers_are_what_the_definitions_say():
     statistic, null = example()
-    result = judged(statistic, null)
+    result = permutation_result(statistic, null)
     both = np.vstack([statistic, null]).astype(np.float32).astype(float)
     spread = both.std(axis=0)
     t = np.divide(both - both.mean(0), spread, out=np.zeros_like(both), where=spread > 0)
@@ -127,9 +127,9 @@ def test_numbers_are_what_the_definitions_say():
 
 def test_working_in_blocks_changes_nothing(monkeypatch):
     statistic, null = example()
-    whole = judged(statistic, null)
+    whole = permutation_result(statistic, null)
     monkeypatch.setattr(label_permutations, "_BLOCK", 25)
-    parts = judged(statistic, null)
+    parts = permutation_result(statistic, null)
     for name in ("centred", "pvalues", "max_t_pvalues", "qvalues"):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), atol=1e-12)
     assert parts.max_false() == whole.max_false()
@@ -137,12 +137,12 @@ def test_working_in_blocks_changes_nothing(monkeypatch):
 
 def test_what_is_selected_follows_the_rule_and_the_gate():
     statistic, null = example(200)
-    fdr = judged(statistic, null, level=0.1)
+    fdr = permutation_result(statistic, null, level=0.1)
     np.testing.assert_array_equal(fdr.selected, fdr.qvalues <= 0.1)
     assert fdr.selected[:2].all()
-    fwer = judged(statistic, null, control="fwer", level=0.05)
+    fwer = permutation_result(statistic, null, control="fwer", level=0.05)
     np.testing.assert_array_equal(fwer.selected, fwer.max_t_pvalues <= 0.05)
-    closed = judged(statistic, null, level=0.1, gate=0.001)
+    closed = permutation_result(statistic, null, level=0.1, gate=0.001)
     assert not closed.selected.any()
     assert "max-T p-value of 0.005, above 0.001" in closed.why_empty()
     assert closed.max_false() == 0
@@ -151,13 +151,13 @@ def test_what_is_selected_follows_the_rule_and_the_gate():
 def test_labels_as_good_as_the_true_ones_count_against_them():
     statistic, null = example()
     null[7] = statistic
-    result = judged(statistic, null)
+    result = permutation_result(statistic, null)
     assert result.max_t_pvalues.min() == 2 / 61
 
 
 def test_a_number_for_the_whole_gives_the_global_pvalue():
     statistic, null = example(9)
-    result = judged(statistic, null, whole=np.array([5.0, 1, 2, 6, 3, 1, 5, 2, 0, 1]))
+    result = permutation_result(statistic, null, whole=np.array([5.0, 1, 2, 6, 3, 1, 5, 2, 0, 1]))
     assert result.global_pvalue == pytest.approx(0.3)
 
 
@@ -165,7 +165,7 @@ def test_a_number_for_the_whole_gives_the_global_pvalue():
 @settings(max_examples=40, deadline=None)
 def test_the_bound_on_false_ones_is_the_calibrated_simes_bound(seed, number, confidence):
     statistic, null = example(number, seed=seed)
-    result = judged(statistic, null)
+    result = permutation_result(statistic, null)
     t = np.vstack(list(result.centred_null()))[:, :-1]
     p = (1 + (t.ravel()[:, None, None] >= t).sum(axis=0)) / (1 + t.size)
     J = t.shape[1]
@@ -183,7 +183,7 @@ def test_the_bound_on_false_ones_is_the_calibrated_simes_bound(seed, number, con
 
 
 def test_too_few_permutations_bound_nothing():
-    result = judged(*example(18))
+    result = permutation_result(*example(18))
     assert result.max_false(0.95, np.arange(9) < 3) == 3
     with pytest.raises(InputError, match="confidence must be a number above 0 and below 1"):
         result.max_false(1.0)
@@ -193,8 +193,8 @@ def test_too_few_permutations_bound_nothing():
 @settings(max_examples=20, deadline=None)
 def test_adjusted_values_are_monotone_at_any_scale(seed, scale):
     statistic, null = example(seed=seed)
-    result = judged(statistic * scale, null * scale)
-    np.testing.assert_array_equal(result.selected, judged(statistic, null).selected)
+    result = permutation_result(statistic * scale, null * scale)
+    np.testing.assert_array_equal(result.selected, permutation_result(statistic, null).selected)
     assert (result.qvalues >= result.pvalues).all()
     assert (result.max_t_pvalues >= result.pvalues).all()
     order = np.argsort(-result.centred[:-1])  # the last never varies
@@ -204,13 +204,13 @@ def test_adjusted_values_are_monotone_at_any_scale(seed, scale):
 
 
 def test_its_text_says_how_sure_it_is():
-    result = judged(*example(199))
+    result = permutation_result(*example(199))
     lines = result.lines()
     assert lines["permuted labels"] == "p = 0.005 (199 permutations; smallest possible 0.005)"
     assert lines["selected"].startswith("2 of 9 at FDR 10 %, of which with 95 % confidence at most")
     assert repr(result) == str(result)
     assert "permuted labels" in str(result)
-    empty = judged(np.zeros(3), np.random.default_rng(0).standard_normal((99, 3)))
+    empty = permutation_result(np.zeros(3), np.random.default_rng(0).standard_normal((99, 3)))
     assert "0 of 3 at FDR 10 %" in str(empty)
 
 

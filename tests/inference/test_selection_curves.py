@@ -54,6 +54,7 @@ def test_errors_are_those_of_predictions_held_out(data):
     np.testing.assert_allclose(curve.errors, np.mean(shares, axis=0))
 
 
+@pytest.mark.slow
 def test_the_honest_error_of_shuffled_labels_is_chance_though_the_least_is_below(data):
     rng = np.random.default_rng(0)
     honest, least, pvalues = [], [], []

@@ -12,10 +12,10 @@ from convexfs.errors import ConvexfsError, InputError
 from convexfs.inference import selector_tests
 from convexfs.inference.selector_tests import (
     affordable,
-    evidence_of,
     feature_evidence,
-    permutations_judged,
-    seeded,
+    fit_evidence,
+    run_permutation_test,
+    with_seed,
 )
 from tests.typed import known
 
@@ -35,15 +35,15 @@ def gap_of_means(X, y):
     ids=lambda model: type(model).__name__,
 )
 def test_evidence_is_found_under_the_names_that_estimators_have(estimator):
-    evidence, _ = evidence_of(estimator, X, Y)
+    evidence, _ = fit_evidence(estimator, X, Y)
     assert evidence.shape == (4,)
     assert evidence.argmax() == 0
 
 
 def test_only_logo_has_a_number_for_the_whole():
-    assert evidence_of(Relief(), X, Y)[1] is None
+    assert fit_evidence(Relief(), X, Y)[1] is None
     model = Logo().fit(X, Y)
-    assert evidence_of(Logo(), X, Y)[1] == -known(model.solution_.objective)
+    assert fit_evidence(Logo(), X, Y)[1] == -known(model.solution_.objective)
 
 
 def test_an_estimator_without_evidence_is_refused():
@@ -52,28 +52,28 @@ def test_an_estimator_without_evidence_is_refused():
 
 
 def test_refitted_and_fast_statistics_agree():
-    fast = permutations_judged(Relief(n_neighbors=3), X, Y, 19, 5)
-    scores = permutations_judged(lambda X, y: Relief(n_neighbors=3).fit(X, y).margin_, X, Y, 19, 5)
+    fast = run_permutation_test(Relief(n_neighbors=3), X, Y, 19, 5)
+    scores = run_permutation_test(lambda X, y: Relief(n_neighbors=3).fit(X, y).margin_, X, Y, 19, 5)
     np.testing.assert_array_equal(fast.null, scores.null)
     np.testing.assert_array_equal(fast.statistic, scores.statistic)
 
 
 def test_the_number_of_jobs_changes_nothing():
     for source in (Relief(n_neighbors=0.25), gap_of_means):
-        one, two = (permutations_judged(source, X, Y, 19, 5, n_jobs=n) for n in (1, 2))
+        one, two = (run_permutation_test(source, X, Y, 19, 5, n_jobs=n) for n in (1, 2))
         np.testing.assert_array_equal(one.null, two.null)
 
 
 def test_progress_is_told_and_failures_are_errors():
     told = []
-    permutations_judged(gap_of_means, X, Y, 3, 0, tell=told.append)
+    run_permutation_test(gap_of_means, X, Y, 3, 0, tell=told.append)
     assert told[-1] == "4 of 4 fits"
 
     def spoiled(X, y):
         raise RuntimeError("no such luck")
 
     with pytest.raises(ConvexfsError, match=r"fit to permuted data failed.*no such luck"):
-        permutations_judged(spoiled, X, Y, 3, 0)
+        run_permutation_test(spoiled, X, Y, 3, 0)
 
 
 def test_warnings_of_permuted_fits_are_not_told():
@@ -83,14 +83,14 @@ def test_warnings_of_permuted_fits_are_not_told():
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        permutations_judged(warns, X, Y, 3, 0)
+        run_permutation_test(warns, X, Y, 3, 0)
 
 
 def test_random_estimators_without_a_seed_get_one():
-    made = seeded(make_pipeline(StandardScaler(), Relief()), 7)
+    made = with_seed(make_pipeline(StandardScaler(), Relief()), 7)
     assert made[-1].random_state == 7
-    assert seeded(Relief(random_state=3), 7).random_state == 3
-    assert seeded(gap_of_means, 7) is gap_of_means
+    assert with_seed(Relief(random_state=3), 7).random_state == 3
+    assert with_seed(gap_of_means, 7) is gap_of_means
 
 
 def test_permutations_are_fewer_where_they_cost_more(monkeypatch):

@@ -34,15 +34,19 @@ def beside_noise(seed, number=20):
     return (X - X.mean(axis=0)) / X.std(axis=0), y
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_noise_beside_strong_features_is_not_taken_for_signal(seed):
-    X, y = beside_noise(seed)
-    found = shadow_test(Relief(), X, y, random_state=seed)
-    assert found.selected[:30].sum() >= 24
-    assert found.selected[30:].sum() <= 5
-    assert not (found.max_t_pvalues[30:] <= 0.05).any()
-    assert found.selected[30:].sum() <= found.max_false()
-    labels = permutation_test(Relief(), X, y, n_permutations=200, random_state=seed)
+def test_noise_beside_strong_features_is_not_taken_for_signal():
+    # A false discovery rate is a mean over data sets: single ones may exceed it, and then the
+    # bound on false selections and the family-wise list still hold, each in 19 of 20 sets.
+    false_shares = []
+    for seed in range(4):
+        X, y = beside_noise(seed)
+        found = shadow_test(Relief(), X, y, random_state=seed)
+        assert found.selected[:30].sum() >= 28
+        assert found.selected[30:].sum() <= found.max_false(0.95)
+        assert not (found.max_t_pvalues[30:] <= 0.05).any()
+        false_shares.append(found.selected[30:].sum() / found.selected.sum())
+    assert np.mean(false_shares) <= 0.1
+    labels = permutation_test(Relief(), *beside_noise(0), n_permutations=200, random_state=0)
     assert labels.selected[30:].sum() > 3, "the reason for shadow columns"
 
 

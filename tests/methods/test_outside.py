@@ -72,6 +72,7 @@ def test_the_command_lists_shows_and_selects_by_it(run):
     assert "petal" in max(chosen["weights"], key=chosen["weights"].get)
 
 
+@pytest.mark.slow
 def test_a_problem_file_changes_it_and_solvers_are_compared_on_it(run, tmp_path):
     (tmp_path / "capped.py").write_text(PROBLEM)
     solved = run("-m", "convexfs", "solve", "capped.py", "--out", "solved")

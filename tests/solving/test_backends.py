@@ -5,7 +5,7 @@ from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable
 from convexfs.records import OWN, RAW
 from convexfs.solving import backends
-from convexfs.solving.backend import asking
+from convexfs.solving.backend import tolerance_mode
 from convexfs.solving.backends import BACKENDS, backend, choose, needs_of, suitable
 from tests.solvers import needs, packages
 from tests.solving import problems
@@ -92,9 +92,9 @@ def test_every_solver_that_cvxpy_calls_has_a_row():
 
 def test_an_accuracy_is_put_to_solvers_in_three_ways():
     for row in BACKENDS.values():
-        with asking(RAW):
+        with tolerance_mode(RAW):
             raw = row.options(1e-5)
-        with asking(OWN):
+        with tolerance_mode(OWN):
             own = row.options(1e-5)
         given = raw.get(row.inside, {}) if row.inside else raw
         assert [given[name] for name in row.tolerances] == [1e-5] * len(row.tolerances)

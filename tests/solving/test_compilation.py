@@ -49,6 +49,7 @@ def build(name, **attributes):
     return cp.Problem(cp.Minimize(atoms(x)[name]), [cp.norm_inf(x) <= 5])
 
 
+@pytest.mark.slow(cases=4)
 @pytest.mark.parametrize("name", atoms(cp.Variable(3)))
 def test_every_solver_minimises_atoms_of_products_with_data(name):
     expected = solve(build(name), "CLARABEL", tol=1e-8).objective

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 from scipy import stats
 
-TARGETS = (1e-3, 1e-6, 1e-8)
+SHIFT = 1e-3
 ANSWERED = ("solved", "undecided")
 CURVE = tuple(10.0**-power for power in range(1, 11))
 LIMITS = {"solved": "solved", "undecided": "undecided", "wrong claim": "wrong_claims",
@@ -39,35 +39,27 @@ def groups(rows, *names):
     return found
 
 
-def shift_of(rows):
-    solved = sorted(row["charged_seconds"] for row in rows if row["outcome"] in ANSWERED)
-    if not solved:
-        return 0.01
-    place = 0.25 * (len(solved) - 1)
-    below = solved[math.floor(place)]
-    quarter = below + (place - math.floor(place)) * (solved[math.ceil(place)] - below)
-    return 10.0 ** math.floor(math.log10(max(quarter, 1e-7)))
+def asked_for(rows):
+    """The accuracies that solvers were asked for."""
+    return sorted({row["tol"] for row in rows if told(row["tol"])} or {1e-5}, reverse=True)
 
 
-def mean_and_ends(cells):
-    """Mean over instances of means over repeats; ends over the repeats that all instances have."""
-    instances = sorted({instance for instance, _ in cells})
-    repeats = sorted({repeat for _, repeat in cells})
+def mean_and_half(cells):
+    """Mean over instances of means over repeats, and half of Student's interval."""
     by_instance = []
-    for instance in instances:
-        own = [cells[instance, repeat] for repeat in repeats if told(cells.get((instance, repeat)))]
+    for instance in sorted({instance for instance, _ in cells}):
+        own = [value for (name, _), value in cells.items() if name == instance and told(value)]
         if own:
             by_instance.append(statistics.fmean(own))
     middle = statistics.fmean(by_instance) if by_instance else math.nan
-    # An instance that nobody solved has no say, but then no repeat is complete.
-    whole = [
-        statistics.fmean(cells[instance, repeat] for instance in instances)
-        for repeat in repeats
-        if all(told(cells.get((instance, repeat))) for instance in instances)
-    ]
-    if len(whole) < 3:
-        return math.nan, middle, math.nan
-    half = stats.t.ppf(0.995, len(whole) - 1) * statistics.stdev(whole) / math.sqrt(len(whole))
+    count = len(by_instance)
+    if count < 5:
+        return middle, math.nan
+    return middle, stats.t.ppf(0.995, count - 1) * statistics.stdev(by_instance) / math.sqrt(count)
+
+
+def mean_and_ends(cells):
+    middle, half = mean_and_half(cells)
     return middle - half, middle, middle + half
 
 
@@ -80,12 +72,10 @@ def log_seconds(rows, shift, name="charged_seconds"):
 
 
 def seconds(rows, shift):
-    low, middle, high = mean_and_ends(log_seconds(rows, shift))
-    return {
-        "seconds": math.exp(middle) - shift,
-        "seconds_low": max(math.exp(low) - shift, 0.0) if low == low else math.nan,
-        "seconds_high": math.exp(high) - shift,
-    }
+    middle, half = mean_and_half(log_seconds(rows, shift))
+    mean = math.exp(middle) - shift
+    factor = math.exp(half * math.exp(middle) / max(mean, 1e-7)) if half == half else math.nan
+    return {"seconds": mean, "seconds_low": mean / factor, "seconds_high": mean * factor}
 
 
 def ratio(slow, fast, shift):
@@ -191,10 +181,10 @@ def by_class(rows):
     return {"all": rows, **found} if len(found) > 1 else found
 
 
-def achieved(rows, shift, targets=TARGETS):
+def achieved(rows, shift, targets=None):
     """What the table of times to an accuracy says of each target, class and solver."""
     table = {}
-    for target in targets:
+    for target in targets or asked_for(rows):
         runs = quickest(rows, target)
         best = best_of(runs)
         for name, some in by_class(runs).items():
@@ -268,7 +258,7 @@ def page_differences(page, rows):
     """Say what on a page does not follow from an export."""
     from tests.study.pages import frame_of, numbers_in
 
-    numbers, shift = numbers_in(page), shift_of(rows)
+    numbers, shift = numbers_in(page), SHIFT
     tables = {name: frame_of(table) for name, table in numbers["tables"].items()}
     found = differences(tables["summary"], summary(rows, shift), ("settings", "solver"))
     if "achieved" in tables:

@@ -12,11 +12,11 @@ from convexfs.study.page import sections
 from convexfs.study.time_to_accuracy import time_to_accuracy
 from tests.study.test_summary import rows
 
-#: Two solvers, two problems, three repeats, and a wrong claim.
+#: Two solvers, five problems, three repeats, and a wrong claim.
 STUDY = rows(
     *((solver, problem, repeat, seconds + repeat / 100)
       for solver, seconds in (("A", 0.1), ("B", 0.4))
-      for problem in ("one", "two")
+      for problem in ("one", "two", "three", "four", "five")
       for repeat in range(3)),
     ("C", "one", 0, "wrong claim"),
     formulation="relief", key="k", failure="", gap=1e-8, objective_error=1e-9,
@@ -42,7 +42,7 @@ def on_page(study):
         (columns.CLAIMS, summary.wrong_claims),
         (columns.CLAIMANTS, lambda study: summary.claimants(summary.wrong_claims(study))),
         (columns.REASONS, summary.reasons),
-        (columns.TOLD, summary.told),
+        (columns.TOLD, summary.solver_options_table),
         (columns.ACHIEVED, time_to_accuracy),
     ],
 )

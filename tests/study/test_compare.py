@@ -190,6 +190,7 @@ def test_each_process_warms_a_solver_up_before_it_measures(file, monkeypatch):
     assert len(calls) == 3
 
 
+@pytest.mark.slow
 def test_killed_it_goes_on_to_the_same_end(file, tmp_path):
     path = file(CONIC)
     study = {"solvers": ["native", "CLARABEL", "SCS"], "repeats": 2, "time_limit": 30.0}
@@ -212,6 +213,7 @@ def test_killed_it_goes_on_to_the_same_end(file, tmp_path):
         assert store.tasks()["tol"].isna().tolist().count(True) == 24
 
 
+@pytest.mark.slow
 def test_two_studies_agree_on_every_clear_lead(file, tmp_path):
     path = file(CONIC.replace('"wine"', '"wdbc"'))
     found = []

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from convexfs.errors import InputError
-from convexfs.study.export import MOST_LATEX_ROWS, escaped, latex, write_tables
+from convexfs.study.export import MOST_LATEX_ROWS, escape_latex, latex, write_tables
 from convexfs.study.page import gather
 from convexfs.study.page.assemble import Table
 
@@ -29,7 +29,7 @@ def test_a_latex_table_has_the_columns_that_the_page_shows(run):
     text = latex(table)
     heads = next(line for line in text.splitlines() if line.startswith(("settings", "solver")))
     assert heads.removesuffix(r" \\").split(" & ") == [
-        escaped(column.heading) for column in table.shown
+        escape_latex(column.heading) for column in table.shown
     ]
     assert text.count(r"\\") == 1 + len(table.frame)
     assert all(line.count("&") == heads.count("&") for line in text.splitlines() if " & " in line)
@@ -45,7 +45,7 @@ def test_a_latex_table_has_the_columns_that_the_page_shows(run):
     ],
 )
 def test_what_a_run_says_is_text_to_latex(text, expected):
-    assert escaped(text) == expected
+    assert escape_latex(text) == expected
 
 
 def test_long_tables_are_for_programs(tmp_path):

@@ -80,6 +80,7 @@ def test_points_of_llfs_show_their_features(tmp_path):
     assert "whole points, local optima" in report.html
 
 
+@pytest.mark.slow
 def test_every_panel_becomes_a_picture(report, tmp_path):
     files = write_figures(report.figures, report.solvers, tmp_path / "png")
     assert len(files) == len(set(files)) == sum(len(f.panels) for f in report.figures)

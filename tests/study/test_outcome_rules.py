@@ -167,6 +167,7 @@ def test_a_native_gap_counts_though_its_certificate_asks_for_more(folder):
     assert verdicts(run) == {"k0": "solved", "k1": "undecided"}
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("sense", ["min", "max"])
 def test_of_two_proofs_that_contradict_each_other_the_better_point_is_the_reference(folder, sense):
     """The worse one is said more accurate; it must not become the reference."""
@@ -181,7 +182,7 @@ def test_of_two_proofs_that_contradict_each_other_the_better_point_is_the_refere
     assert frame["outcome"].tolist() == ["wrong claim", "solved", "solved", "wrong claim"]
     assert frame["fooled"].tolist() == [True, False, False, False]
     assert frame.loc["k0", "objective_error"] == pytest.approx(0.2)
-    (line,) = rows.warnings_of(frame)
+    (line,) = rows.certificate_warnings(frame)
     assert line.startswith("A CERTIFICATE WAS FOOLED: 1 proven objectives are far worse than")
     assert f"HIGHS on {frame.loc['k0', 'instance']}, objective {worse:g}" in line
     assert "A CERTIFICATE WAS FOOLED" in gather(run).html
@@ -190,7 +191,7 @@ def test_of_two_proofs_that_contradict_each_other_the_better_point_is_the_refere
 def test_verdicts_of_older_versions_are_kept_and_named(folder):
     run = folder(({}, PROVEN | {"certificates": None}), ({"repeat": 1}, PROVEN))
     assert verdicts(run) == {"k0": "solved", "k1": "solved"}
-    (line,) = rows.warnings_of(outcomes(run))
+    (line,) = rows.certificate_warnings(outcomes(run))
     assert line.startswith("1 of 2 verdicts were made by an older version")
 
 
@@ -269,6 +270,19 @@ def test_without_multipliers_a_proven_objective_is_the_judge(folder):
     assert frame["ok"].sort_index().tolist() == [True, True, False, pd.NA]
     assert frame.loc["k2", "gap"] == pytest.approx(0.01 / 5)
     assert frame.loc["k1", "basis"] == outcome_rules.BY_PROOF
+
+
+def test_a_branching_twin_is_skipped_where_its_continuous_one_took_part(folder):
+    told = {"needs": "LP"}
+    run = folder(
+        (told | {"solver": "GLPK"}, PROVEN),
+        (told | {"solver": "GLPK_MI"}, ALONE),
+        (told | {"solver": "GLPK_MI", "hyper": {"lam": 0.7}}, ALONE),
+    )
+    frame = outcomes(run).set_index("key")
+    assert frame.loc["k1", "outcome"] == "skipped"
+    assert "is GLPK" in frame.loc["k1", "failure"]
+    assert frame.loc["k2", "outcome"] != "skipped"
 
 
 @pytest.mark.parametrize(("sense", "wrong"), [("max", "k1"), ("min", "k0")])

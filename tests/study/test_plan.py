@@ -62,6 +62,16 @@ def test_branching_twins_are_left_out_where_there_are_no_integers(file):
     assert without_integer_variants(names, load_problem_file(integer)) == names
 
 
+@pytest.mark.parametrize("default", [True, False])
+def test_a_solver_that_takes_no_accuracy_runs_at_its_own_only(file, default):
+    plan = Plan(solvers=["SCIPY", "CLARABEL"], tols=[1e-6, 1e-8], default=default, repeats=1)
+    asked = {(task.solver, task.tol) for task in plan.tasks([load_problem_file(file(CONIC))])}
+    assert {tol for solver, tol in asked if solver == "SCIPY"} == {None}
+    assert {tol for solver, tol in asked if solver == "CLARABEL"} == {1e-6, 1e-8} | (
+        {None} if default else set()
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

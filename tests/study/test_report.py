@@ -94,6 +94,7 @@ def solved(tmp_path):
     return tmp_path / "out", file
 
 
+@pytest.mark.slow
 def test_a_file_is_shown_as_it_was_solved_whatever_became_of_it(solved):
     folder, file = solved
     before = gather(folder).html
@@ -147,6 +148,7 @@ def test_solving_again_keeps_what_an_older_version_did_not(solved):
 MATHS = '<math xmlns="http://www.w3.org/1998/Math/MathML">'
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize(
     "formula",
     [

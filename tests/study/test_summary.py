@@ -15,6 +15,7 @@ from convexfs.study.summary import (
     COUNTS,
     accuracy_time,
     agreement,
+    by_instance,
     leaders,
     performance_profile,
     ranking,
@@ -180,9 +181,14 @@ def lead_of(*parts):
     return leaders(pd.concat(parts), SHIFT).to_dict("records")
 
 
+def problems(solver, seconds):
+    """Outcomes of one solver, each of a problem of its own."""
+    return rows(*((solver, f"p{i}", 0, what) for i, what in enumerate(seconds)))
+
+
 def test_a_lead_is_clear_when_its_interval_is_above_one():
     fast, slow = [1.0, 1.1, 0.9, 1.0, 1.05], [2.0, 2.3, 1.9, 2.1, 2.0]
-    (row,) = leaders(pd.concat([repeated("A", fast), repeated("B", slow)]), SHIFT).to_dict(
+    (row,) = leaders(pd.concat([problems("A", fast), problems("B", slow)]), SHIFT).to_dict(
         "records"
     )
     assert (row["fastest"], row["second"], row["clear"]) == ("A", "B", True)
@@ -190,7 +196,7 @@ def test_a_lead_is_clear_when_its_interval_is_above_one():
     low, high = stats.t.interval(0.99, 4, logs.mean(), stats.sem(logs))
     assert (row["lead_low"], row["lead_high"]) == pytest.approx((np.exp(low), np.exp(high)))
     noisy = [0.2, 5.0, 0.1, 4.0, 0.9]
-    (row,) = leaders(pd.concat([repeated("A", fast), repeated("B", noisy)]), SHIFT).to_dict(
+    (row,) = leaders(pd.concat([problems("A", fast), problems("B", noisy)]), SHIFT).to_dict(
         "records"
     )
     assert not row["clear"]
@@ -205,9 +211,9 @@ def test_one_repeat_gives_no_clear_lead_and_one_solver_no_second():
     assert (row["second"], row["clear"]) == (None, False)
 
 
-def test_a_slow_day_of_the_machine_leaves_the_lead():
-    day = np.array([1.0, 7.0, 3.0, 5.0])
-    frame = pd.concat([repeated("A", day), repeated("B", 1.5 * day + 0.5 * SHIFT)])
+def test_long_and_short_problems_are_paired_in_the_lead():
+    sizes = np.array([1.0, 7.0, 3.0, 5.0, 2.0])
+    frame = pd.concat([problems("A", sizes), problems("B", 1.5 * sizes + 0.5 * SHIFT)])
     (row,) = leaders(frame, SHIFT).to_dict("records")
     assert row["lead"] == pytest.approx(1.5)
     assert row["clear"]
@@ -245,8 +251,8 @@ def test_native_twins_are_compared_where_they_are():
 
 
 def test_every_rank_has_its_lead_over_the_next():
-    day = [1.0, 1.1, 0.9]
-    frame = pd.concat([repeated(name, [size * t for t in day]) for name, size in TIMES.items()])
+    sizes = [1.0, 1.1, 0.9, 1.05, 0.95]
+    frame = pd.concat([problems(name, [size * t for t in sizes]) for name, size in TIMES.items()])
     table = ranking(frame, SHIFT).set_index("solver")
     assert table["rank"].to_dict() == {"B": 1, "C": 2, "A": 3}
     assert table.loc["B", "lead"] == pytest.approx((2 + SHIFT) / (1 + SHIFT), rel=1e-2)
@@ -375,3 +381,26 @@ def test_agreement_by_hand():
 )
 def test_no_tasks_no_rows(table):
     assert table(rows(("A", "one", 0, 1.0)).iloc[:0]).empty
+
+
+# ---- instances and solvers ----------------------------------------------------------------------
+
+
+def test_a_cell_has_the_worst_outcome_and_the_median_seconds():
+    frame = rows(
+        ("A", "one", 0, 1.0), ("A", "one", 1, 3.0), ("A", "one", 2, 2.0),
+        ("B", "one", 0, 1.0), ("B", "one", 1, "wrong claim"),
+        ("A", "two", 0, "timeout"), ("B", "two", 0, "skipped"),
+    )  # fmt: skip
+    table, declared = by_instance(frame)
+    assert [column.name for column in declared] == list(table)
+    cells = table.set_index("instance")
+    assert cells.loc["one", "A"] == "solved 2"
+    assert cells.loc["one", "B"].startswith("wrong claim ")
+    assert cells.loc["two", "A"].startswith("timeout ")
+    assert pd.isna(cells.loc["two", "B"])
+
+
+def test_settings_have_rows_of_their_own():
+    frame = pd.concat([rows(("A", "one", 0, 1.0)), rows(("A", "one", 0, 2.0), settings="1e-08")])
+    assert by_instance(frame)[0]["A"].tolist() == ["solved 1", "solved 2"]

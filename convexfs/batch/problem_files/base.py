@@ -25,7 +25,7 @@ KINDS = {
     "SOLVERS": (list, "a list of solver names, such as ['CLARABEL', 'SCS']"),
     "FIT": (bool | str, "True for the whole method or False for its first convex problem"),
 }
-#: What stands for the name of a data set where a problem has data of its own.
+#: Placeholder for the name of a data set where a problem makes its own data.
 OWN_DATA = "own data"
 #: What a function may ask for by name beside its GRID, wherever there are data.
 SAMPLES = ("X", "y", "names", "groups")
@@ -44,10 +44,10 @@ class ProblemFile:
         edited formula changes it, one more solver or grid value does not.
     formulation : Formulation
         Whose method and numeric half it uses; :data:`~convexfs.methods.base.formulation.OWN` of a
-        file that states a problem of its own.
+        file that states a user-defined problem.
     data, grid, solvers, fit
         What the file says, or the defaults; `fit` may be what the method calls its parts.
-        A problem of its own on data of its own has no `data`.
+        A user-defined problem that makes its own data has no `data`.
     text : str
         All of it.
     build : callable or None
@@ -81,7 +81,7 @@ class ProblemFile:
 
     @property
     def is_own(self) -> bool:
-        """Whether it states a problem of its own, no method's."""
+        """Whether the file states a user-defined problem, not a method's."""
         return self.formulation is OWN
 
 

@@ -1,4 +1,4 @@
-"""Problems of their own: a file's function, a function of a package, a file of a known format."""
+"""Problem files without METHOD: a function, an importable function, or a file of a known format."""
 
 import ast
 import hashlib
@@ -19,7 +19,7 @@ _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
 def own_reader(path: Path, text: bytes) -> "OwnReader | None":
-    """A reader of a file that defines ``problem`` or PROBLEMS and no METHOD; None of others."""
+    """Return a reader if a file defines ``problem`` or PROBLEMS but no METHOD, else None."""
     try:
         nodes = ast.parse(text, str(path)).body
     except (SyntaxError, ValueError):
@@ -162,7 +162,7 @@ def is_function(path: Path) -> bool:
     return _FUNCTION.fullmatch(str(path)) is not None
 
 
-def source_of(name: str) -> bytes:
+def source_text(name: str) -> bytes:
     """The text of the file that a function is defined in."""
     function = _imported(name)
     try:
@@ -188,7 +188,7 @@ def of_function(path: Path, digest: str) -> ProblemFile:
         code=f"{name} {digest}",
         called=name.partition(":")[2],
         equation=(inspect.getdoc(function) or "").partition("\n")[0],
-        text=source_of(name).decode(errors="replace"),
+        text=source_text(name).decode(errors="replace"),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ A file of a method with several stages may instead define ``constraints(f, max_f
 of constraints that are added to the paper's in every stage, or ``feasible(f, max_features)``, which
 takes their place and warns of those it drops.
 
-A file without METHOD states a problem of its own, on data of its own or those of DATA::
+A file without METHOD states a user-defined problem, on its own data or those of DATA::
 
     '''The cheapest portfolio of least risk.'''
     import cvxpy as cp
@@ -101,7 +101,7 @@ def _read(path: Path, text: bytes, digest: str) -> ProblemFile:
 
 def _found(name: str | Path) -> tuple[Path, bytes]:
     if custom.is_function(Path(name)) and not os.path.isfile(name):
-        return Path(name), custom.source_of(str(name))
+        return Path(name), custom.source_text(str(name))
     path = _find(name)
     try:
         return path, path.read_bytes()

@@ -14,27 +14,27 @@ from convexfs.methods.base.solve_step import stated
 
 
 @dataclass(frozen=True)
-class Unstated:
+class StatementTask:
     """A problem file to be stated, on the data and grid point of a task."""
 
     task: Task
 
 
-def unstated(tasks: Iterable[Task], known: Iterable[str]) -> list[Unstated]:
+def pending_statements(tasks: Iterable[Task], known: Iterable[str]) -> list[StatementTask]:
     """Return the problem files of some tasks, each once, without those known by their hash."""
     firsts: dict[str, Task] = {}
     for task in tasks:
         if task.problem_file:
             firsts.setdefault(task.problem_sha256, task)
-    return [Unstated(task) for sha256, task in firsts.items() if sha256 not in set(known)]
+    return [StatementTask(task) for sha256, task in firsts.items() if sha256 not in set(known)]
 
 
-def state_or(work: Callable[[Task], Any], what: Task | Unstated) -> Any:
+def run_or_render(work: Callable[[Task], Any], what: Task | StatementTask) -> Any:
     """Do a task, or state a problem file."""
-    return state(what.task) if isinstance(what, Unstated) else work(what)
+    return render_statement(what.task) if isinstance(what, StatementTask) else work(what)
 
 
-def state(task: Task) -> dict[str, Any]:
+def render_statement(task: Task) -> dict[str, Any]:
     """Return size and statement of the first convex problem of a task."""
     from convexfs.inspection import show
 

@@ -52,7 +52,7 @@ class FileSystem:
 
 def probe(folder: Path) -> FileSystem:
     """Try what the file system of a folder can do, with a small file that is removed again."""
-    kind = kind_of(folder)
+    kind = file_system_kind(folder)
     with tempfile.TemporaryFile(dir=folder, prefix=".probe-") as file:
         file.write(bytes(mmap.PAGESIZE))
         file.flush()
@@ -67,7 +67,7 @@ def probe(folder: Path) -> FileSystem:
 def _lock(file: IO[bytes]) -> None:
     try:
         import fcntl
-    except ImportError:  # not on Windows, where SQLite has locks of its own
+    except ImportError:  # not on Windows, where SQLite has other locks
         return
     fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -80,7 +80,7 @@ def _can(attempt: Callable[[], Any]) -> bool:
     return True
 
 
-def kind_of(folder: Path, mounts: Path = _MOUNTS) -> str:
+def file_system_kind(folder: Path, mounts: Path = _MOUNTS) -> str:
     """Return the name of a folder's file system; empty where the system does not tell."""
     try:
         lines = mounts.read_text(errors="surrogateescape").splitlines()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from convexfs.batch.store import schema
-from convexfs.batch.store.shards import Shard, differences, name_of, shard_record
+from convexfs.batch.store.shards import Shard, differences, shard_name, shard_record
 from convexfs.batch.store.store import Store
 from convexfs.errors import InputError, RunError
 
@@ -99,7 +99,8 @@ def _check_one_run(parts: Mapping[Path, Mapping[str, Any]]) -> None:
             )
         if record["shard"] in seen:
             raise InputError(
-                f"{seen[record['shard']]} and {folder} are both shard {name_of(record)}; give one"
+                f"{seen[record['shard']]} and {folder} are both shard {shard_name(record)}; "
+                "give one"
             )
         seen[record["shard"]] = folder
 
@@ -110,7 +111,7 @@ def _check_place(store: Store, record: Mapping[str, Any]) -> None:
     if there is None and store.finished():
         raise RunError(f"{place}: holds a run of its own; choose another --out")
     if there is not None and there["shard"]:
-        raise RunError(f"{place}: is shard {name_of(there)} itself; choose another --out")
+        raise RunError(f"{place}: is shard {shard_name(there)} itself; choose another --out")
     said = [] if there is None else list(differences(there, record))
     if said:
         raise RunError(f"{place}: holds another run ({'; '.join(said)}); choose another --out")
@@ -122,8 +123,8 @@ def _unfinished(parts: Mapping[Path, Mapping[str, Any]]) -> Iterator[str]:
             done = len(store.finished())
         if done < record["tasks"]:
             yield (
-                f"shard {name_of(record)} in {folder} has done {done} of {record['tasks']} tasks; "
-                "run its line again"
+                f"shard {shard_name(record)} in {folder} has done {done} of {record['tasks']} "
+                "tasks; run its line again"
             )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 
-VERSION = 6
+VERSION = 7
 #: Version of the certificates' rules: 2 has three verdicts about the stated problem.
 CERTIFICATES = 2
 SCHEMA = """
@@ -40,7 +40,9 @@ CREATE TABLE IF NOT EXISTS tasks ( -- one row for every task that has come to it
   n_attempts INTEGER,          -- rows in attempts
   build_seconds REAL,          -- stating the problem
   compile_seconds REAL,        -- cvxpy's canonicalisation
-  solve_seconds REAL,          -- the solver's own work
+  solve_seconds REAL,          -- the solver, and cvxpy's interface to it
+  solve_cpu_seconds REAL,      -- its processor time
+  clock_seconds REAL,          -- of it, what the solver's own clock says; NULL: it has none
   setup_seconds REAL,          -- of it, what the solver says its setup took
   peak_bytes INTEGER,          -- memory the solver took at most; NULL: not measured
   wall_seconds REAL,           -- the whole last attempt
@@ -119,13 +121,16 @@ UPGRADES = {
           ALTER TABLE tasks ADD COLUMN peak_bytes INTEGER;""",
     4: "",
     5: "ALTER TABLE solutions ADD COLUMN certificates INTEGER;",
+    6: """ALTER TABLE tasks ADD COLUMN solve_cpu_seconds REAL;
+          ALTER TABLE tasks ADD COLUMN clock_seconds REAL;""",
 }
 _OWN = re.compile(r"CREATE (TABLE|INDEX|UNIQUE INDEX)\b", re.IGNORECASE)
 #: Tables that SCHEMA makes where they are missing, by the version they came with.
 NEW_TABLES = {"problems": 3, "studies": 4, "shards": 5}
 #: Columns in which two equal runs may differ; so may all of attempts and environment.
 VOLATILE = {"n_attempts", "environment", "finished_utc", "peak_bytes"} | {
-    f"{stage}_seconds" for stage in ("build", "compile", "setup", "solve", "wall", "cpu")
+    f"{stage}_seconds"
+    for stage in ("build", "compile", "setup", "solve", "solve_cpu", "clock", "wall", "cpu")
 }
 #: Columns of texts that are read as JSON objects.
 JSON_OBJECTS = {"hyper", "options", "own_options", "record"}
@@ -148,7 +153,7 @@ def columns_in(database: sqlite3.Connection, table: str) -> dict[str, str]:
     return {name: kind for _, name, kind, *_ in found}
 
 
-def lacking(database: sqlite3.Connection, version: int) -> Iterator[str]:
+def missing_columns(database: sqlite3.Connection, version: int) -> Iterator[str]:
     """Yield columns that tables of a version should have and a file has not."""
     later = set(_added_after(version))
     for table, kinds in columns().items():

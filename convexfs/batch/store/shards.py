@@ -1,7 +1,7 @@
 """A run in parts that know nothing of each other, as the jobs of a cluster's array.
 
 A task belongs to the shard that its key says, whoever asks: every shard finds its own
-part of the same files, and no part is done twice. Each has a folder of its own, which
+part of the same files, and no part is done twice. Each has its own folder, which
 says what it is part of; :mod:`convexfs.batch.store.merge` joins them.
 """
 
@@ -49,7 +49,7 @@ _FIELDS = {
 
 
 def shard_record(store: Store) -> dict[str, Any] | None:
-    """Return which part of which run a store is, None if it is a run of its own."""
+    """Return which part of which run a store is, None if it is a complete run."""
     record = store.shard()
     if record is None:
         return None
@@ -62,7 +62,7 @@ def shard_record(store: Store) -> dict[str, Any] | None:
     return record
 
 
-def enter(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> None:
+def claim_shard(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> None:
     """Note in a folder which part of which run it is, or raise if it is that of another.
 
     ``tasks`` are those of the whole run. A run without a shard may go on in a folder that
@@ -72,8 +72,8 @@ def enter(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> None:
     if shard is None:
         if there is not None and there["shard"]:
             raise RunError(
-                f"{store.path.parent}: holds shard {name_of(there)} of a run; add --shard "
-                f"{name_of(there)} to go on with it, or choose another --out"
+                f"{store.path.parent}: holds shard {shard_name(there)} of a run; add --shard "
+                f"{shard_name(there)} to go on with it, or choose another --out"
             )
         return
     record = {"shard": shard.number, "tasks": len(shard.part(tasks)), **_whole(shard, tasks)}
@@ -84,7 +84,7 @@ def enter(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> None:
             f"{store.path.parent}: holds a run that is no shard; choose another --out for {shard}"
         )
     elif there != record:
-        mine = "" if there["shard"] == shard.number else f"it is {name_of(there)}"
+        mine = "" if there["shard"] == shard.number else f"it is {shard_name(there)}"
         reason = "; ".join(filter(None, [mine, *differences(there, record)]))
         raise RunError(
             f"{store.path.parent}: holds another shard than {shard} of this run ({reason}); "
@@ -92,7 +92,7 @@ def enter(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> None:
         )
 
 
-def name_of(record: Mapping[str, Any]) -> str:
+def shard_name(record: Mapping[str, Any]) -> str:
     """Return the shard that a folder says it is, as ``3/8``."""
     return str(Shard(record["shard"], record["of"]))
 

@@ -36,7 +36,7 @@ def connect(
     path: Path, mode: str, patience: float = 30.0, locks: bool = True
 ) -> sqlite3.Connection:
     """Open a file in a mode of SQLite, ro, rw or rwc, perhaps on a system without locks."""
-    with explained(path):
+    with explain_errors(path):
         uri = f"{path.absolute().as_uri()}?mode={mode}{'' if locks else '&vfs=unix-none'}"
         return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=patience)
 
@@ -99,7 +99,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explain_errors(path: Path) -> Iterator[None]:
     """Turn what can happen to a file on a disk into a sentence; leave mistakes of ours."""
     try:
         yield

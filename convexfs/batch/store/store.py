@@ -32,7 +32,7 @@ from convexfs.batch.store.sqlite_file import (
     MOVE,
     SQLITE_ENDS,
     connect,
-    explained,
+    explain_errors,
     identity,
     in_wal,
     lock,
@@ -77,8 +77,8 @@ class Store(AbstractContextManager["Store"]):
         except OSError as error:
             raise RunError(f"{folder}: cannot be written ({error.strerror}); {MOVE}") from error
         _check_files(folder)
-        with ExitStack() as held, explained(self.path):
-            with explained(folder / LOCK):
+        with ExitStack() as held, explain_errors(self.path):
+            with explain_errors(folder / LOCK):
                 if system.locks:
                     lock(folder / LOCK, held)
                 if system.shared or not system.locks:
@@ -98,7 +98,7 @@ class Store(AbstractContextManager["Store"]):
             inside = sorted(path.parent.name for path in Path(folder).glob(f"*/{RESULTS}"))
             runs = f", such as {Path(folder) / inside[0]}" if inside else ""
             raise InputError(f"{folder}: holds no {RESULTS}; give the folder of a run{runs}")
-        with ExitStack() as held, explained(store.path):
+        with ExitStack() as held, explain_errors(store.path):
             path, mode = readable(store.path, held)
             store._db = held.enter_context(closing(connect(path, mode)))
             if not schema.has_tables(store._db):
@@ -213,7 +213,7 @@ class Store(AbstractContextManager["Store"]):
         return self._records("studies")
 
     def shard(self) -> dict[str, Any] | None:
-        """Return which part of which run this is, None if it is a run of its own."""
+        """Return which part of which run this is, None if it is a complete run."""
         return next(iter(self._records("shards")), None)
 
     def _records(self, table: str) -> list[dict[str, Any]]:
@@ -235,13 +235,13 @@ class Store(AbstractContextManager["Store"]):
         return str(first or "")[:19].replace("T", " "), str(last or "")[:19].replace("T", " ")
 
     def _select(self, query: str) -> list[tuple]:
-        with explained(self.path):
+        with explain_errors(self.path):
             return self._db.execute(query).fetchall()
 
     def _frame(self, table: str, order: str = "1, 2", blobs: bool = True) -> Any:
         kinds = schema.columns()[table]
         kinds = {name: kind for name, kind in kinds.items() if blobs or kind != "BLOB"}
-        with explained(self.path):
+        with explain_errors(self.path):
             there = schema.columns_in(self._db, table)
             chosen = (name if name in there else f"NULL AS {name}" for name in kinds)
             query = f"SELECT {', '.join(chosen)} FROM {table} ORDER BY {order}"
@@ -299,7 +299,7 @@ class Store(AbstractContextManager["Store"]):
                 f"{self.path}: holds {foreign!r:.60}, a view, trigger or virtual table; no run of "
                 f"convexfs makes one, so somebody changed the file; {MOVE}"
             )
-        lacking = list(schema.lacking(self._db, self._version()))
+        lacking = list(schema.missing_columns(self._db, self._version()))
         if lacking:
             raise RunError(f"{self.path}: is damaged: it lacks {', '.join(lacking)}; {MOVE}")
         (found,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
@@ -331,7 +331,7 @@ class Store(AbstractContextManager["Store"]):
     def beside(self, folder: str | Path) -> Iterator[sqlite3.Connection]:
         """Yield the database, that of another run attached as ``shard``, in one transaction."""
         other = Path(folder) / RESULTS
-        with ExitStack() as held, explained(other):
+        with ExitStack() as held, explain_errors(other):
             path, mode = readable(other, held)
             self._db.execute("ATTACH ? AS shard", (f"{path.absolute().as_uri()}?mode={mode}",))
             try:
@@ -345,7 +345,7 @@ class Store(AbstractContextManager["Store"]):
         self.check_in_place()
         if self._lock is not None:
             self._lock.check()
-        with explained(self.path):
+        with explain_errors(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield

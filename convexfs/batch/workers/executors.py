@@ -109,7 +109,7 @@ class _InChildren(Executor):
 
 
 def _in_a_child(fn: Callable[..., Any], work: Callable[..., Any], task: Any) -> bytes:
-    """Call ``fn(work, task)`` in a process of its own; return its result, or how it ended."""
+    """Call ``fn(work, task)`` in a separate process; return its result, or how it ended."""
     # What all tasks need is loaded here once. What cannot be is the task's own failure.
     with suppress(Exception):
         prepare(task)

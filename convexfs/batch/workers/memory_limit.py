@@ -29,7 +29,7 @@ _REFUSALS = re.compile(
 _ENDS = re.compile(r"WorkerDied: (SIGABRT|SIGSEGV|SIGBUS|exit code)")
 
 
-def size_of(text: str) -> int:
+def parse_size(text: str) -> int:
     """Return the bytes that a text such as 500MB, 2GB or 1.5GiB stands for."""
     match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([A-Z]*)\s*", text.upper())
     size = float(match[1]) * UNITS.get(match[2], 0) if match else 0.0
@@ -38,7 +38,7 @@ def size_of(text: str) -> int:
     return int(size)
 
 
-def written(size: int) -> str:
+def format_size(size: int) -> str:
     """Write a number of bytes as people do."""
     power = min(len(str(size)) - 1, 12) // 3
     return f"{size / 1000**power:g} {('B', 'KB', 'MB', 'GB', 'TB')[power]}"
@@ -67,12 +67,12 @@ def _data_bytes() -> int:
     return int(line.split()[1]) * 1024
 
 
-def named(failure: str, limit: int | None) -> str:
+def name_limit(failure: str, limit: int | None) -> str:
     """Return a failure's text, with the limit as its cause where that may have been it."""
     if limit is None or not HOLDS:
         return failure
     if _REFUSALS.search(failure):
-        return f"memory limit {written(limit)} reached ({failure})"
+        return f"memory limit {format_size(limit)} reached ({failure})"
     if _ENDS.match(failure):
-        return f"{failure}, perhaps at its memory limit of {written(limit)}"
+        return f"{failure}, perhaps at its memory limit of {format_size(limit)}"
     return failure

@@ -9,7 +9,7 @@ import numpy as np
 
 from convexfs.batch.problem_files.base import printed_aside
 from convexfs.batch.problem_files.load import load_problem_file
-from convexfs.batch.problem_files.statements import Unstated
+from convexfs.batch.problem_files.statements import StatementTask
 from convexfs.batch.tasks import Task, dataset_of, first_numbers
 from convexfs.errors import InputError, ProblemFileError
 from convexfs.methods import FORMULATIONS
@@ -18,7 +18,7 @@ from convexfs.methods.base.parameters import Solving
 from convexfs.methods.base.solve_step import solve_step, stated
 
 
-def rehearse(formulations: Iterable[str], solver: str = "auto") -> None:
+def warm_up(formulations: Iterable[str], solver: str = "auto") -> None:
     """Solve tiny problems, so that what is loaded or compiled at first use is there.
 
     Done before workers are forked, none of them spends half a second on kernels.
@@ -31,8 +31,8 @@ def rehearse(formulations: Iterable[str], solver: str = "auto") -> None:
             solve_step(formulation, *formulation.numbers(X, codes), Solving(solver=solver))
 
 
-def state_own_problems(tasks: Iterable[Task]) -> None:
-    """State the first problem of each file that has one of its own.
+def state_custom_problems(tasks: Iterable[Task]) -> None:
+    """State the first problem of each file with a user-defined problem.
 
     A file whose function fails, or makes something else than a convex problem, is refused
     here, before anything is solved.
@@ -60,10 +60,10 @@ def _check_convex(problem: Any) -> None:
         )
 
 
-def prepare(what: Task | Unstated) -> None:
+def prepare(what: Task | StatementTask) -> None:
     """Load what this and others like it need that a forked worker has from its parent."""
-    task = what.task if isinstance(what, Unstated) else what
-    rehearsed(task.formulation)
+    task = what.task if isinstance(what, StatementTask) else what
+    warm_up_once(task.formulation)
     if task.data_sha256:
         dataset_of(task)
     if task.problem_file:
@@ -71,9 +71,9 @@ def prepare(what: Task | Unstated) -> None:
 
 
 @cache
-def rehearsed(formulation: str) -> None:
+def warm_up_once(formulation: str) -> None:
     """Load all that solves this formulation and certifies the answer, once in a process."""
     import convexfs.certification.certify
     import convexfs.solving.solve  # noqa: F401
 
-    rehearse([formulation])
+    warm_up([formulation])

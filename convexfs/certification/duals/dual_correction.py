@@ -52,6 +52,8 @@ LARGEST_DENSE = 1500
 LAST_BITS = 2.0**-50
 #: Side of systems above which they are solved by iterations.
 LARGEST_NORMAL = 1500
+#: Entries up to which columns are arrays; and where semidefinite cones fill them anyway.
+LARGEST_ARRAY, LARGEST_FILLED = 30_000, 1_000_000
 #: Share of their terms that reduced costs may be away from 0, on the safe side.
 MARGIN = 1e-6
 #: Multipliers of inequalities below this share of their natural size may be dropped.
@@ -113,6 +115,7 @@ def _corrected(goal: Goal, at: Lagrangian, aims: "_Aims") -> tuple[Bound, Lagran
         least = min(least, at.rounding)
         if forgiven.rounding <= enough or stalls or not 0 < aims.index.size <= MOST_COLUMNS:
             break
+        proof = None
         for ball in (True, False) if form.curved.any() else (False,):
             proof = _System(goal, at, aims.exact, ball)
             for proven in proof.proven():
@@ -120,7 +123,9 @@ def _corrected(goal: Goal, at: Lagrangian, aims: "_Aims") -> tuple[Bound, Lagran
             aims.need(proof)
             if best.value >= goal.target:
                 return best, at
-        moved = _System(goal, at, aims.index, ball=False).moved(aims.values(at))
+        if proof is None or not np.array_equal(proof.index, aims.index):
+            proof = _System(goal, at, aims.index, ball=False)
+        moved = proof.moved(aims.values(at))
         if moved is None:
             break
         at = lagrangian(form, *moved, goal.box)
@@ -239,16 +244,21 @@ class Metric:
                 yield block, factors, block.cone
 
     def into(self, A: Any) -> tuple[Any, np.ndarray]:
-        """Return G'A, and the norms of its columns if no terms cancelled."""
-        product = self.transposed @ A
+        """Return G'A, and the norms of its columns if no terms cancelled; sparse if A is."""
+        product: Any = self.transposed @ A
         sizes = _squares(abs(self.transposed) @ abs(A))
+        parts = []
         for block, factors, cone in self.congruences:
-            part, squares = _congruent(sp.csr_array(A[block.rows]), factors, cone)
-            above = sp.csr_array((block.rows.start, A.shape[1]))
-            below = sp.csr_array((A.shape[0] - block.rows.stop, A.shape[1]))
-            product = product + sp.vstack([above, part, below])
-            sizes += squares
-        return sp.csc_array(product), np.sqrt(sizes)
+            for k, factor in enumerate(factors):
+                first = block.rows.start + k * cone.size
+                own = A[first : first + cone.size]
+                used = np.flatnonzero(_counts(own))
+                matrices = cone.matrices(_dense(own[:, used]).T)
+                moved = cone.triangles(factor.T @ matrices @ factor).T
+                largest = cone.triangles(np.abs(factor.T) @ np.abs(matrices) @ np.abs(factor))
+                sizes[used] += np.sum(largest**2, axis=1)
+                parts.append((moved, np.arange(first, first + cone.size), used))
+        return _with_parts(product, parts), np.sqrt(sizes)
 
     def vector_into(self, vector: np.ndarray) -> np.ndarray:
         """Return G'v."""
@@ -274,27 +284,45 @@ class Metric:
         )
 
 
+def _with_parts(
+    product: Any, parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+) -> np.ndarray | sp.csc_array:
+    """Return a product with dense parts, whose rows it leaves at 0, in their rows and columns."""
+    if not sp.issparse(product):
+        for values, rows, columns in parts:
+            product[np.ix_(rows, columns)] = values
+        return product
+    if parts:
+        entries = np.concatenate([values.ravel() for values, _, _ in parts])
+        places = [np.meshgrid(rows, columns, indexing="ij") for _, rows, columns in parts]
+        i, j = (np.concatenate([each[k].ravel() for each in places]) for k in (0, 1))
+        product = product + sp.csr_array((entries, (i, j)), product.shape)
+    return sp.csc_array(product)
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if sp.issparse(matrix) else matrix
+
+
+def _over(matrix: Any, units: np.ndarray) -> Any:
+    """Return a matrix with each column divided by its unit."""
+    return (
+        sp.csc_array(matrix @ sp.diags_array(1.0 / units))
+        if sp.issparse(matrix)
+        else matrix / units
+    )
+
+
+def _counts(matrix: Any) -> np.ndarray:
+    """Return how many entries each column has."""
+    return matrix.count_nonzero(axis=0) if sp.issparse(matrix) else (matrix != 0).sum(axis=0)
+
+
 def _squares(matrix: Any) -> np.ndarray:
     """Return the squared norms of the columns."""
+    if not sp.issparse(matrix):
+        return np.einsum("ij,ij->j", matrix, matrix)
     return np.asarray(matrix.multiply(matrix).sum(axis=0)).ravel()
-
-
-def _congruent(rows: Any, factors: np.ndarray, cone: Semidefinite) -> tuple[Any, np.ndarray]:
-    """Return L'VL for the matrices V in every column of `rows`, and bounds of squared norms."""
-    parts, squares = [], np.zeros(rows.shape[1])
-    for k, factor in enumerate(factors):
-        own = sp.csc_array(rows[k * cone.size : (k + 1) * cone.size])
-        used = np.flatnonzero(np.diff(own.indptr))
-        matrices = cone.matrices(own[:, used].toarray().T)
-        dense = cone.triangles(factor.T @ matrices @ factor).T
-        squares[used] += np.sum(
-            cone.triangles(np.abs(factor.T) @ np.abs(matrices) @ np.abs(factor)) ** 2, axis=1
-        )
-        place = sp.csr_array(
-            (np.ones(used.size), (np.arange(used.size), used)), (used.size, rows.shape[1])
-        )
-        parts.append(sp.csr_array(dense) @ place)
-    return sp.vstack(parts), squares
 
 
 class _System:
@@ -304,27 +332,36 @@ class _System:
         self.goal, self.at, self.index = goal, at, index
         form = goal.form
         self.metric = Metric(form, at.y, goal.natural, ball)
-        self.matrix, sizes = self.metric.into(sp.csc_array(form.A)[:, index])
+        self.matrix, sizes = self.metric.into(self._columns(index))
         self.tau = 0.0
         if form.P is not None:
             largest = float(abs(form.P).sum(axis=1).max())
             self.tau = math.sqrt(max(goal.budget, 1e-300) / max(largest, 1e-300))
             P_F = -self.tau * sp.csc_array(form.P)[:, index]
-            self.matrix = sp.csc_array(sp.vstack([self.matrix, P_F]))
+            if sp.issparse(self.matrix):
+                self.matrix = sp.csc_array(sp.vstack([self.matrix, P_F]))
+            else:
+                self.matrix = np.vstack([self.matrix, P_F.toarray()])
             sizes = np.sqrt(sizes**2 + _squares(P_F))
         self.norms = np.sqrt(_squares(self.matrix))
         self.used = self.norms > 0
-        scaled = self.matrix[:, self.used] @ sp.diags_array(1.0 / self.norms[self.used])
-        self.scaled: Any = sp.csc_array(scaled)
+        self.scaled: Any = _over(self.matrix[:, self.used], self.norms[self.used])
         # By how much terms of G'A cancel: their rounding errors are relative to these.
         shares = sizes[self.used] / self.norms[self.used]
         self.cancelled = float(np.max(shares, initial=1.0))
         self.unsafe, self.lacking = np.empty(0, dtype=int), np.empty(0)
 
+    def _columns(self, index: np.ndarray) -> Any:
+        """Return some columns of A: as an array if that is small, or G makes it dense anyway."""
+        columns = sp.csc_array(self.goal.form.A)[:, index]
+        most = LARGEST_FILLED if any(self.metric.congruences) else LARGEST_ARRAY
+        small = columns.shape[0] * columns.shape[1] <= most
+        return columns.toarray() if small else columns
+
     @cached_property
     def normal(self) -> np.ndarray:
         """N, in the units of its diagonal."""
-        return (self.scaled.T @ self.scaled).toarray()
+        return _dense(self.scaled.T @ self.scaled)
 
     def proven(self) -> Iterator[float]:
         """Yield the bound of an exact correction, if one is proven to exist."""
@@ -346,7 +383,7 @@ class _System:
         side = len(self.normal)
         if side == 0:
             return 1.0
-        entries = int(np.diff(self.matrix.indptr).max(initial=1))
+        entries = int(_counts(self.matrix).max(initial=1))
         error = 2 * (entries + 12) * EPSILON * side * self.cancelled
         lowest = lowest_eigenvalue(self.normal)
         sigma = 0.5 * lowest
@@ -367,7 +404,7 @@ class _System:
             moved += np.linalg.norm(sizes)
         paid = eta * float(moved) * (1.0 + 1e-9)
         others = np.setdiff1d(np.arange(form.q.size), self.index)
-        product, sizes = self.metric.into(sp.csc_array(form.A)[:, others])
+        product, sizes = self.metric.into(self._columns(others))
         change = np.sqrt(_squares(product)) + 1e-13 * sizes
         if form.P is not None:
             largest = float(abs(form.P).sum(axis=1).max())
@@ -388,7 +425,9 @@ class _System:
         try:
             if self.sigma is None and max(self.scaled.shape) <= LARGEST_DENSE:
                 # Squaring an ill-conditioned matrix would lose the digits that are wanted.
-                return np.linalg.lstsq(self.scaled.toarray().T, wanted, rcond=1e-14)[0]
+                rows = _dense(self.scaled).T
+                found: Any = scipy.linalg.lstsq(rows, wanted, cond=1e-14, lapack_driver="gelsy")
+                return found[0]
             lifted = self.normal + 1e-15 * wanted.size * np.eye(wanted.size)
             factor = scipy.linalg.cho_factor(lifted)
             x = scipy.linalg.cho_solve(factor, wanted)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from convexfs.certification.program.standard_form import StandardForm, once
 
@@ -36,13 +37,13 @@ def units_at(
 
     A row with data (b not 0) measures itself: |b| + |A||z|, the rows of a cone together. One
     without, such as x >= 0, takes the unit of its variables. A column's is its own size or,
-    if larger, the least change as large as a row it stands in, or as the objective.
+    if larger, the least change as large as a row it stands in, or as the objective. Where
+    no row tells any, it is where the objective's curvature overtakes its slope.
 
     Beside a bound of 1e15 a right-hand side of 3 looks like a rounding error beside 1, so that
     proofs take every b for data. `lenient` units take tiny ones for rounding errors: a point
     that is off by them is not refuted.
     """
-    telling = _telling(form)
     values = np.abs(z)
     terms = form.together(np.abs(form.b) + form.sizes @ values)
     data = _is_clear_data(form) if lenient else _is_data(form)
@@ -51,16 +52,53 @@ def units_at(
     priced = np.full(z.size, np.inf)
     if cost > 0:
         np.divide(cost, np.abs(form.q), out=priced, where=form.q != 0)
-    columns = priced
-    for _ in range(SWEEPS):
-        columns = np.maximum(np.minimum(_least_change(telling, rows), priced), values)
-        grown = form.together(_largest_term(telling, columns))
-        rows = np.where(has_data, rows, np.minimum(rows, np.where(grown > 0, grown, np.inf)))
+    rows, columns = _spread(form, rows, priced, values)
+    if form.P is not None and not np.isfinite(columns).all():
+        rows, columns = _spread(form, rows, np.minimum(priced, _curvature_units(form)), values)
     free = max(1.0, float(values.max(initial=0.0)))
     return Units(
         rows=np.where(np.isfinite(rows), rows, 1.0),
         columns=np.where(np.isfinite(columns), columns, free),
     )
+
+
+def _spread(
+    form: StandardForm, rows: np.ndarray, priced: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return units of rows and columns: those unknown (infinite) take them from each other."""
+    telling, unknown = _telling(form), ~np.isfinite(rows)
+    columns = priced
+    for _ in range(SWEEPS):
+        columns = np.maximum(np.minimum(_least_change(telling, rows), priced), values)
+        if not unknown.any():
+            break
+        grown = form.together(_largest_term(telling, columns))
+        rows = np.where(unknown, np.minimum(rows, np.where(grown > 0, grown, np.inf)), rows)
+    return rows, columns
+
+
+@once
+def _curvature_units(form: StandardForm) -> np.ndarray:
+    """Return, for columns that no data bound, where curvature overtakes slope; else infinity.
+
+    All columns that depend on each other may grow by one common factor.
+    """
+    values = np.zeros(form.q.size)
+    data = form.together(_is_data(form).astype(float)) > 0
+    terms = form.together(np.abs(form.b))
+    rows = np.where(data & (terms > 0), terms, np.inf)
+    unknown = ~np.isfinite(_spread(form, rows, np.full(values.size, np.inf), values)[1])
+    pattern = form.sizes[~data]
+    linked = pattern.T @ pattern + abs(form.P)
+    count, block = connected_components(linked, directed=False)
+    priced = np.where(unknown & (form.q != 0), 1.0, np.inf)
+    units = _spread(form, np.full(rows.size, np.inf), priced, values)[1]
+    units = np.where(unknown & np.isfinite(units), units, 0.0)
+    slope, curve = np.zeros(count), np.zeros(count)
+    np.maximum.at(slope, block, np.abs(form.q) * units)
+    np.maximum.at(curve, block, 0.5 * np.abs(form.P.diagonal()) * units**2)
+    turn = np.divide(slope, curve, out=np.full(count, np.inf), where=(slope > 0) & (curve > 0))
+    return np.where(units > 0, turn[block] * np.where(units > 0, units, 1.0), np.inf)
 
 
 @once

@@ -18,7 +18,7 @@ import numpy as np
 from convexfs.data.build import make_dataset
 from convexfs.data.dataset import Dataset
 from convexfs.data.readers import anndata_plink, matrix_market, memory_estimate
-from convexfs.data.readers.label_file import in_order, joined
+from convexfs.data.readers.label_file import in_order, join_labels
 from convexfs.data.readers.matlab import read_mat
 from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.data.readers.options import Reading, distinct_names
@@ -113,7 +113,7 @@ def _content(path: Path, suffix: str, name: str, reading: Reading) -> Any:
 def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Dataset:
     """Make a data set of a matrix X, labels and perhaps names, split and ids."""
     if reading.id is not None or (
-        reading.transpose and not isinstance(arrays, matrix_market.Turned)
+        reading.transpose and not isinstance(arrays, matrix_market.TransposedArrays)
     ):
         raise InputError(f"{name} is no table with columns: leave --id and --transpose out")
     if reading.labels is not None:
@@ -124,7 +124,7 @@ def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Datas
             raise InputError(f"{name} has no array '{column}'; {did_you_mean(column, options)}")
     wanted = None if reading.target is None else reading.target.removeprefix("obs:")
     labels = wanted or next((key for key in ("y", "Y") if key in options), None)
-    if labels is None and isinstance(arrays, matrix_market.Turned):
+    if labels is None and isinstance(arrays, matrix_market.TransposedArrays):
         raise InputError(f"{name} holds a matrix alone; give the classes of its rows by --labels")
     if "X" not in arrays or labels is None:
         raise InputError(
@@ -159,10 +159,10 @@ def _labelled(
 ) -> tuple[Mapping[str, Any], Reading]:
     """Join the labels of another file: arrays of the samples that have one."""
     named = "ids" in arrays
-    if "X" not in arrays or not (named or isinstance(arrays, matrix_market.Turned)):
+    if "X" not in arrays or not (named or isinstance(arrays, matrix_market.TransposedArrays)):
         raise InputError(f"{name} names no samples, so no labels can be joined; leave --labels out")
     if named:
-        found = joined(_listed(arrays["ids"]), "ids", reading, name)
+        found = join_labels(_listed(arrays["ids"]), "ids", reading, name)
     else:
         found = in_order(arrays["X"].shape[0], reading, name)
     kept = ("X", *(["ids"] if named else []), *reading.aside)

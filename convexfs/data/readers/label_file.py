@@ -1,4 +1,4 @@
-"""Classes that stand in a file of their own, joined to samples by id."""
+"""Classes in a separate file, joined to samples by id."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Joined:
     labels: np.ndarray
 
 
-def joined(
+def join_labels(
     ids: Sequence[Any], own: str, reading: Reading, name: str, columns: Sequence[str] = ()
 ) -> Joined:
     """Find the classes of samples by their ids; say which samples and labels are alone.

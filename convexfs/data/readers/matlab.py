@@ -1,4 +1,4 @@
-"""MATLAB files, read in a process of their own: damaged ones end the process that reads them.
+"""MATLAB files, read in a separate process: damaged ones end the process that reads them.
 
 scipy's reader trusts the sizes that a file declares. So it runs in a child, which may take
 no more memory than is allowed for reading and sends what it found through a pipe; if it is
@@ -73,7 +73,7 @@ def read_variables(path: Path, limit: ReadLimit) -> dict[str, Any]:
 
 def _read_in_child(path: Path, limit: ReadLimit) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Return arrays by name, and the kinds of the variables that are none."""
-    path.open("rb").close()  # a file that is missing or may not be read is told as every other
+    path.open("rb").close()  # a missing or unreadable file raises the usual error
     words = [sys.executable, "-P", "-c", _CHILD, os.fspath(path), str(int(limit.bytes))]
     search = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
     child = subprocess.run(

@@ -18,7 +18,7 @@ _TEXT = 4
 _SAMPLES, _FEATURES = ("barcodes.tsv",), ("features.tsv", "genes.tsv")
 
 
-class Turned(dict[str, Any]):
+class TransposedArrays(dict[str, Any]):
     """Arrays by name, whose reader has put samples into rows."""
 
 
@@ -27,7 +27,7 @@ def check_market(path: Path, limit: ReadLimit) -> None:
     limit.check(_ENTRY * _sizes(path)[2], path.name)
 
 
-def read_market(path: Path, reading: Reading) -> Turned:
+def read_market(path: Path, reading: Reading) -> TransposedArrays:
     """Read a matrix whose rows are samples; its columns, if names beside it or the user say so."""
     from scipy.io import mmread
 
@@ -41,7 +41,7 @@ def read_market(path: Path, reading: Reading) -> Turned:
     with open_decompressed(path) as file:
         matrix: Any = mmread(file)
     X = stored_or_dense(matrix.T if turn else matrix, reading, path.name)
-    arrays = Turned(X=X)
+    arrays = TransposedArrays(X=X)
     if len(samples) == X.shape[0]:
         arrays["ids"] = samples
     if len(features) == X.shape[1]:

@@ -1,7 +1,7 @@
 """How much memory reading may take, said before any of it is taken.
 
 A small file can hold a huge table: compressed zeros, short rows under a long header, one
-entry in column a billion. So what a file or generator takes is told from headers and counts,
+entry in column a billion. So memory is estimated from headers and counts,
 and refused if that is more than a limit.
 """
 
@@ -48,7 +48,7 @@ _DEFAULT: list[str | float | None] = [None]
 
 @contextmanager
 def default_limit(asked: str | float | None) -> Iterator[None]:
-    """Set the limit of every reader that is told none, inside the block."""
+    """Set the default limit of readers inside the block."""
     read_limit(asked)
     _DEFAULT.append(asked)
     try:
@@ -93,7 +93,7 @@ def size_text(count: float) -> str:
     >>> size_text(3.21e10)
     '32.1 GB'
     """
-    count = min(count, 1e18)  # whole numbers may be beyond what a float can hold
+    count = min(count, 1e18)  # integers may be beyond what a float can hold
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if count < 1000:
             return f"{count:.3g} {unit}"

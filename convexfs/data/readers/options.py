@@ -6,22 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from convexfs.data.readers.memory_limit import ReadLimit, read_limit
-from convexfs.errors import check_choice
-
-#: What a target may hold.
-CLASSES, NUMBERS = "classes", "numbers"
-KINDS = (CLASSES, NUMBERS)
-
-
-def check_kind(kind: Any) -> None:
-    """Raise unless `kind` is one of a target, or None where it is to be told from the values."""
-    if kind is not None:
-        check_choice("kind of target", kind, KINDS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How to read a file; whatever is None is recognised, and what was recognised is told.
+    """How to read a file; None means: infer it, and report what was inferred in `told`.
 
     Attributes
     ----------
@@ -42,7 +31,7 @@ class Reading:
     sheet, layer : str, optional
         Of a workbook; of annotated data.
     target_kind : {"classes", "numbers"}, optional
-        What the target holds; many different whole numbers are asked about if it is not said.
+        What the target holds; many different integers are refused if it is None.
     impute : {"median", "knn", "none"}
         What fills missing cells of numbers.
     sparse : bool

@@ -8,13 +8,13 @@ import numpy as np
 
 from convexfs.data.build import make_dataset
 from convexfs.data.dataset import Dataset
-from convexfs.data.readers.label_file import ID_NAMES, check_ids, joined, target_column
+from convexfs.data.readers.label_file import ID_NAMES, check_ids, join_labels, target_column
 from convexfs.data.readers.options import Reading, distinct_names
 from convexfs.data.readers.text import ROW_NAMES, is_number
 from convexfs.data.validation import near_column
 from convexfs.errors import InputError
 
-#: Rows from which whole numbers of their own are hardly measurements.
+#: Rows from which distinct integers are hardly measurements.
 _NUMBERED = 8
 #: Share of decimals above which a column of text is one of numbers, some of them spoilt.
 _DECIMALS = 0.5
@@ -132,7 +132,7 @@ def _known(column: str, columns: Sequence[str], name: str) -> str:
 
 
 def _names_rows(column: Any) -> bool:
-    """Whether a column has a text or whole number of its own in each of at least three rows."""
+    """Whether a column has a different text or integer in each of at least three rows."""
     if len(column) < 3 or (column.dtype.kind not in "iuOT" and not _is_text(column)):
         return False
     return bool(column.notna().all() and column.is_unique)
@@ -165,7 +165,7 @@ def _is_numbered(column: Any) -> bool:
 def _labelled(frame: Any, own: str | None, reading: Reading, name: str) -> tuple[Any, str]:
     if own is None:
         raise InputError(f"{name} has no column of ids to join its labels by; say --id COLUMN")
-    found = joined(frame[own], own, reading, name, list(frame.columns))
+    found = join_labels(frame[own], own, reading, name, list(frame.columns))
     frame = frame[found.known].drop(columns=found.target, errors="ignore")
     return frame.assign(**{found.target: found.labels}), found.target
 

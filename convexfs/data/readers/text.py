@@ -75,7 +75,7 @@ class TextFormat:
 
 def check_separated(path: Path, limit: ReadLimit, usual: str = ",") -> None:
     """Check the size of a table of text, whatever separates its cells."""
-    form, _ = recognised(path, Reading(limit=limit), usual)
+    form, _ = detect_format(path, Reading(limit=limit), usual)
     memory_estimate.check_separated(path, limit, form.separator.encode())
 
 
@@ -91,7 +91,7 @@ def read_separated(path: Path, reading: Reading, usual: str = ",") -> Any:
     usual : str
         The separator that the file's suffix stands for.
     """
-    form, lines = recognised(path, reading, usual)
+    form, lines = detect_format(path, reading, usual)
     names = _header(lines, form, path.name, reading)
     if reading.transpose:
         return _read(path, form, names, dtype=str)
@@ -106,7 +106,7 @@ def read_separated(path: Path, reading: Reading, usual: str = ",") -> Any:
         return _read(path, replace(form, encoding=_OTHER_ENCODING), names, low_memory=False)
 
 
-def recognised(path: Path, reading: Reading, usual: str) -> tuple[TextFormat, list[str]]:
+def detect_format(path: Path, reading: Reading, usual: str) -> tuple[TextFormat, list[str]]:
     """Find out how a table is written; return that and its first lines, comments left out."""
     start = _start(path, reading.limit)
     encoding = reading.encoding or _encoding(start, path)

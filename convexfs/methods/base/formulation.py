@@ -24,7 +24,7 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-from convexfs.data.readers.options import CLASSES
+from convexfs.data.targets import CLASSES
 from convexfs.methods.base.parameters import taken_by
 
 

@@ -1,6 +1,6 @@
 """Logo for targets that are numbers: every sample is some of a hit and some of a miss."""
 
-from convexfs.data.readers.options import NUMBERS
+from convexfs.data.targets import NUMBERS
 from convexfs.methods.base.formulation import Formulation, Method
 
 _PAPER = "Sun, Todorovic & Goodison (2010)"

@@ -1,6 +1,6 @@
 """RReliefF: RELIEF for targets that are numbers, and its form with soft hits and misses."""
 
-from convexfs.data.readers.options import NUMBERS
+from convexfs.data.targets import NUMBERS
 from convexfs.methods.base.formulation import Formulation, Method
 
 _PROBLEM = "max w'z - lam 1'w   s.t. norm2(w) <= 1, w >= 0"

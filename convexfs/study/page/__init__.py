@@ -63,7 +63,7 @@ def gather(folder: str | Path, shift: float | None = None) -> Report:
     folder : path
         The ``--out`` of ``convexfs solve`` or ``convexfs compare``, or the ``run_dir`` of a fit.
     shift : float, optional
-        Seconds added before geometric means are taken; default: by the data.
+        Seconds added before geometric means are taken; default 0.001.
     """
     folder, name = Path(folder), Path(folder).resolve().name
     with Store.read(folder) as store:
@@ -79,7 +79,7 @@ def gather(folder: str | Path, shift: float | None = None) -> Report:
             return Report(folder, f"{name}: samples of a fit", told, [])
         solutions = store.solutions(blobs=False)
         frame = judge(folder, tasks, solutions)
-        shift = chosen_shift(frame, shift)
+        shift = chosen_shift(shift)
         told = [section for section in _sections(name, store, frame, solutions, shift) if section]
     solvers = sorted(set(frame["solver"].dropna()), key=lambda name: (name != NATIVE, name))
     return Report(folder, f"{name}: {len(frame):,} tasks, {len(solvers)} solvers", told, solvers)
@@ -94,6 +94,7 @@ def _sections(
     yield sections.overview(name, frame, store.times(), llfs_points.compared(solutions))
     yield sections.verdicts(frame, shift)
     yield sections.best(frame, shift)
+    yield sections.instances(frame)
     yield drawn(figures.profile(frame))
     yield sections.matched(frame, shift)
     yield drawn(figures.accuracy(frame))

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from convexfs.errors import InputError
-from convexfs.study.columns import Column, On, column_of
+from convexfs.study.columns import Column, On, find_column
 from convexfs.study.figures import COLOURS, SHADES, Figure
 
 #: In this order, as each uses what is before it.
@@ -47,7 +47,7 @@ class Table:
     def shown(self) -> list[Column]:
         """Return the columns that are shown."""
         left_out = {*self.aside, *self.frame.columns[self.frame.isna().all()]}
-        known = self.columns or map(column_of, map(self.frame.get, self.frame))
+        known = self.columns or map(find_column, map(self.frame.get, self.frame))
         return [own for own in known if On.PAGE in own.on and own.name not in left_out]
 
     def told(self) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class Table:
         )
         made = []
         for name in [*shown, *(name for name in self.frame if name not in shown)]:
-            column = shown.get(name) or known.get(name) or column_of(self.frame[name])
+            column = shown.get(name) or known.get(name) or find_column(self.frame[name])
             told = {"name": name, "label": column.heading, "kind": column.kind}
             told |= {} if name in shown else {"hidden": True}
             told |= {"title": column.meaning} if column.meaning else {}
@@ -127,10 +127,10 @@ def encoded(values: Any, kind: str) -> dict[str, Any]:
     """Return a column in the fewest letters that keep it whole.
 
     Words are ``codes`` into ``levels`` with -1 for what is missing, or ``values`` if few
-    are alike; whole numbers and flags are ``values``; others are ``doubles``, the bytes of
+    are alike; integers and flags are ``values``; others are ``doubles``, the bytes of
     little-endian doubles in base 64, which are half as long as digits and quicker to read.
     """
-    if kind in ("text", "code", "long", "outcome"):
+    if kind in ("text", "code", "long", "outcome", "timed"):
         codes, levels = pd.factorize(values)
         if len(levels) > CODED_SHARE * len(values):
             return {"values": [None if pd.isna(value) else str(value) for value in values]}
@@ -186,7 +186,7 @@ def page_html(
 def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
     """Return what a browser may run and apply: the page's own texts, by their hashes.
 
-    Single elements may have a style of their own: plotly's pictures and formulas do.
+    Single elements may have their own style: plotly's pictures and formulas do.
     """
     rules = {
         "default-src": "'none'",

@@ -53,7 +53,7 @@ def without_places(frame: Frame) -> Frame:
     """Return rows of a run in which files go by their names: where they lie is private."""
     told = {name: from_common_folder(frame[name]) for name in _PATHS}
     folders = sorted(_folders(frame), key=len, reverse=True)
-    said = frame["failure"].map(lambda text: unplaced(text, folders), na_action="ignore")
+    said = frame["failure"].map(lambda text: without_folders(text, folders), na_action="ignore")
     return frame.assign(**told, failure=said.astype("string"))
 
 
@@ -62,7 +62,7 @@ def _folders(frame: Frame) -> set[str]:
     return {path.rpartition("/")[0] + "/" for path in paths if path.startswith("/")}
 
 
-def unplaced(text: Any, folders: list[str]) -> str:
+def without_folders(text: Any, folders: list[str]) -> str:
     """Return a text without some folders, which may have blanks in them, and other paths."""
     for folder in folders:
         text = str(text).replace(folder, "")

@@ -40,6 +40,12 @@ const duration = (seconds) => {
   return size < 1000 ? `${Number(seconds.toPrecision(3))} s` : `${digits(seconds)} s`;
 };
 
+/** Outcome and seconds of a cell such as "wrong claim 0.0123". */
+function timed(value) {
+  const [, outcome, seconds] = /^(.*?)(?: (\S*\d\S*))?$/.exec(value);
+  return { outcome, seconds: seconds === undefined ? NaN : Number(seconds) };
+}
+
 /** How each kind of column is written for reading. */
 const WRITTEN = {
   text: String,
@@ -47,6 +53,11 @@ const WRITTEN = {
   long: String,
   flag: (value) => (value ? "yes" : "no"),
   outcome: String,
+  timed: (value) => {
+    const { outcome, seconds } = timed(value);
+    if (outcome !== "solved" && outcome !== "undecided") return outcome;
+    return outcome === "solved" ? duration(seconds) : `undecided, ${duration(seconds)}`;
+  },
   count: (value) => value.toLocaleString("en-GB"),
   bad: (value) => value.toLocaleString("en-GB"),
   number: digits,

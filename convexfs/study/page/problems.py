@@ -11,7 +11,7 @@ import pandas as pd
 
 from convexfs.study.outcome_rules import Frame
 from convexfs.study.page.assemble import Section, escape, facts
-from convexfs.study.page.clean import is_mathml, unplaced
+from convexfs.study.page.clean import is_mathml, without_folders
 
 #: Problems that are unfolded when the page opens.
 UNFOLDED = 2
@@ -74,7 +74,7 @@ def _body(one: dict[Any, Any]) -> list[str]:
         return [f'<p class="note">{escape(NOT_KEPT)}</p>']
     parts = []
     if one["failure"]:
-        why = unplaced(one["failure"], [f"{Path(one['problem_file']).parent}/"])
+        why = without_folders(one["failure"], [f"{Path(one['problem_file']).parent}/"])
         parts.append(f'<p class="note">{escape(f"Could not be stated: {why}")}</p>')
     if one["mathml"] and is_mathml(one["mathml"]):
         parts.append(f'<div class="maths">{one["mathml"]}</div>')

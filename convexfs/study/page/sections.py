@@ -12,10 +12,18 @@ from convexfs.study import columns, figures, llfs_points
 from convexfs.study.figures import Figure
 from convexfs.study.means import CONFIDENCE
 from convexfs.study.outcome_rules import WRONG, Frame
-from convexfs.study.outcomes import busy_words, counts, warnings_of
+from convexfs.study.outcomes import busy_words, certificate_warnings, counts
 from convexfs.study.page import assemble
 from convexfs.study.page.assemble import Section, Table, escape, facts, table_place
-from convexfs.study.summary import leaders, ranking, reasons, summary, told, wrong_claims
+from convexfs.study.summary import (
+    by_instance,
+    leaders,
+    ranking,
+    reasons,
+    solver_options_table,
+    summary,
+    wrong_claims,
+)
 from convexfs.study.time_to_accuracy import time_to_accuracy
 
 #: What the table of whole points says.
@@ -74,20 +82,22 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
         "it, and it is charged its own seconds. "
         "A certificate says nothing about the features: those were not tested here."
     )
-    alarms = assemble.alarms(warnings_of(frame))
+    alarms = assemble.alarms(certificate_warnings(frame))
     return Section("overview", "What was run", lead, alarms + assemble.tiles(numbers) + facts(told))
 
 
 def verdicts(frame: Frame, shift: float) -> Section:
-    """Tell success and speed of each solver, and what each was told."""
+    """Return success and speed of each solver, and its options."""
     lead = (
         f"Seconds are the geometric mean, shifted by {duration(shift)}, of what a solver was "
-        f"charged, with its {CONFIDENCE:.0%} interval over repeats; only × best compares solvers "
+        f"charged, with its {CONFIDENCE:.0%} interval over problems; only × best compares solvers "
         "that took different problems. What each was told is below."
     )
     tables = {
         "summary": Table("Verdict", summary(frame, shift), columns.SUMMARY, _same(frame)),
-        "told": Table("What each solver was told", told(frame), columns.TOLD, _same(frame)),
+        "told": Table(
+            "What each solver was told", solver_options_table(frame), columns.TOLD, _same(frame)
+        ),
     }
     return _tables("verdict", "Verdict", lead, tables)
 
@@ -126,6 +136,19 @@ def best(frame: Frame, shift: float) -> Section | None:
         "ranking": Table("Ranking", ranking(frame, shift), columns.RANKING, _same(frame)),
     }
     return _tables("leaders", "Leaders", lead, tables)
+
+
+def instances(frame: Frame) -> Section | None:
+    """Show every instance beside every solver."""
+    if frame["solver"].nunique() < 2:
+        return None
+    table, declared = by_instance(frame)
+    lead = (
+        "Seconds charged, the median of the repeats, where the task was solved; else the worst "
+        "outcome. Empty: the solver does not take the problem. Click a solver to sort by its times."
+    )
+    tables = {"instances": Table("Instances and solvers", table, declared, _same(frame))}
+    return _tables("instances", "Instances and solvers", lead, tables)
 
 
 def failures(frame: Frame) -> Section | None:

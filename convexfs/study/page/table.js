@@ -3,6 +3,7 @@
 const PAGE_SIZES = [25, 100, 500];
 /** Rows that are printed of a long table. */
 const PRINTED = 50;
+const OUTCOME_CLASS = { solved: "good", "wrong claim": "bad" };
 const ALPHABET = new Intl.Collator("en", { numeric: true });
 
 /** What a filter asks of a column: a function of the row. */
@@ -34,6 +35,14 @@ function compared(first, second, direction) {
   if (first === null || second === null) return (first === null) - (second === null);
   if (typeof first === "string") return direction * ALPHABET.compare(first, second);
   return direction * (first - second);
+}
+
+/** What a column is sorted by: of outcomes with seconds the seconds, unsolved ones last. */
+function sortedBy(column, row) {
+  const value = at(column, row);
+  if (column.kind !== "timed" || value === null) return value;
+  const { outcome, seconds } = timed(value);
+  return outcome === "solved" || outcome === "undecided" ? seconds : 1e9;
 }
 
 class DataTable {
@@ -132,7 +141,7 @@ class DataTable {
     this.rows = allRows(this.table).filter((row) => tests.every((test) => test(row)));
     if (this.sorted) {
       const { column, direction } = this.sorted;
-      const values = new Map(this.rows.map((row) => [row, at(column, row)]));
+      const values = new Map(this.rows.map((row) => [row, sortedBy(column, row)]));
       this.rows.sort((a, b) => compared(values.get(a), values.get(b), direction) || a - b);
     }
     this.page = 0;
@@ -158,7 +167,8 @@ class DataTable {
     const cell = element("td", { className: NUMERIC.has(column.kind) ? "number" : column.kind }, written(column, row));
     const value = at(column, row);
     if (column.kind === "bad" && value > 0) cell.classList.add("bad");
-    if (column.kind === "outcome") cell.classList.add({ solved: "good", "wrong claim": "bad" }[value] || "plain");
+    const outcome = column.kind === "timed" && value !== null ? timed(value).outcome : value;
+    if (column.kind === "outcome" || column.kind === "timed") cell.classList.add(OUTCOME_CLASS[outcome] || "plain");
     return cell;
   }
 

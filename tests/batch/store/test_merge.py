@@ -153,6 +153,7 @@ def test_a_comparison_in_parts_is_one_study(tmp_path):
         assert merged.studies() == whole.studies()
 
 
+@pytest.mark.slow
 def test_a_killed_part_is_done_again_by_its_own_line(slow, tmp_path):
     slow.write_text(slow.read_text().replace("range(400)", "range(60)"))
     solve_files([slow], tmp_path / "whole", jobs=2)
@@ -188,6 +189,7 @@ merging.merge(sys.argv[3:], sys.argv[2])
 """
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("when", [1, 2, 5, 7])
 def test_a_merge_killed_at_any_moment_goes_on(plain, parts, tmp_path, when):
     solve_files([plain], tmp_path / "whole")

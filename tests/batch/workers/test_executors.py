@@ -61,6 +61,7 @@ def test_a_broken_executor_is_a_clear_error():
         list(run(range(3), os._exit, executor=executor))
 
 
+@pytest.mark.cluster
 def test_the_same_on_dask():
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
@@ -79,6 +80,7 @@ def dies_or_squares(number):
     return number * number
 
 
+@pytest.mark.cluster
 def test_crashing_tasks_on_dask_cost_themselves_only():
     distributed = pytest.importorskip("distributed")
     # Without a nanny a worker that has died stays dead.
@@ -183,6 +185,7 @@ def started_and_waiting(folder, number):
     return number
 
 
+@pytest.mark.cluster
 def test_a_killed_worker_on_dask_costs_no_other_task(tmp_path):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
@@ -203,6 +206,7 @@ def test_a_killed_worker_on_dask_costs_no_other_task(tmp_path):
     assert values == list(range(6))
 
 
+@pytest.mark.cluster
 def test_a_scheduler_of_dask_that_dies_is_one_line(slow, tmp_path):
     pytest.importorskip("distributed")
     address = tmp_path / "scheduler.json"
@@ -255,6 +259,7 @@ MPI = """
 """
 
 
+@pytest.mark.cluster
 def test_mpi(tmp_path):
     pytest.importorskip("mpi4py")
     mpiexec = shutil.which("mpiexec", path=os.path.dirname(sys.executable)) or shutil.which(

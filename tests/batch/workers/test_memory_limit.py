@@ -17,13 +17,13 @@ held = pytest.mark.skipif(not memory_limit.HOLDS, reason="no memory limit is hel
     [("2GB", 2e9), ("500 mb", 5e8), ("1.5GiB", 1.5 * 2**30), ("4096", 4096), ("1T", 1e12)],
 )
 def test_sizes(text, size):
-    assert memory_limit.size_of(text) == size
+    assert memory_limit.parse_size(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1GB", "2XB", "GB", "nan", "inf", "1e400", "9" * 400])
 def test_what_is_no_size(text):
     with pytest.raises(InputError, match="is no size of memory; write it as 500MB or 2GB"):
-        memory_limit.size_of(text)
+        memory_limit.parse_size(text)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_what_is_no_size(text):
     [(2 * 10**9, "2 GB"), (1_500_000, "1.5 MB"), (999, "999 B"), (10**13, "10 TB")],
 )
 def test_sizes_are_written_in_words(size, words):
-    assert memory_limit.written(size) == words
+    assert memory_limit.format_size(size) == words
 
 
 def megabytes_taken(count):
@@ -45,7 +45,7 @@ def test_the_limit_is_on_each_task_beyond_what_its_worker_holds():
     assert len(ballast)
     assert [o.value for o in outcomes if o.status == "done"] == [50, 100, 200]
     (failed,) = [o for o in outcomes if o.status == "error"]
-    assert memory_limit.named(failed.failure, 300 * MEGABYTE).startswith(
+    assert memory_limit.name_limit(failed.failure, 300 * MEGABYTE).startswith(
         "memory limit 300 MB reached ("
     )
 
@@ -88,11 +88,11 @@ def test_this_process_has_no_limit_afterwards():
     ],
 )
 def test_the_limit_is_named_where_it_was_reached(failure, said):
-    assert memory_limit.named(failure, 2 * 10**9).startswith(said)
-    assert memory_limit.named(failure, None) == failure
+    assert memory_limit.name_limit(failure, 2 * 10**9).startswith(said)
+    assert memory_limit.name_limit(failure, None) == failure
 
 
 def test_no_limit_where_the_system_holds_none(monkeypatch):
     monkeypatch.setattr(memory_limit, "HOLDS", False)
     assert memory_limit.call_within(1, megabytes_taken, 2) == 2
-    assert memory_limit.named("MemoryError: no", 1) == "MemoryError: no"
+    assert memory_limit.name_limit("MemoryError: no", 1) == "MemoryError: no"

@@ -57,6 +57,7 @@ def test_each_process_is_in_order(path):
     assert all(told.index(f"task {n} begins") < told.index(f"task {n} ends") for n in range(100))
 
 
+@pytest.mark.slow
 def test_killed_workers_do_not_silence_the_others(path):
     def chatter(number):
         if random.random() < 0.3:

@@ -51,6 +51,7 @@ def test_a_file_that_crashes_the_reader_costs_one_line(saved, monkeypatch, capsy
     assert "d.mat cannot be read as .mat (it ends the process that reads it" in line
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is held on Linux only")
 def test_cells_that_take_more_than_they_declare_are_ended_at_the_limit(saved, monkeypatch):
     # a cell is declared as one number, and is an array with some text

@@ -7,6 +7,7 @@ from tests.methods.copies import copies_are_neighbors
 from tests.typed import known
 
 
+@pytest.mark.slow(cases=55)
 @parametrize_with_checks(
     [IRelief(), IRelief(keep=1, damping=0.0)], expected_failed_checks=copies_are_neighbors
 )

@@ -11,6 +11,7 @@ from convexfs.methods.lfe.estimator import choose_components, knn_mistakes
 from tests.typed import constraints
 
 
+@pytest.mark.slow(cases=48)
 @parametrize_with_checks([LFE(), LFE(n_components=1, form="trace", lam=0.1, solver="SCS")])
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
 def test_scikit_learn_conventions(estimator, check):

@@ -290,6 +290,7 @@ def finished(folder):
         return 0
 
 
+@pytest.mark.slow
 def test_killed_during_a_batch_of_points_nothing_is_lost(write, tmp_path):
     file = write(
         FILE, ("n=4", "n=20"), ('"native"', '"CLARABEL"'), ('"betas": [5]', '"betas": [9]')
@@ -307,6 +308,7 @@ def test_killed_during_a_batch_of_points_nothing_is_lost(write, tmp_path):
     assert_equal_models(LLFS.from_run(whole), LLFS.from_run(broken))
 
 
+@pytest.mark.cluster
 def test_dask_gives_the_same_points(write, tmp_path):
     distributed = pytest.importorskip("distributed")
     file = write(FILE, ('"betas": [5]', '"betas": [5], "point": [0, 5, 9]'))
@@ -321,6 +323,7 @@ def test_dask_gives_the_same_points(write, tmp_path):
     assert same_results(tmp_path / "one", tmp_path / "dask") == []
 
 
+@pytest.mark.cluster
 def test_mpi_gives_the_same_points(write, tmp_path):
     pytest.importorskip("mpi4py")
     mpiexec = Path(sys.executable).with_name("mpiexec")

@@ -9,6 +9,7 @@ from convexfs import Lmba, load
 from convexfs.methods.lmba.estimator import LmbaCriterion
 
 
+@pytest.mark.slow(cases=48)
 @parametrize_with_checks(
     [
         Lmba(),

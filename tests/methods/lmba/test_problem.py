@@ -29,6 +29,7 @@ def test_backends_reach_the_native_value_and_prove_it(form, solver, numbers):
     assert certify(problem, solution).ok
 
 
+@pytest.mark.slow
 def test_the_monolithic_program_of_100_samples_has_the_native_value():
     data = load("wdbc").scaled()
     rows = np.random.default_rng(1).permutation(len(data.X))[:100]

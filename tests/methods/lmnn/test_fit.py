@@ -102,6 +102,7 @@ def test_more_features_than_samples_is_solved_in_their_span():
     assert np.linalg.matrix_rank(result.metric, tol=1e-6) <= 15
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the solution of SCS is feasible")
 def test_a_changed_problem_is_used():
     import cvxpy as cp

@@ -15,6 +15,7 @@ from tests.methods.copies import copies_are_neighbors
 from tests.typed import known
 
 
+@pytest.mark.slow(cases=69)
 @parametrize_with_checks(
     [Logo(), Logo(beta=2.0, n_jobs=2)], expected_failed_checks=copies_are_neighbors
 )

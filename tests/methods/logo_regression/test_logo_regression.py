@@ -11,6 +11,7 @@ from convexfs.methods.logo_regression.fit import SoftLocality
 from tests.typed import known
 
 
+@pytest.mark.slow(cases=57)
 @parametrize_with_checks([LogoRegressor(), LogoRegressor(beta=2.0, difference="range", n_jobs=2)])
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
 def test_scikit_learn_conventions(estimator, check):

@@ -14,11 +14,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from convexfs import Relief, load
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.inference import permutation_test, selection_curve
-from convexfs.inference.selector_tests import shadows_judged
+from convexfs.inference.selector_tests import run_shadow_test
 from tests.methods.copies import copies_are_neighbors
 from tests.typed import constraints, known
 
 
+@pytest.mark.slow(cases=55)
 @parametrize_with_checks(
     [Relief(), Relief(n_neighbors=3, miss="prior", solver="CLARABEL")],
     expected_failed_checks=copies_are_neighbors,
@@ -73,9 +74,9 @@ def test_a_fit_stays_fast_and_the_test_is_run_once(twonorm, monkeypatch):
     from convexfs.inference import selector_tests
 
     calls = []
-    run = selector_tests.shadows_judged
+    run = selector_tests.run_shadow_test
     monkeypatch.setattr(
-        selector_tests, "shadows_judged", lambda *a, **k: calls.append(a) or run(*a, **k)
+        selector_tests, "run_shadow_test", lambda *a, **k: calls.append(a) or run(*a, **k)
     )
     X = twonorm.X.copy()
     selector = Relief(n_neighbors=3).fit(X, twonorm.y)
@@ -274,7 +275,7 @@ def test_groups_and_blocks_of_a_fit_reach_its_test(twonorm):
     grouped = Relief().fit(X, y, groups=groups, blocks=blocks)
     test = known(grouped.shadow_test_)
     held = grouped._samples()
-    expected = shadows_judged(Relief(), X, y, 200, held.seed, groups=groups, blocks=blocks)
+    expected = run_shadow_test(Relief(), X, y, 200, held.seed, groups=groups, blocks=blocks)
     np.testing.assert_array_equal(test.pvalues, expected.pvalues)
     with pytest.warns(ConvexfsWarning, match="of the rows are copies of others"):
         free = known(Relief().fit(X, y).shadow_test_)

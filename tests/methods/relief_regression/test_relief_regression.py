@@ -21,6 +21,7 @@ from tests.typed import known
 soft = FORMULATIONS["rrelief-soft"]
 
 
+@pytest.mark.slow(cases=47)
 @parametrize_with_checks([ReliefRegressor(), ReliefRegressor(sigma=2.0, solver="CLARABEL")])
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
 def test_scikit_learn_conventions(estimator, check):

@@ -6,6 +6,7 @@ from convexfs import Simba, load
 from convexfs.errors import InputError
 
 
+@pytest.mark.slow(cases=48)
 @parametrize_with_checks([Simba(), Simba(utility="sigmoid", n_starts=2)])
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
 def test_scikit_learn_conventions(estimator, check):

@@ -29,6 +29,7 @@ def planted(seed, n=120, relevant=3, noise=7, classes=2):
     return X[:, order], y, set(np.flatnonzero(order < relevant).tolist())
 
 
+@pytest.mark.slow(cases=6)
 @pytest.mark.parametrize("name", SUPERVISED)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_an_easy_planted_problem_is_ranked_right(name, classes):
@@ -38,6 +39,7 @@ def test_an_easy_planted_problem_is_ranked_right(name, classes):
     assert set(np.argsort(-scores)[:3].tolist()) == relevant
 
 
+@pytest.mark.slow(cases=3)
 @pytest.mark.parametrize("name", [name for name in SELECTORS if name != "random-forest"])
 def test_permuted_columns_have_permuted_scores(name):
     X, y, _ = planted(5)

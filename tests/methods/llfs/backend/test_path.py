@@ -68,6 +68,7 @@ def some_points(count=2):
             yield local_values(data.X, data.y, i, alpha), alpha
 
 
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("form", ["compactness", "bisection"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_ends_where_native_does(solver, form):
@@ -257,6 +258,7 @@ def test_ratios_between_two_points_are_below_the_larger():
         assert ratios[2] <= max(ratios[:2]) + 1e-12
 
 
+@pytest.mark.slow
 def test_the_mixed_integer_program_finds_what_the_search_finds():
     for seed in range(2):
         values = point_values(seed, m=8)

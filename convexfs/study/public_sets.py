@@ -1,0 +1,115 @@
+"""Public sets of instances by name: which files they are, and where to get them.
+
+Nothing is shipped: a set is a folder of files as its authors publish them, which the user names.
+"""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from convexfs.errors import InputError, check_number, check_seed, did_you_mean
+from convexfs.formats import ending
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class PublicSet:
+    """A set of instances: what it holds, who publishes it, and under which licence."""
+
+    holds: str
+    source: str
+    licence: str
+
+
+SETS = {
+    "netlib": PublicSet("LP", "netlib.org/lp/data", "public"),
+    "netlib-infeasible": PublicSet("LP, infeasible", "netlib.org/lp/infeas", "public"),
+    "maros-meszaros": PublicSet(
+        "convex QP", "qpbenchmark/maros_meszaros_qpbenchmark", "Apache-2.0"
+    ),
+    "cblib-exp": PublicSet("exponential cones", "cblib.zib.de", "CBLIB's notice"),
+    "cblib-socp": PublicSet("second-order cones", "cblib.zib.de", "CBLIB's notice"),
+    "cblib-pow": PublicSet("power cones", "cblib.zib.de", "CBLIB's notice"),
+    "sdplib": PublicSet("SDP, four infeasible", "vsdp/SDPLIB", "GPL-2.0"),
+    "liu-pataki": PublicSet("SDP, infeasible", "unc.edu/~pataki/SDP.zip", "not stated"),
+    "miplib3": PublicSet("MILP", "miplib.zib.de", "public"),
+}
+#: Where published optima stand, beside the folders of the sets: columns problem and optimum.
+OPTIMA = "{}_optima.csv"
+
+
+def files_of(
+    names: Iterable[str], instances: Path | None, sample: int | None = None, seed: int = 0
+) -> list[Path]:
+    """Return the files of some sets, or of a sample by seed of each.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of SETS, or ``all`` for those that are there.
+    instances : Path
+        The folder with a folder for every set, named as it is (``cblib_exp`` will do as well).
+    sample : int, optional
+        At most so many files of each set, drawn by `seed` from all sizes of files alike.
+    """
+    names = list(names)
+    for name in names:
+        if name not in (*SETS, ALL):
+            raise InputError(f"no public set is named {name!r}: {did_you_mean(name, [*SETS, ALL])}")
+    if instances is None:
+        raise InputError("give the folder that holds the public sets by --instances DIR")
+    if sample is not None:
+        check_number("sample", sample, 1, whole=True)
+    check_seed("seed", seed)
+    there = {name: _folder(name, instances) for name in SETS}
+    chosen = [name for name in SETS if there[name]] if ALL in names else names
+    found: list[Path] = []
+    for name in dict.fromkeys(chosen):
+        folder = there[name]
+        if folder is None:
+            raise InputError(
+                f"{instances} has no folder {name}: get the files from {SETS[name].source}"
+            )
+        found += _sampled(_problems(folder), sample, seed)
+    if not found:
+        raise InputError(f"{instances} has no folder of any public set: {', '.join(SETS)}")
+    return found
+
+
+def published_optima(name: str, instances: Path) -> dict[str, float]:
+    """Return published optima by instance; empty where there is no table of them."""
+    path = instances / OPTIMA.format(name.replace("-", "_"))
+    if not path.is_file():
+        return {}
+    found = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            try:
+                found[row["problem"]] = float(row["optimum"])
+            except (KeyError, TypeError, ValueError):
+                continue  # an infeasible instance has a word there
+    return found
+
+
+def _folder(name: str, instances: Path) -> Path | None:
+    places = (instances / name, instances / name.replace("-", "_"))
+    return next((place for place in places if place.is_dir()), None)
+
+
+def _problems(folder: Path) -> list[Path]:
+    """Return the files of known formats, the smallest first."""
+    files = [path for path in folder.iterdir() if path.is_file() and ending(path.name)]
+    return sorted(files, key=lambda path: (path.stat().st_size, path.name))
+
+
+def _sampled(files: list[Path], sample: int | None, seed: int) -> list[Path]:
+    """Draw one file of each of `sample` layers of equal size, so that all sizes are there."""
+    if sample is None or len(files) <= sample:
+        return files
+    draw = np.random.default_rng(seed)
+    layers = np.array_split(np.arange(len(files)), sample)
+    return [files[int(draw.choice(layer))] for layer in layers]

@@ -1,7 +1,8 @@
 """The two records that all packages share: a solution, and its certificate."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,10 @@ class Solution:
     status : str
         cvxpy's word, or ``error``, ``timeout``, ``skipped``. Never trusted by itself.
     primal, dual : mapping
-        Values by the variable's symbol; multipliers by constraint label or position.
+        Values by the variable's symbol; multipliers by constraint label or position. A
+        multiplier of an inequality is at least 0: the optimum improves by so much for each unit
+        by which the bound gives way. Of an equality ``a == b`` the optimum changes by minus the
+        multiplier for each unit of b in a minimisation, and by plus in a maximisation.
     objective : float or None
         Value the solver's point gives the stated objective.
     cone : ConePoint or None
@@ -117,6 +121,18 @@ class Solution:
         """Whether all of the point, and its objective, are numbers."""
         point = (np.isfinite(np.asarray(value)).all() for value in self.primal.values())
         return self.objective is not None and bool(np.isfinite(self.objective)) and all(point)
+
+    def _repr_html_(self) -> str:
+        seconds = self.build_seconds + self.compile_seconds + self.solve_seconds
+        rows: dict[str, Any] = {
+            "status": self.status,
+            "solver": f"{self.solver} {self.solver_version}".strip(),
+            "objective": "" if self.objective is None else f"{self.objective:.9g}",
+            "seconds": f"{seconds:.3g}",
+        }
+        rows |= {f"variable {name}": _summary(value) for name, value in self.primal.items()}
+        rows |= {f"multiplier of {name}": _summary(value) for name, value in self.dual.items()}
+        return _table([*rows.items(), *([("failure", self.failure)] if self.failure else [])])
 
     def after(self, earlier: "Solution | None") -> "Solution":
         """Return this answer, with the seconds of an earlier step of the same method added."""
@@ -249,6 +265,11 @@ class Certificate:
     def _to_rounding(self) -> str:
         return " to rounding of the data" if self.to_rounding else ""
 
+    def _repr_html_(self) -> str:
+        head, *lines = self.explained().split("\n")
+        rows = [(line[2:33].strip(), line[33:]) for line in lines]
+        return f"<p><b>{escape(str(self))}</b></p><p>{escape(head)}</p>{_table(rows)}"
+
     def explained(self) -> str:
         """Return the verdict and all that is known, line by line."""
         reason = f": {self.reason}" if self.reason else ""
@@ -294,3 +315,23 @@ class Certificate:
             "ok": self.ok,
             "basis": self.basis,
         }
+
+
+#: Entries of a vector that a notebook shows.
+_SHOWN_ENTRIES = 6
+
+
+def _summary(value: Any) -> str:
+    """Return a few entries of an array, and its shape if there are more."""
+    entries = np.ravel(np.asarray(value))
+    shown = ", ".join(f"{entry:.4g}" for entry in entries[:_SHOWN_ENTRIES])
+    return shown if entries.size <= _SHOWN_ENTRIES else f"{shown}, ... {np.shape(value)}"
+
+
+def _table(rows: Iterable[tuple[str, Any]]) -> str:
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th>"
+        f"<td style='text-align:left'>{escape(str(text))}</td></tr>"
+        for name, text in rows
+    )
+    return f"<table>{cells}</table>"

@@ -11,6 +11,6 @@ COSTS = [1, 2, 2, 2, 3, 3, 4, 4, 4, 1, 1, 2, 6]
 BUDGET = 4
 
 
-def feasible(f, max_features):
+def constraints(f, max_features):
     c = cp.Constant(COSTS, name="c")
-    return [f >= 0, f <= 1, cp.sum(f) >= 1, cp.sum(f) <= max_features, c @ f <= BUDGET]
+    return [c @ f <= BUDGET]

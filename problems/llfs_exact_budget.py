@@ -8,5 +8,5 @@ GRID = {"point": [0, 40], "beta": [0.4, 0.8], "max_features": [3]}
 SOLVERS = ["HIGHS", "CLARABEL", "ECOS"]
 
 
-def feasible(f, max_features):
-    return [f >= 0, f <= 1, cp.sum(f) == max_features]
+def constraints(f, max_features):
+    return [cp.sum(f) == max_features]

@@ -1,7 +1,5 @@
 """LLFS without some features: as llfs, with f = 0 for the FORBIDDEN ones."""
 
-import cvxpy as cp
-
 METHOD = "llfs"
 DATA = ["subclasses:noise=20", "wdbc"]
 GRID = {"point": [0, 40], "beta": [0.3, 0.6], "max_features": [3]}
@@ -9,5 +7,5 @@ SOLVERS = ["HIGHS", "CLARABEL", "ECOS"]
 FORBIDDEN = [4, 5]
 
 
-def feasible(f, max_features):
-    return [f >= 0, f <= 1, cp.sum(f) >= 1, cp.sum(f) <= max_features, f[FORBIDDEN] == 0]
+def constraints(f, max_features):
+    return [f[FORBIDDEN] == 0]

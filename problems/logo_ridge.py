@@ -13,7 +13,7 @@ SOLVERS = ["CLARABEL", "ECOS", "SCS"]
 FIT = True
 
 
-def build(Z, lam, mu):
-    w = cp.Variable(Z.shape[1], name="w")
-    loss = cp.sum(cp.logistic(-(Z @ w)))
-    return cp.Problem(cp.Minimize(loss + lam * cp.sum(w) + mu * cp.sum_squares(w)), [w >= 0])
+def change(problem, mu):
+    w = problem.var_dict["w"]
+    ridge = cp.Minimize(mu * cp.sum_squares(w))
+    return cp.Problem(problem.objective + ridge, problem.constraints)

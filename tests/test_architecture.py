@@ -41,7 +41,8 @@ UPWARD = {
     ("methods", "batch"), ("methods", "estimators"), ("methods", "inspection"),
     ("data", "methods"), ("batch", "inspection"),
     ("diagnosis", "inspection"), ("diagnosis", "report"),
-    ("estimators", "inference"), ("estimators", "report"), ("inference", "report"),
+    ("estimators", "inference"), ("estimators", "inspection"), ("estimators", "report"),
+    ("inference", "report"),
 }  # fmt: skip
 MOST_MODULES, FEWEST_LINES = 16, 40
 #: Files that declare something for each method, whatever their length.

@@ -34,7 +34,7 @@ EFFORT, LEAST_SECONDS = 20.0, 0.5
 
 
 def certify(
-    problem: cp.Problem,
+    problem: Any,
     solution: Solution | None = None,
     tol: float | None = None,
     *,
@@ -47,10 +47,11 @@ def certify(
 
     Parameters
     ----------
-    problem : cvxpy.Problem
+    problem : cvxpy.Problem, or a fitted estimator
         As stated, its parameters at the values that were solved; convex by the rules of DCP,
         DGP or DQCP. Without `solution` and `primal`, the values that its last ``solve`` left in
-        it are verified; its variables are left holding the point that was verified.
+        it are verified; its variables are left holding the point that was verified. Of an
+        estimator the convex step is stated anew and proven, then the fixed point if there is one.
     solution : Solution, optional
         A solution of :func:`convexfs.solve`, or of an estimator's native solver.
     tol : float, optional
@@ -78,6 +79,9 @@ def certify(
     >>> certify(problem, primal={x: 1.0}).ok, certify(problem, primal={x: 2.0}).ok
     (True, False)
     """
+    certify_fit = getattr(problem, "_certify", None)
+    if certify_fit is not None and solution is None and primal is None:
+        return certify_fit(tol=tol, search=search, nodes=nodes, effort=effort)
     if not isinstance(problem, cp.Problem):
         raise InputError(f"certify takes a cvxpy.Problem, not {type(problem).__name__}")
     if tol is None:

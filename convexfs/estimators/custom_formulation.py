@@ -50,7 +50,7 @@ def changed_file(formulation: Any, method: str) -> "ProblemFile":
         raise InputError(f"{file.path} changes {theirs}: it cannot be the formulation of {method}")
     if file.build is None:
         raise InputError(
-            f"{file.path} changes nothing, for it defines no build: leave formulation out, "
-            "and give what its GRID names as parameters"
+            f"{file.path} changes nothing, for it defines no build or change: leave formulation "
+            "out, and give what its GRID names as parameters"
         )
     return file

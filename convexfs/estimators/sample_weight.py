@@ -74,7 +74,7 @@ class TakesWeights(WeightSelector):
         return X, y, *units
 
     def _weights_at(self, codes: np.ndarray) -> SampleWeights | None:
-        return self._weights_of(len(codes), self._sample_weight)
+        return self._weights_of(len(codes), getattr(self, "_sample_weight", None))
 
     def _weights_of(self, number: int, sample_weight: np.ndarray | None) -> SampleWeights | None:
         """What so many samples count; None if all count 1."""

@@ -16,9 +16,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import InputError, check_choice, check_number
+from convexfs.estimators.convex_step import StatesProblem, TrainingSamples
 from convexfs.estimators.custom_formulation import build_of
 from convexfs.estimators.training_cache import Held
-from convexfs.estimators.validation import SampleTaker
 from convexfs.methods.base.parameters import Solving, learned, parameters
 from convexfs.methods.base.progress import heard, narrator
 from convexfs.methods.base.row_permutations import check_units, permuted_labels
@@ -35,7 +35,7 @@ _MOST_JOBS = 10_000
 
 
 @parameters
-class MethodEstimator(SampleTaker):
+class MethodEstimator(StatesProblem):
     """Parameters and ``fit`` that the estimators of all methods have in common.
 
     A subclass names its method's function as ``_method``, inherits the parameters of that
@@ -54,7 +54,9 @@ class MethodEstimator(SampleTaker):
     time_limit : float, optional
         Seconds a backend may take for a convex problem.
     formulation : callable or path, optional
-        A changed problem: a function that builds it, or a problem file.
+        A changed problem. A function with an argument named ``problem`` gets the convex step as
+        :meth:`problem` states it, and returns the changed one. Any other function builds the
+        problem from the method's numbers, which it is given by name. Or a problem file.
     n_jobs : int, optional
         Threads; the result does not depend on their number.
     random_state : int, RandomState or None
@@ -82,6 +84,7 @@ class MethodEstimator(SampleTaker):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the samples `X` of classes `y`."""
         X, codes = self._checked(X, y)
+        self._training = TrainingSamples(X, codes)
         warn_of_scales(X, getattr(self, "feature_names_in_", None))
         with thread_map(self.n_jobs) as map:
             result = self._result(X, codes, map)

@@ -29,6 +29,8 @@ KINDS = (ZERO, NONNEGATIVE, SECOND_ORDER, EXPONENTIAL, POWER, SEMIDEFINITE)
 INFINITE = 1e20
 #: A file whose names would make more variables than this has one, a vector.
 MOST_VARIABLES = 20
+#: And so has one with more columns than this that are no parts of vectors.
+MOST_SCALARS = 5
 _INDEXED = re.compile(r"(?P<base>.+)[_\[(](?P<index>\d+)[\])]?")
 
 
@@ -247,7 +249,11 @@ def by_index(names: Sequence[str]) -> list[int]:
 
 
 def grouped(names: Sequence[str]) -> tuple[Variable, ...]:
-    """Variables of columns called ``w_0``, ``w_1``, ...; one vector x if there would be many."""
+    """Variables of columns called ``w_0``, ``w_1``, ...; one vector x if there would be many.
+
+    Names without numbers are those of another program's columns, not of variables, unless they
+    are few.
+    """
     found: list[Variable] = []
     for name in names:
         base, index = _parsed(name)
@@ -260,6 +266,7 @@ def grouped(names: Sequence[str]) -> tuple[Variable, ...]:
             return (Variable("x", len(names)),)
         if len(found) > MOST_VARIABLES:
             return (Variable("x", len(names)),)
-    if len({variable.name for variable in found}) < len(found):
+    scalars = [variable for variable in found if variable.size == 1]
+    if len({variable.name for variable in found}) < len(found) or len(scalars) > MOST_SCALARS:
         return (Variable("x", len(names)),)
     return tuple(found)

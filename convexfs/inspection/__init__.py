@@ -5,7 +5,7 @@ A cvxpy expression is read into one tree (:mod:`parse`, :mod:`tree`), which
 """
 
 from convexfs.inspection.comparison import differences
-from convexfs.inspection.report import Inspection, show, to_latex
+from convexfs.inspection.report import Inspection, StatedProblem, show, to_latex
 from convexfs.inspection.symbolic import symbolic
 
-__all__ = ["Inspection", "differences", "show", "symbolic", "to_latex"]
+__all__ = ["Inspection", "StatedProblem", "differences", "show", "symbolic", "to_latex"]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from html import escape
 from typing import Any
 
 import cvxpy as cp
@@ -18,12 +19,38 @@ NOTHING = "the two problems are the same"
 _NOTATION = Notation(Text(), in_full=True)
 
 
+class Differences(str):
+    """Lines of text that notebooks show in two columns: what went, and what came."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, str | None]] = []
+        for line in self.splitlines():
+            mark, text = line[2:4], escape(line[4:])
+            if mark == "- ":
+                rows.append((text, ""))
+            elif mark == "+ " and rows and rows[-1][0] and rows[-1][1] == "":
+                rows[-1] = (rows[-1][0], text)
+            elif mark == "+ ":
+                rows.append(("", text))
+            else:
+                rows.append((escape(line.strip()), None))
+        cells = "".join(
+            f"<tr><td colspan='2'><b>{one}</b></td></tr>"
+            if other is None
+            else f"<tr><td><code>{one}</code></td><td><code>{other}</code></td></tr>"
+            for one, other in rows
+        )
+        return f"<table><tr><th>before</th><th>after</th></tr>{cells}</table>"
+
+
 def differences(
     first: cp.Problem,
     second: cp.Problem,
     first_names: Mapping[str, Any] | None = None,
     second_names: Mapping[str, Any] | None = None,
-) -> str:
+) -> Differences:
     """Lines only `first` has, marked ``-``, and lines only `second` has, marked ``+``.
 
     Constants of both go by one name, so that one which changed shows as another
@@ -37,7 +64,7 @@ def differences(
     parts = _parts(one, read_problem(second, others))
     if renamed:
         parts.append("\n".join(["renamed", *(f"  {old} is {new}" for new, old in renamed.items())]))
-    return "\n".join(parts) or NOTHING
+    return Differences("\n".join(parts) or NOTHING)
 
 
 def _renamed(first: cp.Problem, second: cp.Problem) -> dict[str, str]:

@@ -21,7 +21,7 @@ from convexfs.inspection.parse import Formula, read, read_problem
 from convexfs.inspection.symbols import SymbolTable
 from convexfs.inspection.tree import deep
 from convexfs.inspection.writers import Text
-from convexfs.solving.backends import BACKENDS, Needs, choose, needs_of
+from convexfs.solving.backends import BACKENDS, Needs, choose, lacking_in, needs_of
 from convexfs.solving.dcp_rules import broken_log_log_rules, broken_rules, curvature
 
 _TEXT = Notation(Text())
@@ -111,10 +111,9 @@ class Inspection:
             return dict.fromkeys(BACKENDS, _NOT_CONVEX)
         verdicts = {}
         for name, row in BACKENDS.items():
-            taken = row.integer_cones if self.needs.integer else row.cones
-            lacking = sorted(self.needs.cones - taken)
+            lacking = lacking_in(row, self.needs)
             ready = "ready" if row.installed else row.how_to_install
-            verdicts[name] = f"cannot take {' + '.join(lacking)}" if lacking else ready
+            verdicts[name] = f"cannot take {lacking}" if lacking else ready
         return verdicts
 
     @property
@@ -239,12 +238,20 @@ class Inspection:
         return _TEXT.write(read(expression, self.formula.symbols))
 
 
-def show(problem: cp.Problem, names: Mapping[str, Any] | None = None) -> Inspection:
-    """Describe any cvxpy problem; print the result to read it.
+class StatedProblem(cp.Problem):
+    """A ``cvxpy.Problem`` that notebooks show as mathematics; it is no other in any way."""
+
+    def _repr_html_(self) -> str:
+        return show(self)._repr_html_()
+
+
+def show(problem: Any, names: Mapping[str, Any] | None = None) -> Inspection:
+    """Describe any cvxpy problem, or that of an estimator; print the result to read it.
 
     Parameters
     ----------
-    problem : cvxpy.Problem
+    problem : cvxpy.Problem, or an estimator
+        Of a fitted estimator the problem that its ``problem()`` returns is shown.
     names : mapping of str to array, optional
         Names for the constants of the formula, such as ``{"z": z}``; the others are
         called ``c_1`` (vectors) and ``C_1`` (matrices).
@@ -252,7 +259,21 @@ def show(problem: cp.Problem, names: Mapping[str, Any] | None = None) -> Inspect
     Returns
     -------
     Inspection
+
+    Examples
+    --------
+    >>> import convexfs
+    >>> data = convexfs.load("wine").scaled()
+    >>> print(show(convexfs.Relief().fit(data.X, data.y)).text)
+    maximize    w'z - lam 1'w
+    subject to  norm: norm2(w) <= 1
+                sign: w >= 0
+    where       w in R^13
+                lam = 0, parameter
+                z in R^13, constant
     """
+    if hasattr(problem, "problem") and not isinstance(problem, cp.Problem):
+        problem = problem.problem()
     if not isinstance(problem, cp.Problem):
         raise InputError(f"show takes a cvxpy.Problem, not {type(problem).__name__}")
     return Inspection(problem, dict(names or {}))

@@ -9,6 +9,8 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from convexfs.solving.named_leaves import letter_of
+
 #: Makes the problem from what is offered by name.
 State = Callable[[dict[str, Any]], cp.Problem]
 
@@ -36,7 +38,9 @@ def symbolic(
     takes = inspect.signature(build).parameters
     known = {name: each.default for name, each in takes.items() if _is_scalar(each.default)}
     known |= {name: offered[name] for name in takes if _is_scalar(offered.get(name))}
-    symbols = {name: _parameter(name, float(value)) for name, value in known.items()}
+    symbols = {
+        name: _parameter(letter_of(takes[name]), float(value)) for name, value in known.items()
+    }
     plain = state(dict(offered))
     if _stated(state, {**offered, **symbols}, plain) is None:
         symbols = {name: symbol for name, symbol in symbols.items()

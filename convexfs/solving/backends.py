@@ -265,14 +265,22 @@ def choose(problem: cp.Problem, solver: str = "auto", time_limit: float | None =
 
 def check_takes(row: Backend, needs: Needs) -> None:
     """Raise if a solver cannot take these cones, naming those that can."""
-    if not row.takes(needs):
-        taken = row.integer_cones if needs.integer else row.cones
-        lacking = sorted(needs.cones - taken)
-        kind = "integer variables with " if needs.integer else ""
+    lacking = lacking_in(row, needs)
+    if lacking:
         raise SolverUnsuitable(
-            f"{row.name} cannot take {kind}{' + '.join(lacking)} in this problem ({needs}): "
-            f"{_would_do(needs)}"
+            f"{row.name} cannot take {lacking} in this problem ({needs}): {_would_do(needs)}"
         )
+
+
+def lacking_in(row: Backend, needs: Needs) -> str:
+    """Say what a problem needs that a solver cannot take; empty if it takes the problem."""
+    if row.takes(needs):
+        return ""
+    if needs.integer and not row.integer_cones:
+        return "integer variables"
+    taken = row.integer_cones if needs.integer else row.cones
+    kind = "integer variables with " if needs.integer else ""
+    return kind + " + ".join(sorted(needs.cones - taken))
 
 
 def _preferred(needs: Needs, time_limit: float | None) -> Backend:

@@ -2,21 +2,29 @@
 
 import os
 import pickle
+import select
 import signal
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 
-def call_in_child(function: Callable[[], Any]) -> Any:
+def can_stop() -> bool:
+    """Tell whether :func:`call_in_child` calls a child process, which it can stop."""
+    return hasattr(os, "fork") and not _is_worker()
+
+
+def call_in_child(function: Callable[[], Any], seconds: float | None = None) -> Any:
     """Call a function in a forked child process, and return or raise what it returns or raises.
 
     It is called here where processes cannot be forked, and in worker processes, whose end is
-    handled by the process that started them.
+    handled by the process that started them. A child that takes longer than `seconds` is
+    stopped, and TimeoutError is raised.
     """
-    if not hasattr(os, "fork") or _is_worker():
+    if not can_stop():
         return function()
     receiver, sender = os.pipe()
     with warnings.catch_warnings():
@@ -29,7 +37,7 @@ def call_in_child(function: Callable[[], Any]) -> Any:
     code: int | None = None
     try:
         with os.fdopen(receiver, "rb") as pipe:
-            parcel = pipe.read()
+            parcel = _read(pipe, seconds)
         code = _exit_code(child)
     finally:
         if code is None:
@@ -41,6 +49,21 @@ def call_in_child(function: Callable[[], Any]) -> Any:
     if raised:
         raise value
     return value
+
+
+def _read(pipe: Any, seconds: float | None) -> bytes:
+    """Return all that a child sends before it ends, or raise TimeoutError."""
+    if seconds is None:
+        return pipe.read()
+    until, parts = time.monotonic() + seconds, []
+    while True:
+        ready, _, _ = select.select([pipe], [], [], max(until - time.monotonic(), 0.0))
+        if not ready:
+            raise TimeoutError(f"stopped after {seconds:g} s")
+        part = os.read(pipe.fileno(), 1 << 20)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
 
 
 def _answer(function: Callable[[], Any], receiver: int, sender: int) -> None:

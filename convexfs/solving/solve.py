@@ -15,10 +15,11 @@ from cvxpy.constraints import SOC, ExpCone, PowCone3D
 from scipy.sparse import issparse
 
 from convexfs.errors import InputError, SolverUnsuitable, check_number, warn
-from convexfs.records import ERROR, ConePoint, Solution, symbols
+from convexfs.records import ERROR, TIMEOUT, ConePoint, Solution, symbols
 from convexfs.solving.backends import BACKENDS, choose
-from convexfs.solving.child_process import call_in_child
+from convexfs.solving.child_process import call_in_child, can_stop
 from convexfs.solving.dcp_rules import why_not_convex
+from convexfs.solving.option_names import check_options
 from convexfs.solving.parametrized import compile_problem
 
 log = logging.getLogger(__name__)
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 AROUND: ContextVar[Callable[[], AbstractContextManager[Any]]] = ContextVar(
     "around", default=nullcontext
 )
+#: Where a problem keeps the structure of the program that its solver has kept.
+_STRUCTURE = "structure"
 _kept: ContextVar[dict[str, Any] | None] = ContextVar("kept", default=None)
 
 
@@ -50,6 +53,7 @@ def solve(
     time_limit: float | None = None,
     solver_options: Mapping[str, Any] | None = None,
     verbose: bool = False,
+    warm_start: bool = False,
 ) -> Solution:
     """Solve any DCP `problem`; a failure is a Solution too, with its reason.
 
@@ -61,11 +65,18 @@ def solve(
     solver : str
         A cvxpy solver name, or ``"auto"`` for the table's preference.
     tol, time_limit : float
-        One accuracy and one limit in seconds, translated for the solver.
+        One accuracy and one limit in seconds, translated for the solver. A solver without a time
+        limit of its own is run in a child process and stopped (status ``timeout``); where
+        processes cannot be forked, and inside workers, a warning says that it is not.
     solver_options : mapping, optional
-        The solver's own options, on top of the translated ones.
+        The solver's own options, on top of the translated ones; a name that the solver does not
+        know is an error.
     verbose : bool
         Let the solver print.
+    warm_start : bool
+        Start from what the solver has kept of its last solve of this same problem, at other
+        values of its Parameters. Solvers that keep nothing start anew; `convexfs solvers` lists
+        what each one keeps.
 
     Returns
     -------
@@ -74,15 +85,23 @@ def solve(
     Raises
     ------
     InputError
-        Before any work: not DCP, unknown, missing or unsuitable solver.
+        Before any work: not DCP, unknown, missing or unsuitable solver, unknown option.
+
+    Examples
+    --------
+    >>> x, low = cp.Variable(name="x"), cp.Parameter(name="low", value=1.0)
+    >>> problem = cp.Problem(cp.Minimize(x), [(x >= low).set_label("bound")])
+    >>> solution = solve(problem)
+    >>> round(solution.objective, 4), round(float(solution.dual["bound"][0]), 4)
+    (1.0, 1.0)
     """
     _check(problem, tol, time_limit)
     row = choose(problem, solver, time_limit)
-    if time_limit is not None and row.limit is None:
-        warn(
-            f"{row.name} has no time limit of its own; time_limit is ignored here",
-        )
+    stopped = time_limit if row.limit is None else None
+    if stopped is not None and not can_stop():
+        warn(f"{row.name} has no time limit of its own; time_limit is ignored here")
     options = merged(row.options(tol, time_limit), solver_options or {})
+    check_options(row.name, solver_options or {})
     clear(problem)
     answer: dict[str, Any]
     start = compiled = time.perf_counter()
@@ -91,13 +110,20 @@ def solve(
         compiled = time.perf_counter()
         _refuse_nan(data)
         with AROUND.get()():
-            start_from = _earlier(problem, row.name, data)
+            start_from = _earlier(problem, row.name, data, warm_start)
             arguments = (problem, data, start_from, verbose, dict(options))
             call = partial(_timed, chain.solve_via_data, *arguments)
-            raw, solve_seconds, cpu_seconds = call_in_child(call) if row.aborts else call()
+            apart = row.aborts or stopped is not None
+            outcome = call_in_child(call, stopped) if apart else call()
+            raw, solve_seconds, cpu_seconds = outcome
         answer = _answer(problem, data, chain, inverse, raw)
     except SolverUnsuitable:
         raise
+    except TimeoutError as late:
+        clear(problem)
+        solve_seconds = time.perf_counter() - compiled
+        cpu_seconds = None
+        answer = {"status": TIMEOUT, "failure": f"{row.name} was {late}, its time limit"}
     # Solvers raise TypeError, ValueError, SolverError and classes of their own.
     except Exception as failure:
         clear(problem)
@@ -132,14 +158,18 @@ def _refuse_nan(data: Mapping[str, Any]) -> None:
             raise ValueError("the problem has NaN among its numbers; check its data")
 
 
-def _earlier(problem: cp.Problem, solver: str, data: Mapping[str, Any]) -> bool:
+def _earlier(problem: cp.Problem, solver: str, data: Mapping[str, Any], warm_start: bool) -> bool:
     """Give `problem` what the solver kept of an earlier solve; return whether there is any."""
     kept = _kept.get()
-    if kept is None:
+    if kept is None and not warm_start:
         return False
     # cvxpy compares the number of entries only: with others in their places it would solve
     # a mixture of both programs.
     structure = [solver, *(_places(part) for part in data.values() if issparse(part))]
+    if kept is None:
+        if problem._solver_cache.get(_STRUCTURE) != structure:
+            problem._solver_cache = {_STRUCTURE: structure}
+        return True
     if kept.setdefault("structure", structure) != structure:
         raise SolverUnsuitable("the program to start from has another structure")
     problem._solver_cache = kept.setdefault("cache", {})

@@ -6,7 +6,7 @@ import highspy
 import numpy as np
 import pytest
 
-from convexfs import read_problem
+from convexfs import read_problem, solve
 from convexfs.errors import InputError
 from convexfs.formats.mps import read
 
@@ -235,3 +235,13 @@ def test_rows_keep_their_names_and_which_of_them_are_lower_limits(tmp_path):
     names = read_problem(path).row_names
     assert names[0] == (("SAME", True),)
     assert names[1] == (("LEAST", True), ("LEAST", False), ("MOST", False))
+
+
+def test_columns_without_numbers_make_one_vector(write):
+    names = [f"C{chr(65 + k)}" for k in range(15)]
+    columns = "".join(f"    {name}  COST  1.0  R  1.0\n" for name in names)
+    text = f"NAME T\nROWS\n N COST\n G R\nCOLUMNS\n{columns}RHS\n    RHS  R  3.0\nENDATA\n"
+    problem: Any = read_problem(write(text))
+    assert [(each.name(), each.shape) for each in problem.variables()] == [("x", (15,))]
+    assert problem.columns == tuple(names)
+    assert solve(problem).objective == pytest.approx(3)

@@ -57,6 +57,13 @@ def test_every_solver_is_ready_or_told_why_not():
     assert verdicts["MOSEK"] == "pip install mosek"
 
 
+def test_solvers_without_integer_variables_are_told_so():
+    x = cp.Variable(2, name="x", integer=True)
+    verdicts = show(cp.Problem(cp.Minimize(cp.norm(x)), [x >= 0.5])).solvers
+    assert verdicts["CLARABEL"] == "cannot take integer variables"
+    assert verdicts["HIGHS"] == "cannot take integer variables with SOC"
+
+
 def test_a_problem_that_is_not_convex_is_shown_too():
     seen = show(cp.Problem(cp.Minimize(cp.sqrt(cp.Variable(name="x")))))
     text = str(seen)

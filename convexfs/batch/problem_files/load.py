@@ -12,8 +12,13 @@
                                                # or its own tasks, such as "points"
     def build(z, cap): ...                     # leave out to use the formulation as printed
 
-A file of a method with several stages may instead define ``feasible(f, max_features)``, a
-list of constraints that takes the place of the paper's polytope in every stage.
+Instead of ``build`` a file may define ``change(problem)``: it gets the problem as printed, scalars
+as named Parameters, and returns the changed one. Other arguments are given to it by name, as to
+``build``.
+
+A file of a method with several stages may instead define ``constraints(f, max_features)``, a list
+of constraints that are added to the paper's in every stage, or ``feasible(f, max_features)``, which
+takes their place and warns of those it drops.
 
 A file without METHOD states a user-defined problem, on its own data or those of DATA::
 

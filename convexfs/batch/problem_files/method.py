@@ -9,8 +9,11 @@ from typing import Any
 from convexfs.batch.problem_files.base import KINDS, SAMPLES, ProblemFile, Reader
 from convexfs.errors import InputError, did_you_mean
 from convexfs.methods import named_formulation, parts_of
+from convexfs.methods.base.change import PROBLEM, added, as_build, is_change, replacing
 from convexfs.methods.base.formulation import Formulation
 
+#: Functions of a file that change constraints, or the problem.
+FEASIBLE, CONSTRAINTS, CHANGE = "feasible", "constraints", "change"
 _REQUIRED = ("METHOD", "DATA")
 #: Arguments of a method that are not its hyper-parameters.
 _PLUMBING = {"X", "codes", "seed", "map", "build", "verbose"} | {
@@ -30,7 +33,7 @@ class MethodReader(Reader):
                 self.fail(f"{name} is missing: give {KINDS[name][1]}{more}", 1)
         formulation = self._formulation(said["METHOD"])
         feasible = self._feasible(formulation)
-        build = self.names.get("build")
+        build = self._build(formulation)
         if feasible is not None:
             build = partial(formulation.build, feasible=feasible)
         grid, fit = said.get("GRID", {}), said.get("FIT", False)
@@ -71,16 +74,36 @@ class MethodReader(Reader):
         return {known[1]}
 
     def _feasible(self, formulation: Formulation) -> Any:
-        feasible = self.names.get("feasible")
-        if feasible is None:
+        """Return the changed constraints, if the file has `feasible` or `constraints`."""
+        found = [name for name in (FEASIBLE, CONSTRAINTS) if name in self.names]
+        if not found:
             return None
-        if not callable(feasible):
-            self.fail(f"feasible must be a function, not {feasible!r}", "feasible")
-        if "build" in self.names:
-            self.fail("give build or feasible, not both: build has constraints too", "feasible")
-        if "feasible" not in inspect.signature(formulation.build).parameters:
-            self.fail(f"{formulation.name} takes no feasible: change build instead", "feasible")
-        return feasible
+        name, function = found[0], self.names[found[0]]
+        if not callable(function):
+            self.fail(f"{name} must be a function, not {function!r}", name)
+        for other in (*found[1:], "build", CHANGE):
+            if other in self.names:
+                also = ": build has constraints too" if other == "build" else ""
+                self.fail(f"give {other} or {name}, not both{also}", name)
+        taken = inspect.signature(formulation.build).parameters
+        if FEASIBLE not in taken:
+            instead = "build" if name == FEASIBLE else "change(problem)"
+            self.fail(f"{formulation.name} takes no {name}: define {instead} instead", name)
+        default = taken[FEASIBLE].default
+        return (added if name == CONSTRAINTS else replacing)(default, function)
+
+    def _build(self, formulation: Formulation) -> Any:
+        """Return the changed problem: `build`, or `change` as one; None if there is neither."""
+        build, change = self.names.get("build"), self.names.get(CHANGE)
+        if change is None:
+            if callable(build) and is_change(build):
+                return as_build(build, formulation.build)
+            return build
+        if build is not None:
+            self.fail("give build or change, not both", CHANGE)
+        if not callable(change) or not is_change(change):
+            self.fail("change must be a function with an argument named problem", CHANGE)
+        return as_build(change, formulation.build)
 
     def _check_build(
         self, build: Any, formulation: Formulation, grid: Mapping[str, list[Any]], fit: bool
@@ -89,7 +112,7 @@ class MethodReader(Reader):
             return
         if not callable(build):
             self.fail(f"build must be a function, not {build!r}", "build")
-        offered = [*inspect.signature(formulation.build).parameters, *grid]
+        offered = [*inspect.signature(formulation.build).parameters, *grid, PROBLEM]
         # A whole fit may leave samples and features out on its way.
         offered += [] if fit else SAMPLES
         for name, parameter in inspect.signature(build).parameters.items():
@@ -113,7 +136,7 @@ class MethodReader(Reader):
         # The whole method fills the arguments of the formulation as printed by itself.
         if not fit or build is not formulation.build:
             # A seed of its own that build takes stands for the run's.
-            takes |= set(inspect.signature(build).parameters) - (_PLUMBING - {"seed"})
+            takes |= set(inspect.signature(build).parameters) - (_PLUMBING - {"seed"}) - {PROBLEM}
         self.check_grid(grid, takes, f"neither build nor {formulation.name} takes")
 
     def _check_fit(self, formulation: Formulation, grid: Mapping[str, list[Any]]) -> None:

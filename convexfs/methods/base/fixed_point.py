@@ -192,6 +192,15 @@ def n_distinct(ends: Sequence[End], tol: float) -> int:
     return len(different)
 
 
+def relative_change(before: np.ndarray, after: np.ndarray) -> float:
+    """``|after - before| / |after|``; weights that stay 0 have not changed."""
+    move = float(np.linalg.norm(after - before))
+    size = float(np.linalg.norm(after))
+    if move == 0.0:
+        return 0.0
+    return move / size if size > 0 else np.inf
+
+
 def apart(one: np.ndarray, other: np.ndarray) -> float:
     """Return the distance of two weight vectors, relative to the longer."""
     size = max(float(np.linalg.norm(one)), float(np.linalg.norm(other)))

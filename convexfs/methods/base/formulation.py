@@ -8,8 +8,9 @@ name, and imported when first used, so that a native fit never loads cvxpy:
 - ``native.py``, if there is one, a function of the same name again, which solves the problem
   without cvxpy, and ``<name>_violation`` and ``<name>_gap``, or one ``violation`` and ``gap``
   for all of them;
-- ``fit.py`` ``Settings``, a dataclass with all parameters of the method, and a function of
-  the method's name, which loops over the problems;
+- ``fit.py`` ``Settings``, a dataclass with all parameters of the method, a function of
+  the method's name, which loops over the problems, and ``step``, which returns one of them as a
+  :class:`Step`;
 - ``tasks.py``, if a fit falls into tasks of its own (see :class:`Method`), ``parts(whole,
   problem)``, those of a batch's task on a whole data set, and ``do(task, problem)``;
 - ``estimator.py`` its scikit-learn classes.
@@ -191,6 +192,27 @@ class Method:
     def class_name(self, name: str) -> str:
         """Name of the class that the command line calls `name`."""
         return self.estimators[name].partition(":")[2]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One convex step of a method: the problem, its numbers, and what is known of its solution.
+
+    Attributes
+    ----------
+    values, hyper : mapping
+        What ``formulation.build`` takes: arrays, and scalars.
+    start : array or None
+        Of a fixed point, the weights at which the neighbours were taken.
+    primal : mapping
+        Values of variables by name, as far as they are known.
+    """
+
+    formulation: Formulation
+    values: Mapping[str, Any]
+    hyper: Mapping[str, Any]
+    start: Any = None
+    primal: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _as_identifier(name: str) -> str:

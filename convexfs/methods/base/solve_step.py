@@ -7,7 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean, warn
+from convexfs.errors import (
+    ConvexfsError,
+    ConvexfsWarning,
+    InputError,
+    check_number,
+    did_you_mean,
+    warn,
+)
+from convexfs.methods.base.change import PROBLEM, called, is_change, printed_problem
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import AUTO, DEFAULT_SOLVING, Solving
 from convexfs.records import INFEASIBLE, NATIVE, UNBOUNDED, Certificate, Solution
@@ -138,13 +146,16 @@ def stated(
 ) -> Any:
     """State the problem as printed or, if a changed `build` is given, by it, and then check it.
 
-    The first of the offered values has a column a feature.
+    The first of the offered values has a column a feature. A change is given the printed problem.
     """
     if build is None:
         return call_by_name(formulation.build, offered)
+    n_features = next(iter(offered.values())).shape[-1] if formulation.symbol else 0
+    if formulation.symbol and is_change(build):
+        offered = {**offered, PROBLEM: printed_problem(formulation.build, offered)}
     try:
         problem = call_by_name(build, offered)
-    except ConvexfsError:
+    except (ConvexfsError, ConvexfsWarning):
         raise
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
@@ -157,7 +168,7 @@ def stated(
             f"({origin.filename}, line {origin.lineno})"
         ) from error
     if formulation.symbol:
-        require_variable(problem, formulation.symbol, next(iter(offered.values())).shape[-1])
+        require_variable(problem, formulation.symbol, n_features)
     else:
         require_problem(problem, "problem")
     return problem
@@ -192,18 +203,33 @@ def require_variable(problem: Any, symbol: str, n_features: int) -> None:
         )
 
 
-def require_answer(solution: Solution, symbol: str) -> Any:
-    """Return the weights of a solved step, or raise an error that says how the solver ended."""
+def require_answer(
+    solution: Solution, symbol: str, solving: Solving = DEFAULT_SOLVING, at: str = ""
+) -> Any:
+    """Return the weights of a solved step, or raise an error that says how the solver ended.
+
+    `at` names the point at which the step was stated.
+    """
     if symbol in solution.primal:
         return solution.primal[symbol]
-    if solution.status in ("infeasible", "unbounded"):
-        cure = "its constraints cannot all hold"
-        if solution.status == "unbounded":
-            cure = "nothing keeps its objective from getting better for ever"
+    if solution.status in (INFEASIBLE, UNBOUNDED):
         why = f" ({solution.failure})" if solution.failure else ""
-        raise InputError(f"the changed problem is {solution.status}: {cure}{why}")
+        raise InputError(no_optimum(solution.status, solving.build, at) + why)
     reason = f" ({solution.failure})" if solution.failure else ""
     raise ConvexfsError(
         f"{solution.solver} ended with status {solution.status!r}{reason}: "
         "try another solver, a looser solver_tol or other solver_options"
     )
+
+
+def no_optimum(status: str, build: Callable[..., Any] | None, at: str = "") -> str:
+    """Say that a changed step is infeasible or unbounded, by whose change, where, and why."""
+    cure = "its constraints cannot all hold: check what the change adds"
+    if UNBOUNDED in status:
+        cure = (
+            "nothing keeps its objective from getting better for ever: check that the change "
+            "keeps the constraints of the printed problem"
+        )
+    who = [] if build is None else [called(build)]
+    places = ", ".join([*who, *([at] if at else [])])
+    return f"the changed problem{f' ({places})' * bool(places)} is {status}: {cure}"

@@ -7,7 +7,9 @@ import numpy as np
 from convexfs.estimators.out_of_core import TakesColumns
 from convexfs.estimators.sample_weight import TakesWeights
 from convexfs.estimators.selector import WeightSelector
+from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.irelief import METHOD
 from convexfs.methods.irelief.fit import Settings, irelief
 from convexfs.methods.relief.estimator import Relief
 from convexfs.neighbors.shadow_columns import Margins, ShadowDraws
@@ -51,7 +53,8 @@ class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
         See :class:`convexfs.estimators.sample_weight.TakesWeights`, also for what `fit` does with
         its `sample_weight`.
     formulation : callable or path, optional
-        A changed step: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a problem
+        A changed step: ``change(problem)``, which gets the problem of :meth:`problem` and returns
+        another one; ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a problem
         file.
     solver, solver_tol, solver_options, time_limit
     n_features_to_select, n_jobs, random_state, verbose
@@ -76,6 +79,8 @@ class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
     period_ : int
         That of the cycle the iteration ended in, 0 if it did not.
     n_iter_ : int
+    iterate_ : array
+        Weights at which the last step was taken, of the features it had.
     rounds_ : tuple of int
         Numbers of features in the rounds of back-selection.
     classes_, n_features_in_, feature_names_in_
@@ -111,6 +116,7 @@ class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
     period_: int = learned()
     n_iter_: int = learned()
     rounds_: tuple[int, ...] = learned()
+    iterate_: np.ndarray = learned()
     starts_: list[dict[str, Any]] = learned()
 
     @property
@@ -120,6 +126,16 @@ class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
     @property
     def _one_sum(self) -> bool:
         return self.keep is None and self.formulation is None
+
+    def _step(self, X: Any, codes: np.ndarray) -> Step:
+        if self.keep is None or not hasattr(self, "margin_"):
+            return super()._step(X, codes)
+        values, formulation = {"z": self.margin_}, METHOD.formulation("irelief")
+        return Step(formulation, values, {"lam": 0.0}, self.iterate_, self.solution_.primal)
+
+    def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
+        at = getattr(self, "iterate_", getattr(self, "weights_", None))
+        return {"at": at, "weights": self._weights_at(codes)}
 
     def _evidence(self) -> np.ndarray:
         # Weights have length 1, a sum that all features share; margins do not. What was left

@@ -17,6 +17,7 @@ from convexfs.methods.base.fixed_point import (
     relief_weights,
     starting_points,
 )
+from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
@@ -50,7 +51,8 @@ class IReliefResult:
     ``certificate`` and ``solution`` are those of the last convex step, the
     certificate being refuted where that is no fixed point; ``residual`` is how far
     that step moved the weights, ``period`` that of the cycle the iteration ended in,
-    0 if it did not. ``rounds`` has the numbers of features of the rounds of
+    0 if it did not. ``iterate`` are the weights at which the last step was taken, of the
+    features it had. ``rounds`` has the numbers of features of the rounds of
     back-selection, one if there was none. ``starts`` has one row a start tried; see
     :func:`convexfs.methods.base.fixed_point.told`.
     """
@@ -64,6 +66,7 @@ class IReliefResult:
     period: int
     n_iter: int
     rounds: tuple[int, ...]
+    iterate: np.ndarray
     starts: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -124,7 +127,7 @@ def irelief(
 
     def step(margin: np.ndarray) -> tuple[np.ndarray, Solution, Certificate]:
         solution, certificate = solve_step(formulation, {"z": margin}, {"lam": 0.0}, solving)
-        return require_answer(solution, formulation.symbol), solution, certificate
+        return require_answer(solution, formulation.symbol, solving), solution, certificate
 
     def iterated(columns: Any, begin: np.ndarray) -> IReliefResult:
         return _fixed_point(columns, codes, begin, settings, step, map, watch, weights)
@@ -204,8 +207,26 @@ def _fixed_point(
     converged = fixed and proof.ok is not False
     return IReliefResult(
         target, margin, solution, proof, converged, residual, 0 if fixed else period,
-        n_iter, (X.shape[1],),
+        n_iter, (X.shape[1],), w,
     )  # fmt: skip
+
+
+def step(
+    X: Any,
+    codes: np.ndarray,
+    settings: Settings,
+    solving: Solving,
+    *,
+    at: np.ndarray | None = None,
+    weights: SampleWeights | None = None,
+) -> Step:
+    """Return the step whose neighbours are taken at the weights `at`, by default equal ones."""
+    _check(settings, X.shape[1])
+    start = np.full(X.shape[1], X.shape[1] ** -0.5) if at is None else at
+    margin = numbers.soft_margin(
+        of_classes(X, codes), codes, start, settings.sigma, counted=weights
+    )
+    return Step(METHOD.formulation("irelief"), {"z": margin}, {"lam": 0.0}, start)
 
 
 def _check(settings: Settings, n_features: int) -> None:

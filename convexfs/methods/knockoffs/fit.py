@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky, eigh
 
+from convexfs.data.column_ranges import varying_columns
 from convexfs.errors import check_choice
+from convexfs.methods.base.formulation import Formulation, Step
 from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.knockoffs import METHOD
@@ -78,13 +80,27 @@ def knockoffs(
         How the problem is solved.
     """
     settings = settings or Settings()
+    formulation = _checked_formulation(settings, solving)
+    correlation, spread = correlations(X, settings.covariance)
+    solution, certificate = solve_step(formulation, {"Sigma": correlation}, {}, solving)
+    s = inside(require_answer(solution, formulation.symbol, solving), correlation)
+    return KnockoffsResult(s, correlation, X.mean(axis=0), spread, solution, certificate)
+
+
+def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
     check_choice("s", settings.s, CHOICES)
     formulation = METHOD.formulation(f"knockoffs-{settings.s}")
     check_solver(formulation, solving)
-    correlation, spread = correlations(X, settings.covariance)
-    solution, certificate = solve_step(formulation, {"Sigma": correlation}, {}, solving)
-    s = inside(require_answer(solution, formulation.symbol), correlation)
-    return KnockoffsResult(s, correlation, X.mean(axis=0), spread, solution, certificate)
+    return formulation
+
+
+def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
+    """Return the problem of the columns that vary."""
+    formulation = _checked_formulation(settings, solving)
+    columns, covariance = varying_columns(X), settings.covariance
+    if not isinstance(covariance, str):
+        covariance = np.asarray(covariance)[np.ix_(columns, columns)]
+    return Step(formulation, {"Sigma": correlations(X[:, columns], covariance)[0]}, {})
 
 
 def inside(s: np.ndarray, correlation: np.ndarray) -> np.ndarray:

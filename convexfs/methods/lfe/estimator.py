@@ -1,7 +1,7 @@
 """LFE, local feature extraction, as a scikit-learn transformer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import InputError
 from convexfs.estimators.projection import BY_CROSS_VALIDATION, Projection
+from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.lfe.fit import Settings, lfe
 
@@ -45,7 +46,8 @@ class LFE(Settings, Projection):
     lam : float in [0, 1], default=0
         That price, as a share of Sigma's largest eigenvalue.
     formulation : callable or path, optional
-        A changed problem: ``build(Sigma, lam) -> cvxpy.Problem`` with a variable ``W``, or a
+        A changed problem: ``change(problem)``, which gets the problem of :meth:`problem` and
+        returns another one; ``build(Sigma, lam) -> cvxpy.Problem`` with a variable ``W``, or a
         problem file.
     solver, solver_tol, solver_options, time_limit, n_jobs, random_state, verbose
         As for every estimator: :class:`convexfs.estimators.selector.MethodEstimator`.
@@ -105,6 +107,16 @@ class LFE(Settings, Projection):
             self.choice_ = choose_components(X, codes, self)
             count = self.choice_.n_components
         self.components_ = self.components_[:count]
+
+    def _step(self, X: Any, codes: np.ndarray) -> Step:
+        step = super()._step(X, codes)
+        native = step.formulation.native
+        if not step.primal or native is None:
+            return step
+        if step.primal["W"].shape == step.values["Sigma"].shape:
+            return step
+        # The fit was solved in the span of the samples.
+        return replace(step, primal=native(**step.values, **step.hyper).primal)
 
     def _check_parameters(self, n_features: int) -> None:
         # Text alone is compared: of an array there would be no one answer.

@@ -9,6 +9,7 @@ from scipy.linalg import eigh
 
 from convexfs.data.column_ranges import varying_columns
 from convexfs.errors import InputError, check_choice, warn
+from convexfs.methods.base.formulation import Formulation, Step
 from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.lfe import METHOD, numbers
@@ -94,12 +95,7 @@ def lfe(
     """
     settings = settings or Settings()
     form, lam = settings.form, settings.lam
-    check_choice("form", form, FORMS)
-    numbers.check_share(lam)
-    if form == "closed" and lam != 0:
-        raise InputError("lam is a price of form='trace' or 'row-sparse': choose one, or lam=0")
-    formulation = METHOD.formulation(FORMS[form])
-    check_solver(formulation, solving)
+    formulation = _checked_formulation(settings, solving)
     neighbors = signed_neighbors(X, codes, settings.n_neighbors, "sqeuclidean", settings.miss, map)
     # A changed problem may name features by their place.
     columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
@@ -108,11 +104,31 @@ def lfe(
     samples, basis = in_their_span(varying) if inside else (varying, None)
     values, hyper = numbers.priced(numbers.scatter(samples, neighbors), form, lam)
     solution, certificate = solve_step(formulation, values, hyper, solving)
-    W = require_answer(solution, formulation.symbol)
+    W = require_answer(solution, formulation.symbol, solving)
     result = _result(W, values["Sigma"], basis, solution, certificate)
     components = np.zeros((len(result.components), X.shape[1]))
     components[:, columns] = result.components
     return replace(result, components=components)
+
+
+def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
+    """Return the formulation of ``settings.form``; refuse settings that do not fit each other."""
+    check_choice("form", settings.form, FORMS)
+    numbers.check_share(settings.lam)
+    if settings.form == "closed" and settings.lam != 0:
+        raise InputError("lam is a price of form='trace' or 'row-sparse': choose one, or lam=0")
+    formulation = METHOD.formulation(FORMS[settings.form])
+    check_solver(formulation, solving)
+    return formulation
+
+
+def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
+    """Return the problem in the features themselves, also where a fit uses the samples' span."""
+    formulation = _checked_formulation(settings, solving)
+    columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
+    neighbors = signed_neighbors(X, codes, settings.n_neighbors, "sqeuclidean", settings.miss)
+    Sigma = numbers.scatter(X[:, columns], neighbors)
+    return Step(formulation, *numbers.priced(Sigma, settings.form, settings.lam))
 
 
 def power_losses(eigenvalues: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,8 @@
 
 import warnings
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,13 +18,24 @@ from convexfs.data.validation import check_finite
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_flag, check_number
 from convexfs.estimators.selector import WeightSelector
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.llfs.fit import llfs, refuse_alone, warn_contradictions
+from convexfs.methods.llfs.fit import (
+    PointWork,
+    last_pass,
+    llfs,
+    point_work,
+    refuse_alone,
+    warn_contradictions,
+)
 from convexfs.methods.llfs.from_run import stored_model
 from convexfs.methods.llfs.hyperspheres import Hyperspheres
 from convexfs.methods.llfs.numbers import checked_max_features
-from convexfs.methods.llfs.settings import LFS, PointSettings, Settings
-from convexfs.methods.llfs.stage_problems import Trace, lfs_problem, stage_problem, trace
+from convexfs.methods.llfs.settings import PointSettings, Settings
+from convexfs.methods.llfs.stage_problems import Trace, point_problem, trace
 from convexfs.methods.llfs.tasks import changes_of, kept_map, points_map, progress, pruned
+from convexfs.records import UNDECIDED, Certificate
+
+#: Verdicts, the worst first.
+_RANK = {False: 0, None: 1, True: 2}
 
 
 @parameters
@@ -91,8 +104,10 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     time_limit : float, optional
         Seconds in which a sample may begin programs of a backend.
     formulation : callable or path, optional
-        A changed step ``build``, other constraints ``feasible(f, max_features)`` for every
-        stage and rounding, or a problem file with either; cvxpy solves what is changed.
+        ``change(problem)``, which gets a step's problem and returns another one: constraints on f
+        hold in every stage and rounding; a function ``constraints(f, max_features)``, added to
+        the paper's; any other function of f, instead of the paper's; a changed step ``build``; or
+        a problem file with one of these. cvxpy solves what is changed.
     n_jobs : int, optional
         Processes, one task a sample; the result does not depend on their number.
     verbose : int, default=0
@@ -314,27 +329,81 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         names, classes = self._names(), [str(name) for name in self.classes_]
         return support_map(self.local_support_, self._spheres.codes, None, names, classes)
 
-    def problem(
-        self, i: int, beta: float | None = None, stage: str | None = None, iterate: Any = None
+    def problem(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self,
+        i: int,
+        beta: float | None = None,
+        stage: str | None = None,
+        iterate: Any = None,
+        *,
+        X: Any = None,
+        y: Any = None,
     ) -> Any:
-        """A stage of sample i as a ``cvxpy.Problem``, to change and solve again.
+        """Return a stage of sample i as a ``cvxpy.Problem``, to read, change and solve.
 
-        By default the last convex step, linearised at the local optimum of `beta` (by default
-        the chosen one), which solves it, over the features that were not pruned.
+        By default it is the last convex step, linearised at the local optimum of `beta`, over the
+        features that were not pruned. The local optimum solves it and is in its variables:
+        ``convexfs.certify(model.problem(i))`` proves it. ``eps``, the level of U2, and ``alpha``,
+        the budget, are Parameters; another alpha leaves eps as it is.
 
         Parameters
         ----------
+        beta : float, optional
+            By default the one that sample i chose; before a fit, 0.5.
         stage : str, optional
             "separation" (6); a step of (7), "compactness" (the default), or "curved" with
             curvature; "bisection", "ratio", "linear" or "exact". LFS has one stage, "lfs".
         iterate : array, optional
             Linearise there instead.
+        X, y : arrays, optional
+            Samples, before a fit; by default those of the fit.
         """
-        values, settings = self._point(i)
-        beta = float(self.betas_[i]) if beta is None else beta
-        if settings.form == LFS:
-            return lfs_problem(self._work.localities(i), settings, beta, stage or LFS)
-        return stage_problem(values, settings, beta, stage or "compactness", iterate)
+        from convexfs.inspection import StatedProblem
+
+        work = self._work_on(X, y)
+        check_number("i, a sample,", i, 0, len(work.X) - 1, whole=True)
+        if beta is None:
+            beta = 0.5 if X is not None else float(self.betas_[i])
+        problem = point_problem(work, i, beta, stage, iterate)
+        return StatedProblem(problem.objective, problem.constraints)
+
+    def _shown_problem(self) -> Any:
+        # A changed one would be solved through a backend.
+        return None if self._work.settings.changed else self.problem(0)
+
+    def _work_on(self, X: Any, y: Any) -> PointWork:
+        """Return what is asked of the points of these samples, or of those of the fit."""
+        if (X is None) != (y is None):
+            raise InputError("give both X and y, or neither")
+        if X is None:
+            check_is_fitted(self)
+            return self._work
+        samples, codes = copy(self)._checked(X, y)
+        feasible = changes_of(self.formulation).get("feasible")
+        return last_pass(point_work(samples, codes, self, self._solving(), feasible, self._seed()))
+
+    def _certify(self, **options: Any) -> Certificate:
+        """Certify the last step of every sample, at the beta it chose.
+
+        Steps of (7) that are proven show local optima, of linear programs the optimum.
+        """
+        from convexfs.certification.certify import certify
+
+        check_is_fitted(self)
+        if self.form in ("exact", "ratio"):
+            raise InputError(
+                f"the points of form={self.form!r} end with no convex step that could be certified "
+                "anew: certify the problems of single samples, model.problem(i)"
+            )
+        proofs = [certify(self.problem(i), **options) for i in range(len(self.betas_))]
+        worst = min(range(len(proofs)), key=lambda i: (_RANK[proofs[i].ok], -proofs[i].worst))
+        proof = replace(proofs[worst], basis=self.certificate_.basis)
+        if not proof.ok:
+            return replace(proof, reason=f"sample {worst + 1}: {proof.reason}")
+        if self._work.settings.linear:
+            return proof
+        reason = "local: the last step of every sample is proven, but (7) is not convex"
+        return replace(proof, dual_residual=proof.gap, gap=None, verdict=UNDECIDED, reason=reason)
 
     def trace(self, i: int, beta: float | None = None) -> Trace:
         """All convex programs on the way to the local optimum of sample i at `beta`.

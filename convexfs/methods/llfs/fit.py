@@ -10,12 +10,14 @@ import numpy as np
 
 from convexfs.data.column_ranges import constant_columns, varying_columns
 from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, check_choice, warn
+from convexfs.methods.base.change import called, is_change
 from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, taken_by
 from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT
+from convexfs.methods.llfs.backend.subproblems import check_constraints
 from convexfs.methods.llfs.hyperspheres import sphere_and_score
 from convexfs.methods.llfs.lfs import weighted
 from convexfs.methods.llfs.numbers import checked_max_features, lfs_values, local_values
-from convexfs.methods.llfs.relaxation import UNCONVERGED, PointSets, candidates
+from convexfs.methods.llfs.relaxation import UNCONVERGED, PointSets, backend_name, candidates
 from convexfs.methods.llfs.settings import (
     FORMER_FORM,
     FORMS,
@@ -196,13 +198,43 @@ def point_work(
     seed: Any = 0,
 ) -> PointWork:
     """Return what :func:`llfs` does at every point; the arguments are the same."""
+    if is_change(solving.build):
+        solving, feasible = _parts_of_change(settings, solving, X.shape[1])
     # A changed problem may name features by their place.
     changed = solving.build is not None or feasible is not None
     columns = np.arange(X.shape[1]) if changed else varying_columns(X)
     asked = point_settings(settings, solving, X.shape[1], len(columns), feasible, seed)
+    if feasible is not None:
+        # Here, once: what is wrong with it is the same at every point.
+        check_constraints(feasible, X.shape[1], asked.max_features)
     varying = np.ascontiguousarray(X[:, columns], dtype=np.float64)
     codes = np.ascontiguousarray(codes, dtype=np.int64)
     return PointWork(varying, codes, asked, columns, X.shape[1])
+
+
+def _parts_of_change(
+    settings: Settings, solving: Solving, n_features: int
+) -> tuple[Solving, Callable[..., Any] | None]:
+    """Return a change as what its stages need: constraints for all, a step if it is another one.
+
+    A change that asks for the numbers of a point changes the step alone.
+    """
+    from convexfs.methods.llfs.problem import change_constraints, changes_step
+
+    alpha = checked_max_features(settings.max_features, n_features, n_features)
+    change = solving.build
+    try:
+        other = changes_step(change, n_features, alpha)
+    except TypeError:
+        return solving, None
+    if not other:
+        solving = replace(solving, build=None)
+    elif settings.form != "compactness":
+        raise InputError(
+            f"{called(change)} changes more than constraints, and form={settings.form!r} takes "
+            "other constraints only: use form='compactness'"
+        )
+    return solving, change_constraints(change)
 
 
 def point_settings(
@@ -229,7 +261,12 @@ def solve_point(point: int, work: PointWork) -> tuple[PointResult, PointSets]:
     if settings.form == FORMER_FORM:
         raise InputError(f"form={FORMER_FORM!r} was removed: use form='bisection'")
     values = work.values(point)
-    sets = candidates(values, settings, point)
+    try:
+        sets = candidates(values, settings, point)
+    except InputError as error:
+        if not settings.changed:
+            raise
+        raise type(error)(f"sample {point + 1}: {error}") from error
     same = codes == codes[point]
     normalised = settings.impurity == "normalised"
     spheres: dict[bytes, tuple[float, float]] = {}
@@ -286,6 +323,8 @@ def summarise(points: list[PointResult], support: np.ndarray, work: PointWork) -
     tables = np.array([result.table for result in points])
     seconds = sum(result.seconds for result in points)
     solution, certificate = verdict(tables, support.mean(axis=0), settings, seconds)
+    if not settings.native:
+        solution = replace(solution, solver=backend_name(work.values(0), settings))
     if solution.failure:
         warn(
             f"{solution.failure}: {settings.solving.solver} gave no point; give more time, or "

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.batch.callable_hash import callable_sha256
 from convexfs.batch.problem_files.load import canonical
 from convexfs.batch.store.store import Store
 from convexfs.batch.tasks import DEFAULT_ACCURACY
@@ -238,7 +239,7 @@ def _check_all_there(model: _Stored, n_samples: int, run_dir: str | Path) -> Non
 
 
 def _check_file(model: _Stored, formulation: Any, run_dir: str | Path) -> None:
-    """Raise unless the caller names the problem file of the run, as it was then.
+    """Raise unless the caller gives the problem file, or the function, of the run as it was then.
 
     A problem file is code. Its path in the store is shown and never followed.
     """
@@ -246,8 +247,13 @@ def _check_file(model: _Stored, formulation: Any, run_dir: str | Path) -> None:
         if formulation is not None:
             _fail(f"{run_dir} was computed without a problem file: leave formulation= out")
         return
+    if callable(formulation) and not model.problem_file:
+        if callable_sha256(formulation) != model.changed:
+            raise RunError(f"formulation= is not the function of {run_dir}: it has changed")
+        return
     if not isinstance(formulation, str | Path):
-        _fail(f"{run_dir} was computed with {model.problem_file}: give that file as formulation=; "
+        what = model.problem_file or "a function"
+        _fail(f"{run_dir} was computed with {what}: give that as formulation=; "
               "it is code, and a folder does not choose what is run")  # fmt: skip
     if changed_file(formulation, METHOD.name).code_sha256 != model.changed:
         raise RunError(f"{formulation} is not the problem file of the run: it has changed")

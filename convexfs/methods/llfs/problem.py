@@ -31,14 +31,18 @@ import numpy as np
 from cvxpy.constraints.nonpos import Inequality
 from cvxpy.constraints.zero import Equality
 
-from convexfs.errors import InputError
+from convexfs.errors import InputError, warn
+from convexfs.methods.base.change import called
 from convexfs.methods.llfs.problem_steps import (
+    Alpha,
     Feasible,
     Number,
+    changed_rows,
     feasible,
     llfs_ask,
     llfs_ratio_step,
     llfs_step,
+    plain,
 )
 from convexfs.methods.llfs.utility import (
     tangent,
@@ -77,11 +81,33 @@ def allowed_sets(sets: np.ndarray, feasible: Feasible, max_features: int) -> np.
     return allowed
 
 
+def change_constraints(change: Any) -> Feasible:
+    """Return the constraints on f that a change leaves, for all stages of a point."""
+
+    def feasible(f: cp.Variable, max_features: Alpha) -> list[Any]:
+        return changed_rows(change, f, max_features).shared
+
+    feasible.__name__ = called(change)
+    return feasible
+
+
+def changes_step(change: Any, n_features: int, max_features: int) -> bool:
+    """Tell whether a change goes beyond constraints on f."""
+    f = cp.Variable(n_features, name="f")
+    rows = changed_rows(change, f, max_features)
+    if rows.own:
+        warn(
+            f"{called(change)} has {len(rows.own)} constraints with variables other than f: they "
+            "hold in the steps of (7), not in (6) and in the roundings"
+        )
+    return rows.step_changed
+
+
 def llfs_separation(
     a_other: np.ndarray,
     s: float,
     lam: float,
-    max_features: int,
+    max_features: Alpha,
     tangents: np.ndarray,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
@@ -97,8 +123,9 @@ def llfs_compactness(
     s: float,
     lam: float,
     eps: Number,
-    max_features: int,
+    max_features: Alpha,
     iterate: np.ndarray,
+    tangents: np.ndarray | None = None,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
     r"""One step of (7), :math:`\min_f U_1(f),\ U_2(f) \ge \epsilon`, at an iterate.
@@ -109,11 +136,15 @@ def llfs_compactness(
         U_2(\bar f) + \nabla U_2(\bar f)^T (f - \bar f) \ge \epsilon,\;\text{feasible}
 
     Both tangents lie above their functions: if :math:`\bar f` solves this step, it is
-    stationary for (7), and what the step gains is all that is left to gain nearby.
+    stationary for (7), and what the step gains is all that is left to gain nearby. More
+    tangents of U2, at the points `tangents`, keep a step from going too far.
     """
     c, offset = tangent(a_same, iterate, s, lam)
-    g, b = tangent(a_other, iterate, s, lam)
-    return llfs_step(c, g[None], eps - b, max_features, offset, feasible)
+    if tangents is None:
+        g, b = tangent(a_other, iterate, s, lam)
+        return llfs_step(c, g[None], eps - b, max_features, offset, feasible)
+    G, b = tangents_of_mean(a_other, np.vstack([iterate, tangents]), s, lam)
+    return llfs_step(c, G, eps - b, max_features, offset, feasible)
 
 
 def llfs_tangent_step(
@@ -122,7 +153,7 @@ def llfs_tangent_step(
     s: float,
     lam: float,
     eps: Number,
-    max_features: int,
+    max_features: Alpha,
     tangents: np.ndarray,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
@@ -141,7 +172,7 @@ def llfs_linear(
     a_same: np.ndarray,
     a_other: np.ndarray,
     beta: Number,
-    max_features: int,
+    max_features: Alpha,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
     r"""The linear, relaxed form of (4), read as an epsilon-constraint problem.
@@ -153,7 +184,7 @@ def llfs_linear(
     the sum of the alpha largest entries of c2.
     """
     c1, c2 = a_same.mean(axis=0), a_other.mean(axis=0)
-    most = float(np.sort(c2)[-max_features:].sum())
+    most = _largest_sum(c2, max_features)
     f = cp.Variable(len(c1), name="f")
     level = (c2 @ f >= beta * most).set_label("level")
     return cp.Problem(cp.Minimize(c1 @ f), [level, *feasible(f, max_features)])
@@ -165,7 +196,7 @@ def lfs(
     v_same: np.ndarray,
     v_other: np.ndarray,
     beta: Number,
-    max_features: int,
+    max_features: Alpha,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
     r"""LFS, the linear ancestor (2016): near samples, in earlier choices, count most.
@@ -178,7 +209,7 @@ def lfs(
     entry (`d_same`, `d_other`) and weights v as :mod:`convexfs.methods.llfs.lfs` has them.
     """
     a, b = v_same @ d_same, v_other @ d_other
-    most = float(np.sort(b)[-max_features:].sum())
+    most = _largest_sum(b, max_features)
     f = cp.Variable(len(a), name="f")
     level = (b @ f >= beta * most).set_label("level")
     return cp.Problem(cp.Minimize(a @ f), [level, *feasible(f, max_features)])
@@ -190,7 +221,7 @@ def llfs_bisection(
     s: float,
     lam: float,
     level: Number,
-    max_features: int,
+    max_features: Alpha,
     iterate: np.ndarray,
     tangents: np.ndarray,
     feasible: Feasible = feasible,
@@ -216,7 +247,7 @@ def llfs_ratio(
     s: float,
     lam: float,
     eps: Number,
-    max_features: int,
+    max_features: Alpha,
     ratio: Number,
     tangents: np.ndarray,
     feasible: Feasible = feasible,
@@ -239,7 +270,7 @@ def llfs_exact(
     s: float,
     lam: float,
     eps: Number,
-    max_features: int,
+    max_features: Alpha,
     cuts: np.ndarray,
     tangents: np.ndarray,
     feasible: Feasible = feasible,
@@ -261,6 +292,11 @@ def llfs_exact(
     level = (u2 >= eps).set_label("level")
     above = (w >= cuts @ f).set_label("cuts")
     return cp.Problem(cp.Minimize(w), [above, level, *below, *feasible(f, max_features)])
+
+
+def _largest_sum(values: np.ndarray, max_features: Alpha) -> float:
+    """Return the sum of the alpha largest values; of a Parameter its value now counts."""
+    return float(np.sort(values)[-plain(max_features) :].sum())
 
 
 def _under_tangents(

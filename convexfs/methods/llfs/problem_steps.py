@@ -14,16 +14,28 @@ often. An unused row of G is 0, with h = -1 or a large b.
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import cvxpy as cp
+import numpy as np
+
+from convexfs.methods.base.change import called
+from convexfs.methods.base.solve_step import require_problem
 
 Number = float | cp.Expression
+#: The paper's alpha, and its letter in a formula.
+Alpha = Annotated[int | cp.Expression, "alpha"]
 Vector = Any  # an array, or a Parameter of its shape
-Feasible = Callable[[cp.Variable, int], list[Any]]
+Feasible = Callable[[cp.Variable, Any], list[Any]]
 
 
-def feasible(f: cp.Variable, max_features: int) -> list[Any]:
+def plain(max_features: Alpha) -> int:
+    """Return alpha as an integer, also of a Parameter."""
+    value: Any = max_features.value if isinstance(max_features, cp.Expression) else max_features
+    return int(value)
+
+
+def feasible(f: cp.Variable, max_features: Alpha) -> list[Any]:
     r""":math:`0 \le f \le 1,\ 1 \le 1^T f \le \alpha`; a problem file may put its own here."""
     total: Any = cp.sum(f)
     return [
@@ -38,7 +50,7 @@ def llfs_step(
     c: Vector,
     G: Vector,
     h: Vector,
-    max_features: int,
+    max_features: Alpha,
     offset: float = 0.0,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
@@ -60,7 +72,7 @@ def llfs_curved_step(
     h: Vector,
     R: Vector,
     r: Vector,
-    max_features: int,
+    max_features: Alpha,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
     r"""A step of (7) with curvature, or of (6).
@@ -82,7 +94,7 @@ def llfs_ask(
     level: Number,
     G: Vector,
     b: Vector,
-    max_features: int,
+    max_features: Alpha,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
     r"""The largest U2, by its tangents, where the tangent of U1 is at most a level.
@@ -102,7 +114,7 @@ def llfs_ratio_step(
     eps: Number,
     G: Vector,
     b: Vector,
-    max_features: int,
+    max_features: Alpha,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
     r"""Dinkelbach's step: whether a ratio :math:`t = c^T f / U_2(f)` can be undercut.
@@ -121,7 +133,7 @@ def program(
     n_features: int,
     n_tangents: int,
     rank: int,
-    max_features: int,
+    max_features: Alpha,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
     """One of the four steps (`PROGRAMS`) with a parameter for each number that changes."""
@@ -135,6 +147,52 @@ def program(
     if build is llfs_ratio_step:
         parameters["ratio"] = cp.Parameter(name="ratio", nonneg=True)
     return build(**parameters, max_features=max_features, feasible=feasible)
+
+
+class ChangedRows(NamedTuple):
+    """The constraints that a change leaves, and whether it changes the rest of a step.
+
+    Those on f alone are `shared` by all stages of a point; `own` have other variables too.
+    """
+
+    shared: list[Any]
+    own: list[Any]
+    step_changed: bool
+
+
+def changed_rows(change: Callable[..., Any], f: cp.Variable, max_features: Alpha) -> ChangedRows:
+    """Return the constraints of a changed step, apart from the level.
+
+    The change is given a step on this f, whose numbers stand for those of any point.
+    """
+    slope, eps = np.ones(f.size), cp.Parameter(name="eps", value=0.5, nonneg=True)
+    level = (slope[None] @ f >= eps).set_label("tangents")
+    printed = cp.Problem(cp.Minimize(slope @ f), [level, *feasible(f, max_features)])
+    changed = change(problem=printed)
+    require_problem(changed, called(change))
+    shared, own, levels = [], [], 0
+    for row in changed.constraints:
+        if row is level:
+            levels += 1
+        elif {variable.id for variable in row.variables()} == {f.id}:
+            shared.append(row)
+        else:
+            own.append(row)
+    same = changed.objective is printed.objective and levels and not own
+    return ChangedRows(shared, own, not same)
+
+
+def value_at(problem: cp.Problem, f: np.ndarray) -> float:
+    """Return the least objective of a step at this f, whatever its other variables are."""
+    problem.var_dict["f"].value = f
+    value: Any = problem.objective.value
+    if value is not None:
+        return float(value)
+    from convexfs.solving.solve import solve
+
+    fixed = [*problem.constraints, problem.var_dict["f"] == f]
+    solved = solve(cp.Problem(problem.objective, fixed)).objective
+    return np.inf if solved is None else solved
 
 
 #: The steps by the words the road has for them.

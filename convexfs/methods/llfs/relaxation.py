@@ -108,6 +108,13 @@ def road(
     return Road(point, programs, form, tol, deadline, steps, singles)
 
 
+def backend_name(values: Mapping[str, Any], settings: PointSettings) -> str:
+    """Return the name of the backend that solves a point's programs, or its changed steps."""
+    if settings.solving.build is None and settings.form != "exact":
+        return road(values, settings).programs.solver
+    return _stated_programs(values, settings).backend_name()
+
+
 def _stated_programs(values: Mapping[str, Any], settings: PointSettings) -> StatedPrograms:
     """Errors add up over their steps."""
     tol, options = 0.01 * settings.solving.tol, settings.solving.options

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_number
+from convexfs.methods.base.change import is_change, printed_problem
 from convexfs.methods.base.parameters import AUTO
-from convexfs.methods.base.solve_step import call_by_name
+from convexfs.methods.base.solve_step import call_by_name, stated
 from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.backend.separation import Step
 from convexfs.methods.llfs.backend.subproblems import CURVED, RANK, checked_constraints
+from convexfs.methods.llfs.fit import PointWork
 from convexfs.methods.llfs.numbers import polymatroid_cut
 from convexfs.methods.llfs.relaxation import relaxed_path, road
 from convexfs.methods.llfs.settings import LFS, PointSettings
@@ -20,8 +22,25 @@ from convexfs.methods.llfs.utility import mean_utility
 from convexfs.records import NATIVE
 
 STAGES = ("separation", "compactness", CURVED, "bisection", "linear", "ratio", "exact")
+#: The stage that a fit ends with.
+STEP = "compactness"
+#: Tangents that are added to a stated step at most, and the relative gain that needs none.
+MOST_CUTS, CUT_GAIN = 10, 1e-6
 #: What a reader calls a program of the road.
 NAMES = {"linear": "linear step", CURVED: "quadratic step", "ask": "question", "ratio": "ratio"}
+
+
+def point_problem(work: PointWork, i: int, beta: float, stage: str | None, iterate: Any) -> Any:
+    """Return a stage of a point; by default that with which its fit ended."""
+    settings, values = work.settings, work.values(i)
+    stage = stage or (settings.form if settings.linear else STEP)
+    if settings.linear and stage == settings.form:
+        stated = work.localities(i) if settings.form == LFS else values
+        solved = relaxed_path(values, replace(settings, betas=np.array([beta]))).f[0]
+        return linear_problem(stated, settings, beta, stage, solved)
+    if settings.form == LFS:
+        check_choice("stage", stage, (LFS,))
+    return stage_problem(values, settings, beta, stage, iterate)
 
 
 def stage_problem(
@@ -42,51 +61,110 @@ def stage_problem(
         question ``bisection`` asks at the iterate's U1; Dinkelbach's step of the ``ratio``
         at the iterate's; the ``linear`` form; the binary problem, ``exact``, with one cut.
     """
-    from convexfs.methods.llfs.problem import feasible
-    from convexfs.methods.llfs.problem_steps import llfs_curved_step
-
     check_choice("stage", stage, STAGES)
     check_number("beta", beta, 0, 1)
-    alpha = settings.max_features
     at, widest, eps_max = _optimum(values, settings, beta)
     f = at if iterate is None else _checked(iterate, len(at))
-    changed = settings.feasible
-    allowed = feasible if changed is None else checked_constraints(changed)
+    offered = _constraints(settings) | {"eps": beta * eps_max}
     if stage == CURVED:
-        solving = replace(settings.solving, solver=AUTO)
-        here = road(values, replace(settings, solving=solving, form="compactness"))
-        place = here.point.at(f)
-        _, price = here.promise(place, place.u1, beta * eps_max)
-        R = here.point.curvature(place, price.reduced, price.mu, True, RANK)
-        level = beta * eps_max - place.u2 + float(place.g2 @ f)
-        return llfs_curved_step(
-            place.g1, place.g2[None], np.array([level]), R, R @ f, alpha, allowed
-        )
-    offered = {
-        **values, "max_features": alpha, "feasible": allowed, "beta": beta,
-        "eps": beta * eps_max, "iterate": f, "tangents": np.vstack([widest, f]),
-        **_levels(values, f),
-    }  # fmt: skip
-    build = METHOD.formulation(f"llfs-{stage}").build
-    if stage == "compactness" and settings.solving.build is not None:
-        build = settings.solving.build
+        problem = _curved(values, settings, f, offered)
+    else:
+        offered |= {**values, "beta": beta, "iterate": f, **_levels(values, f)}
+        if stage != STEP or not _keeps_step(settings):
+            offered["tangents"] = np.vstack([widest, f])
+        problem = _stated(stage, settings, offered)
+    if iterate is None and stage in (STEP, CURVED):
+        if stage == STEP and settings.changed and _keeps_step(settings):
+            problem = _cut_step(problem, settings, offered, at)
+        _fill(problem, {"f": at})
+    return problem
+
+
+def _keeps_step(settings: PointSettings) -> bool:
+    """Whether the step is the printed one, perhaps with a change, and not that of a ``build``."""
+    build = settings.solving.build
+    return build is None or is_change(build)
+
+
+def _cut_step(
+    problem: Any, settings: PointSettings, offered: Mapping[str, Any], f: np.ndarray
+) -> Any:
+    """Return the step with more tangents of U2, until f solves it.
+
+    The steps of a backend have several: with the one at f alone, a point that is optimal to
+    the last digits may leave more of them.
+    """
+    from convexfs.methods.llfs.problem_steps import value_at
+    from convexfs.solving.solve import solve
+
+    tangents: list[np.ndarray] = []
+    for _ in range(MOST_CUTS):
+        value, solution = value_at(problem, f), solve(problem, tol=1e-8)
+        if solution.objective is None or value - solution.objective <= CUT_GAIN * abs(value):
+            break
+        tangents.append(np.clip(solution.primal["f"], 0.0, 1.0))
+        problem = _stated(STEP, settings, {**offered, "tangents": np.array(tangents)})
+    return problem
+
+
+def _stated(stage: str, settings: PointSettings, offered: Mapping[str, Any]) -> Any:
+    row = METHOD.formulation(stage if stage == LFS else f"llfs-{stage}")
+    build = settings.solving.build
+    if stage != STEP or build is None:
+        return printed_problem(row.build, offered)
+    if is_change(build):
+        # The change states its constraints itself.
+        printed = {name: value for name, value in offered.items() if name != "feasible"}
+        return stated(row, {"a_same": offered["a_same"], **printed}, build)
     return call_by_name(build, offered)
 
 
-def lfs_problem(
-    values: Mapping[str, Any], settings: PointSettings, beta: float, stage: str = LFS
+def _curved(
+    values: Mapping[str, Any], settings: PointSettings, f: np.ndarray, offered: Mapping[str, Any]
 ) -> Any:
-    """Return the linear program of a point of LFS."""
+    """Return the step with curvature."""
+    from convexfs.methods.llfs.problem_steps import llfs_curved_step
+    from convexfs.solving.named_leaves import parameter
+
+    eps, alpha = parameter("eps", offered["eps"]), parameter("alpha", settings.max_features)
+    solving = replace(settings.solving, solver=AUTO)
+    here = road(values, replace(settings, solving=solving, form=STEP))
+    place = here.point.at(f)
+    _, price = here.promise(place, place.u1, offered["eps"])
+    R = here.point.curvature(place, price.reduced, price.mu, True, RANK)
+    level = eps - (place.u2 - float(place.g2 @ f))
+    return llfs_curved_step(place.g1, place.g2[None], level, R, R @ f, alpha, offered["feasible"])
+
+
+def _constraints(settings: PointSettings) -> dict[str, Any]:
+    """Return the budget, and the constraints on f: the paper's, or changed ones."""
     from convexfs.methods.llfs.problem import feasible
 
-    check_choice("stage", stage, (LFS,))
-    check_number("beta", beta, 0, 1)
     changed = settings.feasible
     allowed = feasible if changed is None else checked_constraints(changed)
-    offered = {
-        **values, "beta": beta, "max_features": settings.max_features, "feasible": allowed
-    }  # fmt: skip
-    return call_by_name(METHOD.formulation(LFS).build, offered)
+    return {"max_features": settings.max_features, "feasible": allowed}
+
+
+def linear_problem(
+    values: Mapping[str, Any],
+    settings: PointSettings,
+    beta: float,
+    stage: str,
+    solution: np.ndarray | None = None,
+) -> Any:
+    """Return the linear program of a point of LFS or of the linear form, with its solution."""
+    check_number("beta", beta, 0, 1)
+    problem = _stated(stage, settings, {**values, "beta": beta, **_constraints(settings)})
+    if solution is not None:
+        _fill(problem, {"f": solution})
+    return problem
+
+
+def _fill(problem: Any, primal: Mapping[str, Any]) -> None:
+    """Give the problem's variables these values."""
+    from convexfs.solving.named_leaves import fill
+
+    fill(problem, primal)
 
 
 def _levels(values: Mapping[str, Any], f: np.ndarray) -> dict[str, Any]:

@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.batch.callable_hash import callable_sha256
 from convexfs.batch.problem_files.load import ProblemFile, canonical, load_problem_file, with_fixed
+from convexfs.batch.problem_files.method import CONSTRAINTS, FEASIBLE
 from convexfs.batch.run import Progress, run_tasks
 from convexfs.batch.store.sqlite_file import MOVE
 from convexfs.batch.store.store import Store, unpack
@@ -45,6 +47,7 @@ from convexfs.errors import (
     check_number,
 )
 from convexfs.estimators.custom_formulation import build_of, changed_file, own_values
+from convexfs.methods.base.change import added, replacing
 from convexfs.methods.base.parameters import taken_by
 from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.fit import PointResult, PointWork, last_pass, point_work, verdict
@@ -64,10 +67,13 @@ log = logging.getLogger(__name__)
 def changes_of(formulation: Callable[..., Any] | str | Path | None) -> dict[str, Any]:
     """Return what an estimator's ``formulation`` changes: ``build``, or ``feasible`` of all stages.
 
-    A function of ``f`` is a ``feasible``: no ``build`` is offered an f.
+    A function of ``f`` is a ``feasible``: no ``build`` is offered an f. One that is called
+    ``constraints`` is added to the paper's constraints, as in a problem file.
     """
     if callable(formulation) and "f" in inspect.signature(formulation).parameters:
-        return {"feasible": formulation}
+        default = inspect.signature(METHOD.formulations[0].build).parameters[FEASIBLE].default
+        is_more = getattr(formulation, "__name__", "") == CONSTRAINTS
+        return {"feasible": (added if is_more else replacing)(default, formulation)}
     if isinstance(formulation, str | Path):
         feasible = changed_file(formulation, "llfs").feasible
         if feasible is not None:
@@ -302,13 +308,11 @@ def kept_map(
 ) -> Callable[..., list[PointResult]]:
     """A ``map`` over points that keeps each in the model's ``run_dir``, and goes on from there.
 
-    Points are kept by all that made them, so that a changed formulation must be a file.
+    Points are kept by all that made them: of a changed formulation by the hash of its file, or
+    of its function. A function whose source cannot be read is refused.
     """
     if callable(model.formulation):
-        raise InputError(
-            "run_dir keeps points by what made them, which cannot be told of a function: "
-            "put it into a problem file"
-        )
+        callable_sha256(model.formulation)
 
     def mapped(work: PointWork, points: Iterable[int]) -> list[PointResult]:
         whole = _asked(model, X, codes, work.settings)
@@ -337,7 +341,14 @@ def kept_map(
 
 def _asked(model: Any, X: np.ndarray, codes: np.ndarray, settings: PointSettings) -> Task:
     """Return what an estimator asks of its data, as a batch would."""
-    file = None if model.formulation is None else changed_file(model.formulation, METHOD.name)
+    formulation, is_function = model.formulation, callable(model.formulation)
+    file, name, code = None, METHOD.name, AS_PRINTED
+    if is_function:
+        name = getattr(formulation, "__name__", name)
+        code = callable_sha256(formulation)
+    elif formulation is not None:
+        file = changed_file(formulation, METHOD.name)
+        name, code = file.name, file.code_sha256
     # An earlier pass of a fit is the last one of a shorter fit.
     asked = replace(Settings(**taken_by(Settings, model)), n_passes=settings.n_passes)
     hyper = told(asked) | ({} if file is None else own_values(file))
@@ -346,10 +357,10 @@ def _asked(model: Any, X: np.ndarray, codes: np.ndarray, settings: PointSettings
     limit = settings.solving.time_limit
     return Task(
         key="",
-        problem=METHOD.name if file is None else file.name,
+        problem=name,
         problem_file="" if file is None else str(file.path),
         problem_sha256="" if file is None else file.sha256,
-        problem_code=AS_PRINTED if file is None else file.code_sha256,
+        problem_code=code,
         method=METHOD.name,
         fit=POINTS,
         data="",

@@ -1,5 +1,6 @@
 """Lmba as a scikit-learn selector, and its loss as a score for subset search."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -7,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_X_y
 
 from convexfs.estimators.margin_test import MarginTested
+from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.lmba.fit import Settings, lmba, lmba_loss
 
@@ -43,7 +45,8 @@ class Lmba(Settings, MarginTested):
         Of the descent: the i-th visit moves the weights by ``step / i**decay``, the paper's
         beta_i, of which it says that it decays, not how, and that 1 converges too.
     formulation : callable or path, optional
-        A changed problem: ``build(X, codes, targets, theta, c) -> cvxpy.Problem`` with a
+        A changed problem: ``change(problem)``, which gets the problem of :meth:`problem` and
+        returns another one; ``build(X, codes, targets, theta, c) -> cvxpy.Problem`` with a
         variable ``u``, or a problem file.
     solver, solver_tol, solver_options, time_limit
     n_features_to_select, n_jobs, random_state, verbose
@@ -87,6 +90,12 @@ class Lmba(Settings, MarginTested):
     _method: ClassVar = staticmethod(lmba)
 
     loss_: float = learned()
+
+    def _step(self, X: Any, codes: np.ndarray) -> Step:
+        step = super()._step(X, codes)
+        if not step.primal or self.formulation is not None:
+            return step
+        return replace(step, primal={"u": step.primal["u"][~self._constant]})
 
 
 class LmbaCriterion(ClassifierMixin, BaseEstimator):

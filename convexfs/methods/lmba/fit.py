@@ -8,7 +8,7 @@ import numpy as np
 
 from convexfs.data.column_ranges import constant_columns, varying_columns
 from convexfs.errors import InputError, check_choice, check_number, warn
-from convexfs.methods.base.formulation import Formulation
+from convexfs.methods.base.formulation import Formulation, Step
 from convexfs.methods.base.parameters import AUTO, DEFAULT_SOLVING, Solving, parameters, taken_by
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.lmba import METHOD, numbers
@@ -94,7 +94,7 @@ def lmba(
         solution, certificate = _descended(values, hyper, settings, seed)
     else:
         solution, certificate = solve_step(formulation, values, hyper, solving)
-    u_varying = np.maximum(require_answer(solution, formulation.symbol), 0.0)
+    u_varying = np.maximum(require_answer(solution, formulation.symbol, solving), 0.0)
     if build is None and form != "gradient":
         _explain(u_varying, values, settings.c)
     loss = evaluation(np.sqrt(u_varying), values, hyper)
@@ -121,6 +121,14 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
             "changes: use form='box' or 'simplex'"
         )
     return formulation
+
+
+def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
+    """Return the problem of these samples; constant columns are left out as in a fit."""
+    columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
+    chosen = taken_by(numbers.lmba_simplex, settings)
+    values, hyper = numbers.lmba_simplex(X[:, columns], codes, **chosen)
+    return Step(_checked_formulation(settings, solving), values, hyper)
 
 
 def lmba_loss(

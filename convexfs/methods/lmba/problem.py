@@ -13,7 +13,11 @@ from convexfs.neighbors.triplets import join_triplets, list_triplets
 
 
 def lmba_box(
-    X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
+    X: np.ndarray,
+    codes: np.ndarray,
+    targets: np.ndarray,
+    theta: np.ndarray,
+    c: float | cp.Parameter = 1.0,
 ) -> cp.Problem:
     r"""Weights in a box (Lmba paper, eq. 3-4 with :math:`u = w^2 \in [0, 1]`).
 
@@ -30,7 +34,11 @@ def lmba_box(
 
 
 def lmba_simplex(
-    X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
+    X: np.ndarray,
+    codes: np.ndarray,
+    targets: np.ndarray,
+    theta: np.ndarray,
+    c: float | cp.Parameter = 1.0,
 ) -> cp.Problem:
     r"""Weights of a given sum, that of all ones, at whose scale theta was measured.
 

@@ -1,12 +1,14 @@
 """LMNN as a scikit-learn transformer."""
 
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from convexfs.estimators.projection import Projection
+from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.lmnn.fit import Settings, lmnn
+from convexfs.methods.lmnn.fit import Settings, lmnn, slacks
 
 #: Eigenvalues of a metric below this share of the largest are a solver's inaccuracy.
 _NEGLIGIBLE = 1e-5
@@ -37,7 +39,17 @@ class LMNN(Settings, Projection):
 
     metric_: np.ndarray = learned()
     rounds_: tuple[int, ...] = learned()
+    triplets_: np.ndarray = learned()
     eigenvalues_: np.ndarray = learned()
+
+    def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
+        return {"triplets": getattr(self, "triplets_", None)}
+
+    def _step(self, X: Any, codes: np.ndarray) -> Step:
+        step = super()._step(X, codes)
+        if not step.primal or self.formulation is not None:
+            return step
+        return replace(step, primal={"M": self.metric_, "xi": slacks(step.values, self.metric_)})
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         eigenvalues, vectors = np.linalg.eigh(self.metric_)

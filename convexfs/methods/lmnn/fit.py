@@ -1,12 +1,15 @@
 """LMNN: a metric under which targets are nearer than impostors, by triplet generation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
 from convexfs.errors import InputError
+from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.lfe.fit import in_their_span
@@ -41,6 +44,8 @@ class LmnnResult:
         M, positive semidefinite.
     rounds : tuple of int
         Triplets in each problem solved.
+    triplets : int array (T, 3)
+        Those of the last of them, as rows of the samples: sample, target, impostor.
     solution : Solution
         Of the last of them.
     certificate : Certificate
@@ -49,6 +54,7 @@ class LmnnResult:
 
     metric: np.ndarray
     rounds: tuple[int, ...]
+    triplets: np.ndarray
     solution: Solution
     certificate: Certificate
 
@@ -107,7 +113,7 @@ def lmnn(
         _check_size(rounds[-1], frame.shape[1])
         solution, certificate = solve_step(formulation, values, hyper, solving)
         before = solution = solution.after(before)
-        M = _psd_part(require_answer(solution, formulation.symbol))
+        M = _psd_part(require_answer(solution, formulation.symbol, solving))
         loss = _losses(values["X"], codes, pairs, M)
         unlisted = np.where(listed, 0.0, np.maximum(loss, 0.0))
         if unlisted.max() <= solving.tol:
@@ -116,7 +122,39 @@ def lmnn(
             listed &= loss > -_CLEAR
         listed |= _largest(unlisted, _A_ROUND) & (unlisted > solving.tol)
     proof = _over_all(certificate, solution, hyper["c"] * float(unlisted.sum()))
-    return LmnnResult(frame @ M @ frame.T, tuple(rounds), solution, proof)
+    return LmnnResult(frame @ M @ frame.T, tuple(rounds), values["triplets"], solution, proof)
+
+
+def step(
+    X: np.ndarray,
+    codes: np.ndarray,
+    settings: Settings,
+    solving: Solving,
+    *,
+    triplets: np.ndarray | None = None,
+) -> Step:
+    """Return the problem over these triplets, by default over the nearest impostors."""
+    formulation = METHOD.formulation("lmnn")
+    check_solver(formulation, solving)
+    values, hyper = numbers.targets_and_price(X, codes, settings.c, settings.n_neighbors)
+    if triplets is None:
+        pairs = numbers.target_pairs(values["targets"])
+        loss = _losses(X, codes, pairs, np.eye(X.shape[1]))
+        nearest = loss > -np.inf
+        if solving.build is None:
+            nearest &= _largest(loss, _AT_FIRST)
+        triplets = numbers.triplets(pairs, nearest)
+    _check_size(len(triplets), X.shape[1])
+    return Step(formulation, values | {"triplets": triplets}, hyper)
+
+
+def slacks(values: Mapping[str, Any], M: np.ndarray) -> np.ndarray:
+    """Return the least xi of each triplet under the metric M."""
+    eigenvalues, vectors = eigh(M)
+    Z = values["X"] @ (vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
+    i, j, p = values["triplets"].T
+    near, far = ((Z[i] - Z[j]) ** 2).sum(axis=1), ((Z[i] - Z[p]) ** 2).sum(axis=1)
+    return np.maximum(1.0 + near - far, 0.0)
 
 
 def _check_size(n_triplets: int, n_features: int) -> None:

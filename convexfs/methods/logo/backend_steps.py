@@ -1,6 +1,5 @@
 """Who solves Logo's convex step: the native solver, a cvxpy backend, a changed problem."""
 
-import inspect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.methods.base.change import is_change, takes
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.parameters import Solving
 from convexfs.methods.base.solve_step import require_answer, solve_step
@@ -40,7 +40,7 @@ def restricted_solver(
         solution = solve(
             problem, solving.solver, solving.tol, limit, solving.options, solving.verbose
         )
-        return _cleaned(require_answer(solution, formulation.symbol), objective)
+        return _cleaned(require_answer(solution, formulation.symbol, solving), objective)
 
     return restricted
 
@@ -52,7 +52,7 @@ def left_until(until: float) -> float | None:
 
 def takes_counts(build: Callable[..., Any]) -> bool:
     """Tell whether a changed problem asks how much samples count."""
-    return "counts" in inspect.signature(build).parameters
+    return takes(build, "counts")
 
 
 def hyper_of(objective: Objective) -> dict[str, float]:
@@ -67,6 +67,7 @@ class ChangedStep:
     w: np.ndarray
     value: float
     gap: float
+    solver: str
 
 
 def changed_fixed_point(
@@ -87,21 +88,24 @@ def changed_fixed_point(
     exceed is known for the printed problems only.
     """
     columns = locality.take(np.arange(locality.X.shape[1]))
-    counts = np.ones(len(locality.rows)) if objective.counts is None else objective.counts
+    counts = objective.counts
+    if counts is None and not is_change(solving.build):
+        counts = np.ones(len(locality.rows))
 
     def step(w: np.ndarray) -> ChangedStep:
         Z = locality.margins(columns, locality.signed(columns, w))
         within = replace(solving, time_limit=left_until(history.until))
         values = {"Z": Z, "counts": counts}
         solution, certificate = solve_step(formulation, values, hyper_of(objective), within)
-        weights = require_answer(solution, formulation.symbol)
+        at = f"iteration {len(history.rows) + 1}, neighbours at {np.count_nonzero(w)} weights"
+        weights = require_answer(solution, formulation.symbol, solving, at)
         value = np.nan if solution.objective is None else solution.objective
-        return ChangedStep(_cleaned(weights, objective), value, certificate.worst)
+        return ChangedStep(_cleaned(weights, objective), value, certificate.worst, solution.solver)
 
     start = np.ones(columns.shape[1]) if start is None else start
     end = iterate(step, start, history, tol=tol, max_iter=max_iter, damping=damping)
     audit = Audit(np.empty(0, np.int64), end.answer.gap)
-    return FixedPoint(end.answer.w, end, audit)
+    return FixedPoint(end.answer.w, end.before, end, audit)
 
 
 def _cleaned(w: np.ndarray, objective: Objective) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Logo as a scikit-learn selector and classifier."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from convexfs.estimators.out_of_core import TakesColumns
 from convexfs.estimators.sample_weight import TakesWeights
 from convexfs.estimators.selector import WeightSelector
 from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.base.row_permutations import permuted_labels
 from convexfs.methods.logo.fit import logo
 from convexfs.methods.logo.settings import NULL, Settings
 from convexfs.neighbors.missing_values import MixedSamples
@@ -81,6 +83,14 @@ class LogoFitted(WeightSelector):
     history_: list[dict[str, Any]] = learned()
     starts_: list[dict[str, Any]] = learned()
     lam_: float | None = learned()
+    iterate_: np.ndarray = learned()
+
+    def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
+        permuted = partial(permuted_labels, seed=self._null_seed(), **self._units())
+        # A model that an earlier version has pickled has no iterate, but one near to it.
+        at = getattr(self, "iterate_", getattr(self, "weights_", None))
+        known = {"at": at, "lam": getattr(self, "lam_", None)}
+        return {**known, "permuted": permuted}
 
     @property
     def objective_pvalue_(self) -> None:
@@ -159,7 +169,8 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
         See :class:`convexfs.estimators.sample_weight.TakesWeights`, also for what `fit` does with
         its `sample_weight`. A changed problem is then to take ``counts``, a number a sample.
     formulation : callable or path, optional
-        A changed problem: ``build(Z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
+        A changed problem: ``change(problem)``, which gets the problem of :meth:`problem` and
+        returns another one; ``build(Z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file. It is solved over all features. It may take ``counts``: how much the
         term of each sample counts.
     solver, solver_tol, solver_options, time_limit
@@ -182,6 +193,8 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
     lam_ : float or None
         The penalty, None with `beta`.
     n_iter_ : int
+    iterate_ : array (n_features,)
+        Weights at which the last convex step was taken; `weights_` solve that step.
     history_ : list of dict
         Per iteration: objective, gap, residual, support, and an estimate of the
         contraction factor with its error bound (Theorem 2, eq. 19).
@@ -233,6 +246,9 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
 
         check_is_fitted(self)
         return fit_picture(self.weights_, self._names(), self._get_support_mask(), self.history_)
+
+    def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
+        return super()._step_options(codes) | {"weights": self._weights_at(codes)}
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
         self.sigma_ = float(self.sigma)

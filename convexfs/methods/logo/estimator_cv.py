@@ -14,6 +14,7 @@ from sklearn.model_selection import check_cv
 from convexfs.batch.workers import pool
 from convexfs.errors import ConvexfsError, InputError
 from convexfs.estimators.selector import thread_map
+from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import parameters, taken_by
 from convexfs.methods.base.progress import narrator
 from convexfs.methods.logo.estimator import LocalMarginClassifier, Logo, class_distances
@@ -149,6 +150,13 @@ class LogoCV(Iterating, LocalMarginClassifier):
         self._take(self.best_estimator_)
         self._remember(X, codes)
         return self
+
+    def _step(self, X: Any, codes: np.ndarray) -> Step:
+        best = getattr(self, "best_estimator_", None)
+        if best is None:
+            sigma, lam = _listed("sigmas", self.sigmas)[0], _listed("lams", self.lams)[0]
+            best = Logo(**self._shared(), sigma=sigma, lam=lam)
+        return best._step(X, codes)
 
     def _take(self, best: Logo) -> None:
         self.weights_ = best.weights_

@@ -17,9 +17,15 @@ from convexfs.methods.base.fixed_point import (
     relief_weights,
     starting_points,
 )
+from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving
 from convexfs.methods.base.row_permutations import permuted_labels
-from convexfs.methods.logo.backend_steps import changed_fixed_point, restricted_solver, takes_counts
+from convexfs.methods.logo.backend_steps import (
+    changed_fixed_point,
+    hyper_of,
+    restricted_solver,
+    takes_counts,
+)
 from convexfs.methods.logo.fixed_points.algorithm1 import paper_fixed_point
 from convexfs.methods.logo.fixed_points.candidate_features import FixedPoint, certified_fixed_point
 from convexfs.methods.logo.fixed_points.damped_iteration import History
@@ -37,6 +43,8 @@ from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
+#: Margins that a stated problem may hold; 0.8 GB.
+_MOST_MARGINS = 100_000_000
 #: Relative duality gap the native solver is asked for; its certificate allows NATIVE_TOL.
 _NATIVE_GAP = 1e-10
 
@@ -49,7 +57,8 @@ class LogoResult:
     :class:`convexfs.methods.logo.fixed_points.damped_iteration.History`. ``converged`` is True at
     proven fixed points only. ``period`` is that of the cycle the iteration ended
     in, 0 if it did not. ``starts`` has one row a start tried; see
-    :func:`convexfs.methods.base.fixed_point.told`. ``lam`` is the penalty, None with a bound.
+    :func:`convexfs.methods.base.fixed_point.told`. ``lam`` is the penalty, None with a bound;
+    ``iterate`` are the weights at which the last step was taken.
     """
 
     weights: np.ndarray
@@ -59,6 +68,7 @@ class LogoResult:
     period: int
     history: list[dict[str, Any]]
     n_iter: int
+    iterate: np.ndarray
     starts: list[dict[str, Any]] = field(default_factory=list)
     lam: float | None = None
 
@@ -136,13 +146,10 @@ def fit_locality(
     settings, n_features = request.settings, locality.X.shape[1]
     start = checked_start(settings.start, settings.n_starts, n_features)
     if request.searches:
-        labels = (permuted or partial(permuted_labels, seed=0))(
-            locality.codes, settings.n_permutations
-        )
-        lam = null_penalty(labels, lambda codes: entry_scores(locality.at_labels(codes)))
-        request = request.priced(lam)
+        request = _penalised(locality, request, permuted)
         if watch is not None:
-            watch(f"lam {lam:.3g}, set by {settings.n_permutations} permutations of the labels")
+            lam, number = request.settings.lam, settings.n_permutations
+            watch(f"lam {lam:.3g}, set by {number} permutations of the labels")
     until = request.deadline
     points = starting_points(
         start, settings.n_starts, lambda: relief_weights(relief_margin(locality)), n_features, seed
@@ -156,6 +163,62 @@ def fit_locality(
     )
     _explain(result, request, locality)
     return replace(result, lam=None if settings.beta is not None else float(request.settings.lam))
+
+
+def _penalised(
+    locality: Locality, request: LogoRequest, permuted: Callable[..., np.ndarray] | None
+) -> LogoRequest:
+    """Return the same request at the penalty that permuted labels set."""
+    permuted = permuted or partial(permuted_labels, seed=0)
+    labels = permuted(locality.codes, request.settings.n_permutations)
+    return request.priced(
+        null_penalty(labels, lambda codes: entry_scores(locality.at_labels(codes)))
+    )
+
+
+def step(
+    X: np.ndarray | MixedSamples,
+    codes: np.ndarray,
+    settings: Settings,
+    solving: Solving,
+    *,
+    at: np.ndarray | None = None,
+    lam: float | None = None,
+    weights: SampleWeights | None = None,
+    permuted: Callable[..., np.ndarray] | None = None,
+) -> Step:
+    """Return the step over all features whose neighbours are taken at the weights `at`, or at 1.
+
+    `lam` is the penalty, if permuted labels have set it already.
+    """
+    locality = locality_of(X, codes, float(settings.sigma), weights=weights)
+    return step_at(locality, LogoRequest(settings, solving), at, lam, permuted)
+
+
+def step_at(
+    locality: Locality,
+    request: LogoRequest,
+    at: np.ndarray | None = None,
+    lam: float | None = None,
+    permuted: Callable[..., np.ndarray] | None = None,
+) -> Step:
+    """:func:`step` of samples whose neighbours may be others than those of classes."""
+    request.check()
+    n_samples, n_features = locality.X.shape
+    if n_samples * n_features > _MOST_MARGINS:
+        raise InputError(
+            f"the problem of {n_samples} samples with {n_features} features has "
+            f"{n_samples * n_features:.0e} margins, too many to hold: state it on fewer columns"
+        )
+    if request.searches:
+        priced = _penalised(locality, request, permuted) if lam is None else request.priced(lam)
+        request = priced
+    start = np.ones(n_features) if at is None else at
+    columns = locality.take(np.arange(n_features))
+    values = {"Z": locality.margins(columns, locality.signed(columns, start))}
+    if locality.counts is not None:
+        values["counts"] = locality.counts
+    return Step(request.formulation, values, hyper_of(request.objective), start)
 
 
 def _objective(result: LogoResult) -> float:
@@ -205,7 +268,7 @@ def _fit(
     )
     solution = Solution(
         status=OPTIMAL if certificate.ok else INACCURATE,
-        solver=NATIVE if request.native else request.solving.solver,
+        solver=_solver_that_ran(request, point.end.answer),
         primal={request.formulation.symbol: point.weights},
         objective=point.end.answer.value,
         solve_seconds=time.perf_counter() - began,
@@ -215,7 +278,18 @@ def _fit(
     converged = point.end.converged and certificate.ok is True
     period = point.end.period
     rows = history.rows
-    return LogoResult(point.weights, solution, certificate, converged, period, rows, len(rows))
+    return LogoResult(
+        point.weights, solution, certificate, converged, period, rows, len(rows), point.before
+    )
+
+
+def _solver_that_ran(request: LogoRequest, answer: Any) -> str:
+    """Return the name of the solver of the last step, as the table has it."""
+    if request.native:
+        return NATIVE
+    from convexfs.solving.backends import backend
+
+    return getattr(answer, "solver", "") or backend(request.solving.solver).name
 
 
 def _find(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.logo.fit import (
     Locality,
@@ -14,6 +15,7 @@ from convexfs.methods.logo.fit import (
     LogoResult,
     MixedLocality,
     fit_locality,
+    step_at,
 )
 from convexfs.methods.logo.fit import Settings as LogoSettings
 from convexfs.neighbors.missing_values import MixedSamples
@@ -121,8 +123,27 @@ def logo_regression(
     settings = settings or Settings()
     request = LogoRequest(settings, solving)
     request.check()
+    return fit_locality(_locality(X, y, settings, map), request, seed, watch, permuted)
+
+
+def step(
+    X: np.ndarray | MixedSamples,
+    y: np.ndarray,
+    settings: Settings,
+    solving: Solving,
+    *,
+    at: np.ndarray | None = None,
+    lam: float | None = None,
+    permuted: Callable[..., np.ndarray] | None = None,
+) -> Step:
+    """Return the step over all features, as :func:`convexfs.methods.logo.fit.step` does."""
+    return step_at(_locality(X, y, settings), LogoRequest(settings, solving), at, lam, permuted)
+
+
+def _locality(
+    X: np.ndarray | MixedSamples, y: np.ndarray, settings: Settings, map: Callable[..., Any] = map
+) -> SoftLocality:
     check_difference(settings.difference)
     y = np.asarray(y, dtype=np.float64)
     kind = SoftMixedLocality if isinstance(X, MixedSamples) else SoftLocality
-    locality = kind(X, y, float(settings.sigma), map, difference=settings.difference)
-    return fit_locality(locality, request, seed, watch, permuted)
+    return kind(X, y, float(settings.sigma), map, difference=settings.difference)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
+from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.mmc import METHOD, numbers
@@ -58,13 +59,11 @@ def mmc(
         How the problem is solved.
     """
     settings = settings or Settings()
-    formulation = METHOD.formulation("mmc")
-    check_solver(formulation, solving)
-    wanted = settings.n_components
-    q = int(min(codes.max(), X.shape[1])) if wanted is None else wanted
-    values, hyper = numbers.mmc(X, codes, q=q)
+    stated, wanted = step(X, codes, settings, solving), settings.n_components
+    formulation, values, hyper = stated.formulation, stated.values, stated.hyper
+    q = hyper["q"]
     solution, certificate = solve_step(formulation, values, hyper, solving)
-    W = require_answer(solution, formulation.symbol)
+    W = require_answer(solution, formulation.symbol, solving)
     V = eigh(W)[1][:, len(W) - q :]
     # Within the span of W, where all directions weigh the same, those of Sb - Sw.
     eigenvalues, turn = eigh(V.T @ (values["Sb"] - values["Sw"]) @ V)
@@ -72,3 +71,12 @@ def mmc(
     leading = slice(rising if wanted is None else wanted)
     components, eigenvalues = (V @ turn).T[::-1][leading], eigenvalues[::-1][leading]
     return MmcResult(components, eigenvalues, solution, certificate)
+
+
+def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
+    """Return the problem of these samples."""
+    formulation = METHOD.formulation("mmc")
+    check_solver(formulation, solving)
+    wanted = settings.n_components
+    q = int(min(codes.max(), X.shape[1])) if wanted is None else wanted
+    return Step(formulation, *numbers.mmc(X, codes, q=q))

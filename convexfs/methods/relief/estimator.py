@@ -8,8 +8,9 @@ import numpy as np
 from convexfs.estimators.out_of_core import TakesColumns
 from convexfs.estimators.sample_weight import TakesWeights
 from convexfs.estimators.selector import WeightSelector
+from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import learned, parameters, taken_by
-from convexfs.methods.relief import numbers
+from convexfs.methods.relief import METHOD, numbers
 from convexfs.methods.relief.fit import Settings, relief
 from convexfs.neighbors.hits_misses import is_share
 from convexfs.neighbors.shadow_columns import Margins, ShadowDraws
@@ -59,7 +60,8 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
         its `sample_weight`. Without it the *test* of the features weighs samples by 1 minus the
         share of their class, which compares pairs of classes alike; `weights_` do not.
     formulation : callable or path, optional
-        A changed problem: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
+        A changed problem: ``change(problem)``, which gets the problem of :meth:`problem` and
+        returns another one; ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file.
     solver, solver_tol, solver_options, time_limit
     n_features_to_select, n_jobs, random_state, verbose
@@ -114,6 +116,17 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
         # A changed problem's answer is its weights; else they are the margins, cut and scaled.
         whole = self.formulation is None and self.keep is None
         return self.margin_ if whole else self.weights_
+
+    def _step(self, X: Any, codes: np.ndarray) -> Step:
+        if not hasattr(self, "margin_"):
+            return super()._step(X, codes)
+        # Not computed anew: draws at random, and back-selection, have led to it.
+        lam = self.l1 * float(max(self.margin_.max(initial=0.0), 0.0))
+        formulation = METHOD.formulation("relief")
+        return Step(formulation, {"z": self.margin_}, {"lam": lam}, None, self.solution_.primal)
+
+    def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
+        return {"seed": self._seed(), "weights": self._weights_at(codes)}
 
     @property
     def _one_sum(self) -> bool:

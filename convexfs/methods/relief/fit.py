@@ -1,6 +1,5 @@
 """RELIEF and RELIEF-F: one convex problem, no outer loop."""
 
-import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, check_number, warn
+from convexfs.methods.base.change import takes
+from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters, taken_by
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.relief import METHOD, numbers
@@ -91,7 +92,7 @@ def relief(
     check_solver(formulation, solving)
     build = solving.build
     check_number("l1, a share of the largest margin,", settings.l1, 0, 1)
-    if settings.l1 and build is not None and "lam" not in inspect.signature(build).parameters:
+    if settings.l1 and build is not None and not takes(build, "lam"):
         raise InputError("l1 has no effect on a changed problem that takes no lam: leave it out")
     _check_back_selection(settings, X.shape[1])
     chosen: dict[str, Any] = taken_by(numbers.relief, settings) | {"seed": seed, "map": map}
@@ -107,13 +108,28 @@ def relief(
         features = features[np.sort(better)]
     solution, certificate = solve_step(formulation, values, hyper, solving)
     whole = np.zeros(X.shape[1])
-    whole[features] = require_answer(solution, formulation.symbol)
+    whole[features] = require_answer(solution, formulation.symbol, solving)
     if not np.any(values["z"] > hyper["lam"]):
         warn(
             "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
             "check the labels, scale the features, or use more neighbours",
         )
     return ReliefResult(whole, values["z"], solution, certificate, tuple(rounds))
+
+
+def step(
+    X: Any,
+    codes: np.ndarray,
+    settings: Settings,
+    solving: Solving,
+    *,
+    seed: Any = None,
+    weights: SampleWeights | None = None,
+) -> Step:
+    """Return the problem over all features."""
+    chosen = taken_by(numbers.relief, settings)
+    values, hyper = numbers.relief(X, codes, **chosen, seed=seed, weights=weights)
+    return Step(METHOD.formulation("relief"), values, hyper)
 
 
 def _check_back_selection(settings: Settings, n_features: int) -> None:

@@ -44,7 +44,8 @@ class ReliefRegressor(Settings, NumberSelector):
         Missing values and categories, as
         :class:`convexfs.estimators.regression.NumberSelector` and its base say.
     formulation : callable or path, optional
-        A changed problem: ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
+        A changed problem: ``change(problem)``, which gets the problem of :meth:`problem` and
+        returns another one; ``build(z, lam) -> cvxpy.Problem`` with a variable ``w``, or a
         problem file.
     solver, solver_tol, solver_options, time_limit
     n_features_to_select, n_jobs, random_state, verbose

@@ -1,12 +1,13 @@
 """RReliefF: one convex problem, no outer loop."""
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from convexfs.errors import InputError, warn
+from convexfs.methods.base.change import takes
+from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters, taken_by
 from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
 from convexfs.methods.relief.fit import ReliefResult
@@ -52,19 +53,33 @@ def relief_regression(
         Applied over blocks of rows or features; a thread pool's ``map`` gives the same answer.
     """
     settings = settings or Settings()
-    soft = settings.sigma is not None
-    formulation = METHOD.formulation("rrelief-soft" if soft else "rrelief")
-    check_solver(formulation, solving)
-    make = numbers.rrelief_soft if soft else numbers.rrelief
-    values, hyper = make(X, y, **taken_by(make, settings), map=map)
+    stated = step(X, y, settings, solving, map=map)
+    formulation, values, hyper = stated.formulation, stated.values, stated.hyper
     build = solving.build
-    if settings.l1 and build is not None and "lam" not in inspect.signature(build).parameters:
+    if settings.l1 and build is not None and not takes(build, "lam"):
         raise InputError("l1 has no effect on a changed problem that takes no lam: leave it out")
     solution, certificate = solve_step(formulation, values, hyper, solving)
-    weights = require_answer(solution, formulation.symbol)
+    weights = require_answer(solution, formulation.symbol, solving)
     if not np.any(values["z"] > hyper["lam"]):
         warn(
             "no feature has a positive margin, so all weights are 0: samples of like targets are "
             "as far apart as others; check the target, scale the features, or use more neighbours",
         )
     return ReliefResult(weights, values["z"], solution, certificate)
+
+
+def step(
+    X: np.ndarray | MixedSamples,
+    y: np.ndarray,
+    settings: Settings,
+    solving: Solving,
+    *,
+    map: Callable[..., Any] = map,
+) -> Step:
+    """Return the problem of these samples."""
+    soft = settings.sigma is not None
+    formulation = METHOD.formulation("rrelief-soft" if soft else "rrelief")
+    check_solver(formulation, solving)
+    make = numbers.rrelief_soft if soft else numbers.rrelief
+    values, hyper = make(X, y, **taken_by(make, settings), map=map)
+    return Step(formulation, values, hyper)

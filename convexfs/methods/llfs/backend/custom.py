@@ -13,13 +13,20 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError
-from convexfs.methods.base.solve_step import stated
+from convexfs.methods.base.change import is_change
+from convexfs.methods.base.solve_step import no_optimum, stated
 from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT, Road, RoadPath
 from convexfs.methods.llfs.backend.separation import Unsolved
-from convexfs.methods.llfs.backend.subproblems import INFEASIBLE, checked_constraints
+from convexfs.methods.llfs.backend.subproblems import (
+    INFEASIBLE,
+    NO_OPTIMUM,
+    checked_constraints,
+)
 from convexfs.methods.llfs.numbers import polymatroid_cut
 
+#: The formulations that are stated anew.
+STEP, EXACT = "llfs-compactness", "llfs-exact"
 #: Programs one stage may take.
 MOST_PROGRAMS = 100
 #: Tangents kept; older ones are dropped, which leaves every bound valid.
@@ -79,20 +86,43 @@ class StatedPrograms:
     def _descend(self, beta: float, f: np.ndarray) -> tuple[np.ndarray | None, float]:
         """The end of the changed steps from a feasible f, and what one more promises to gain."""
         road, point, eps = self.road, self.road.point, beta * self.road.eps_max
-        promise = np.inf
+        promise, least = np.inf, self._value(f, eps)
         for number in range(MOST_PROGRAMS):
-            solved = None if road.late else self._solved("llfs-compactness", eps=eps, iterate=f)
+            solved = None if road.late else self._solved(STEP, beta, eps=eps, iterate=f)
             if solved is None:
                 return (f if number else None), promise
             step, value = solved
-            promise = max(point.u1(f) - value, 0.0) / max(point.u1(f), 1e-300)
+            promise = max(least - value, 0.0) / max(abs(least), 1e-300)
             if promise <= 10.0 * self.tol:
                 break
             self._touch(step)
             back = point.towards(step, road.widest, eps)  # type: ignore[arg-type]
-            if point.u1(back) < point.u1(f):
-                f = back
+            reached = self._value(back, eps)
+            if reached < least:
+                f, least = back, reached
         return f, promise
+
+    def _value(self, f: np.ndarray, eps: float) -> float:
+        """What the changed steps minimise, at f: a step's objective where it is linearised.
+
+        A ``build`` may leave out what is constant in a step, so that steps do not compare: U1.
+        """
+        if not is_change(self.build):
+            return self.road.point.u1(f)
+        from convexfs.methods.llfs.problem_steps import value_at
+
+        return value_at(self._stated(STEP, eps=eps, iterate=f), f)
+
+    def backend_name(self) -> str:
+        """Return the name of the solver that takes the programs."""
+        from convexfs.solving.backends import choose
+
+        f = np.full(self.road.point.n_features, 0.5)
+        if self.build is None:
+            problem = self._stated(EXACT, eps=0.0, cuts=f[None])
+        else:
+            problem = self._stated(STEP, eps=0.0, iterate=f)
+        return choose(problem, self.solver).name
 
     def exact(self, eps: float) -> np.ndarray | None:
         """Return the best binary f, by a mixed-integer program that is cut until it is exact."""
@@ -102,7 +132,7 @@ class StatedPrograms:
         self.cuts.append(cut(order=first))
         best, least = None, np.inf
         for _ in range(MOST_PROGRAMS):
-            solved = self._solved("llfs-exact", eps=eps, cuts=np.array(self.cuts))
+            solved = self._solved(EXACT, eps=eps, cuts=np.array(self.cuts))
             if solved is None:
                 break
             f, bound = solved[0].round(), solved[1]
@@ -118,7 +148,9 @@ class StatedPrograms:
         """Add a tangent at f."""
         self.tangents = [*self.tangents, f][-MOST_TANGENTS:]
 
-    def _solved(self, name: str, **values: Any) -> tuple[np.ndarray, float] | None:
+    def _solved(
+        self, name: str, beta: float = np.nan, **values: Any
+    ) -> tuple[np.ndarray, float] | None:
         """Return point and value of one program, or None; count a failed one."""
         from convexfs.solving.solve import solve
 
@@ -128,10 +160,8 @@ class StatedPrograms:
         if solution.primal and np.isfinite(solution.primal["f"]).all():
             assert solution.objective is not None
             return np.clip(solution.primal["f"], 0.0, 1.0), solution.objective
-        if name == "llfs-compactness" and solution.status in INFEASIBLE:
-            raise InputError(
-                f"the constraints of {name} cannot all hold: check max_features and the change"
-            )
+        if name == STEP and solution.status in NO_OPTIMUM:
+            raise InputError(no_optimum(solution.status, self.build, f"{name} at beta {beta:g}"))
         self.failures += solution.status not in INFEASIBLE
         return None
 
@@ -145,6 +175,6 @@ class StatedPrograms:
             "max_features": point.max_features, "tangents": np.array(self.tangents), **values,
         }  # fmt: skip
         row, feasible = METHOD.formulation(name), self.road.programs.feasible
-        if feasible is not None:
+        if feasible is not None and (changed is None or name != STEP):
             changed = partial(row.build, feasible=checked_constraints(feasible))
         return stated(row, offered, changed)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError
+from convexfs.methods.base.solve_step import no_optimum
 from convexfs.methods.llfs.backend.point import DUST, Place, Price, RoadPoint
 from convexfs.methods.llfs.backend.subproblems import (
     ASK,
@@ -243,11 +244,10 @@ class SeparationRoad:
         """The point of least c'f under changed constraints."""
         none = {"G": np.zeros_like(self._tangents.G), "h": np.full(len(self._tangents.b), -1.0)}
         f = self._run(LINEAR, np.zeros(len(c)), 0.0, {"c": c, **none}, 0.0)
-        if f is None and self.programs.infeasible:
-            raise InputError(
-                "the constraints of llfs-separation cannot all hold: check max_features and the "
-                f"change{self.programs.why_infeasible(LINEAR, {'c': c, **none})}"
-            )
+        if f is None and self.programs.no_optimum:
+            why = self.programs.why_infeasible(LINEAR, {"c": c, **none})
+            said = no_optimum(self.programs.no_optimum, self.programs.feasible, "llfs-separation")
+            raise InputError(said + why)
         if f is None:
             raise Unsolved
         return f

@@ -19,6 +19,7 @@ RANK = 16
 #: All the accuracy there is, and that of a second, looser try.
 EXACT, LOOSE = 1e-12, 1e-4
 INFEASIBLE = ("infeasible", "infeasible_inaccurate")
+NO_OPTIMUM = (*INFEASIBLE, "unbounded", "unbounded_inaccurate", "infeasible_or_unbounded")
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,12 @@ class RoadPrograms:
             if answer.status in INFEASIBLE:
                 return None
         return None
+
+    @property
+    def no_optimum(self) -> str:
+        """Why the last program has no optimum: ``infeasible`` or ``unbounded``; else empty."""
+        reason = self.failures[-1].reason if self.failures else ""
+        return reason if reason in NO_OPTIMUM else ""
 
     @property
     def infeasible(self) -> bool:
@@ -189,10 +196,15 @@ def _resolved(solver: str, n_features: int, max_features: int, changed: Any) -> 
     return choose(_stated(kind, (1, n_features), max_features, changed), solver).name
 
 
+def check_constraints(feasible: Callable[..., Any], n_features: int, max_features: int) -> None:
+    """Raise for constraints that no program can be stated with, and warn of those they drop."""
+    _stated(LINEAR, (1, n_features), max_features, feasible)
+
+
 def checked_constraints(feasible: Callable[..., Any]) -> Callable[..., Any]:
     """Return a changed `feasible` that says what is wrong with what it returns."""
 
-    def constraints(f: Any, max_features: int) -> Any:
+    def constraints(f: Any, max_features: Any) -> Any:
         rows = feasible(f, max_features)
         if not isinstance(rows, list | tuple):
             kind = type(rows).__name__

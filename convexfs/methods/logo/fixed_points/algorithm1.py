@@ -44,7 +44,7 @@ def paper_fixed_point(
     start = np.ones(locality.X.shape[1]) if start is None else start
     end = iterate(algorithm.step, start, history, tol=tol, max_iter=max_iter, damping=0.0)
     audit = audit_all(locality, objective, end.answer, algorithm.alive)
-    return FixedPoint(end.answer.w, end, audit)
+    return FixedPoint(end.answer.w, end.before, end, audit)
 
 
 class _Algorithm:

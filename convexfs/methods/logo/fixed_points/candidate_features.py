@@ -86,9 +86,13 @@ _UNASKED = Audit(np.empty(0, np.int64), np.inf)
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """Weights of all features, the loop's end and what the last pass found."""
+    """Weights of all features, the loop's end and what the last pass found.
+
+    ``before`` are the weights of all features at which the last step was taken.
+    """
 
     weights: np.ndarray
+    before: np.ndarray
     end: LoopEnd[Any]
     audit: Audit
 
@@ -127,8 +131,8 @@ def certified_fixed_point(
             damping=damping,
             patience=round(_PATIENCE / (1.0 - damping)),
         )
-        weights = np.zeros(locality.X.shape[1])
-        weights[index] = end.answer.w
+        weights, before = np.zeros((2, locality.X.shape[1]))
+        weights[index], before[index] = end.answer.w, end.before
         index = index[candidates.active]
         more = len(history.rows) < max_iter and not history.over
         if (end.period or end.stalled) and more:
@@ -141,10 +145,10 @@ def certified_fixed_point(
             w = weights[index]
             continue
         if history.over:
-            return FixedPoint(weights, end, _UNASKED)
+            return FixedPoint(weights, before, end, _UNASKED)
         audit = audit_all(locality, objective, end.answer, index)
         if not len(audit.violated) or not more:
-            return FixedPoint(weights, end, audit)
+            return FixedPoint(weights, before, end, audit)
         # What was left out once and came back stays, so that the loop ends.
         prune = False
         index = np.union1d(index, audit.violated[:MOST_CANDIDATES])

@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from convexfs.methods.base.fixed_point import LONGEST_CYCLE, period_of
+from convexfs.methods.base.fixed_point import LONGEST_CYCLE, period_of, relative_change
 
 #: Weights below this share of the largest are 0: what damping leaves of old features.
 _NEGLIGIBLE = 1e-10
@@ -118,15 +118,6 @@ def iterate(
         if period or stalled or len(residuals) >= max_iter or history.over:
             return LoopEnd(answer, w, residual, False, period, stalled)
         w = _damped(w, answer.w, damping)
-
-
-def relative_change(before: np.ndarray, after: np.ndarray) -> float:
-    """``|after - before| / |after|``; weights that stay 0 have not changed."""
-    move = float(np.linalg.norm(after - before))
-    size = float(np.linalg.norm(after))
-    if move == 0.0:
-        return 0.0
-    return move / size if size > 0 else np.inf
 
 
 def _damped(w: np.ndarray, target: np.ndarray, damping: float) -> np.ndarray:

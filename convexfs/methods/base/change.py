@@ -1,0 +1,110 @@
+"""Changes of a problem: functions that take the printed problem and return another one.
+
+A function with an argument ``problem`` is a change. It is called by argument name: ``problem`` is
+the method's step, its scalars named Parameters, and other arguments are those of a ``build``.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+from convexfs.errors import InputError, warn
+
+#: The argument that makes a function a change.
+PROBLEM = "problem"
+
+
+def is_change(build: Callable[..., Any] | None) -> bool:
+    """Tell whether a function changes the printed problem instead of stating another one."""
+    return build is not None and PROBLEM in inspect.signature(build).parameters
+
+
+def takes(build: Callable[..., Any], name: str) -> bool:
+    """Tell whether a changed problem depends on this value: a change has the whole printed one."""
+    return name in inspect.signature(build).parameters or is_change(build)
+
+
+def printed_problem(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
+    """State the problem that a change is given."""
+    from convexfs.solving.named_leaves import name_constants, with_parameters
+
+    problem = build(**with_parameters(build, offered))
+    name_constants(problem, offered)
+    return problem
+
+
+def as_build(change: Callable[..., Any], printed: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a change that names the arguments of the printed problem as well as its own.
+
+    Callers that look which values a ``build`` takes then offer it all that the printed one needs.
+    """
+    own = inspect.signature(change).parameters
+
+    def build(**offered: Any) -> Any:
+        return change(**{name: value for name, value in offered.items() if name in own})
+
+    arguments = {**inspect.signature(printed).parameters, **own}
+    keywords = [each.replace(kind=each.KEYWORD_ONLY) for each in arguments.values()]
+    build.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+    build.__name__ = called(change)
+    return build
+
+
+def called(build: Callable[..., Any] | None) -> str:
+    """Return the name of a function for messages; of a lambda its line."""
+    name = getattr(build, "__name__", "") or getattr(getattr(build, "func", None), "__name__", "")
+    if name != "<lambda>":
+        return name or "formulation"
+    code = build.__code__  # type: ignore[union-attr]
+    return f"lambda in line {code.co_firstlineno} of {code.co_filename}"
+
+
+Constraints = Callable[[Any, Any], Any]
+
+
+def added(default: Constraints, constraints: Constraints) -> Constraints:
+    """Return a function for the default constraints together with those of another one."""
+
+    def feasible(f: Any, max_features: Any) -> list[Any]:
+        return [*default(f, max_features), *_listed(constraints(f, _plain(max_features)))]
+
+    feasible.__name__ = called(constraints)
+    return feasible
+
+
+def replacing(default: Constraints, feasible: Constraints) -> Constraints:
+    """Return a function for other constraints that warns, once, which default ones they drop."""
+    warned = []
+
+    @wraps(feasible)
+    def replaced(f: Any, max_features: Any) -> Any:
+        from convexfs.solving.named_leaves import unstated
+
+        rows = feasible(f, _plain(max_features))
+        if not warned and isinstance(rows, list | tuple):
+            warned.append(True)
+            dropped = unstated(default(f, max_features), rows, f)
+            if dropped:
+                warn(
+                    f"{called(feasible)} drops the default constraints {', '.join(dropped)}: state "
+                    "them too, or define constraints(f, max_features), which are added to them"
+                )
+        return rows
+
+    return replaced
+
+
+def _listed(rows: Any) -> list[Any]:
+    """Return what a function of constraints returned, if it is a list."""
+    if isinstance(rows, list | tuple):
+        return list(rows)
+    raise InputError(
+        f"constraints must return a list of constraints, not {type(rows).__name__}: "
+        "is a return missing?"
+    )
+
+
+def _plain(max_features: Any) -> int:
+    """Return a number of features as an integer, also of a Parameter."""
+    return int(getattr(max_features, "value", max_features))

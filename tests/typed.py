@@ -23,3 +23,9 @@ def constraints(*rows: Any) -> list[cp.Constraint]:
     """Comparisons of cvxpy's expressions, which may be typed as Python's."""
     assert all(isinstance(row, cp.Constraint) for row in rows)
     return list(rows)
+
+
+def labelled(row: Any, label: str) -> Any:
+    """A comparison of cvxpy's expressions with a label."""
+    assert isinstance(row, cp.Constraint)
+    return row.set_label(label)

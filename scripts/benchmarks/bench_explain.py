@@ -76,7 +76,7 @@ def netlib(folder):
         rows.append(report(
             name=path.name, status=solution.status, solve=round(solving, 3),
             seconds=round(seconds, 3), ratio=round(seconds / solving, 1), exact=exact,
-            irreducible=exact and found.irreducible, highs=own,
+            irreducible=isinstance(found, Conflict) and exact and found.irreducible, highs=own,
             rows=len(found.rows) if isinstance(found, Conflict) else None,
         ))  # fmt: skip
     good = [row for row in rows if row["irreducible"]]

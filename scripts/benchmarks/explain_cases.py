@@ -1,6 +1,7 @@
 """Problems that ``bench_explain.py`` explains: planted conflicts, bad scales, not convex ones."""
 
 from pathlib import Path
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -22,7 +23,8 @@ def planted_conflict(seed):
         constraints.append((A @ x <= A @ x0 + room).set_label(f"linear_{number}"))
     constraints.append((cp.norm(x - x0) <= 5.0 + n).set_label("ball"))
     most = float(np.exp(x0).sum() * 3 + 5)
-    constraints.append((cp.sum(cp.exp(x)) <= most).set_label("exponentials"))
+    exponentials: Any = cp.sum(cp.exp(x)) <= most
+    constraints.append(exponentials.set_label("exponentials"))
     conflict = _CONFLICTS[kind](x, x0, rng)
     labels = [f"planted_{number}" for number in range(1, len(conflict) + 1)]
     constraints += [each.set_label(label) for each, label in zip(conflict, labels, strict=True)]

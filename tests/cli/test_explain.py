@@ -139,7 +139,7 @@ def test_failed_tasks_of_a_run_keep_a_reason_and_are_explained(tmp_path, run):
     assert "INFEASIBLE, proven: 2 of 3 rows conflict" in out
     assert out.splitlines()[-1] == "tasks without a solution: 1"
     with Store.read(tmp_path / "run") as store:
-        reasons = store.tasks().set_index("status")["failure"]
+        reasons = dict(store.tasks()[["status", "failure"]].itertuples(index=False))
     assert reasons["optimal"] == ""
     assert reasons["infeasible"].endswith("any one fewer does not: least[1], ball")
     code, _, err = run("explain", tmp_path / "run")

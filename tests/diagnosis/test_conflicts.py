@@ -1,5 +1,7 @@
 """Conflicts: proven infeasible, and irreducible by showing every smaller subset feasible."""
 
+from typing import Any
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -9,9 +11,10 @@ from convexfs.certification.optimality import Budget
 from convexfs.diagnosis.conflicts import Conflict, find_conflict, further_conflicts
 from convexfs.diagnosis.ownership import CONSTRAINT, OwnedProgram
 from convexfs.solving.solve import solve
+from tests.typed import constraints, labelled
 
 
-def conflict_of(problem, seconds=20.0):
+def conflict_of(problem, seconds=20.0) -> Any:
     program = OwnedProgram.of(problem)
     return program, find_conflict(program, Budget.of(seconds))
 
@@ -25,42 +28,42 @@ def labels(problem, conflict):
 
 def linear():
     x = cp.Variable(3, name="x")
-    return [(cp.sum(x) >= 30).set_label("total"), (x <= 5).set_label("most"), x >= -100], {
+    return [labelled(cp.sum(x) >= 30, "total"), labelled(x <= 5, "most"), x >= -100], {
         "total", "most"
     }  # fmt: skip
 
 
 def second_order():
     x = cp.Variable(2)
-    stated = [(cp.norm(x) <= 1).set_label("ball"), (x[0] >= 0.9).set_label("a"),
-              (x[1] >= 0.9).set_label("b"), x <= 50, cp.norm(x) <= 9]  # fmt: skip
+    stated = [labelled(cp.norm(x) <= 1, "ball"), labelled(x[0] >= 0.9, "a"),
+              labelled(x[1] >= 0.9, "b"), x <= 50, cp.norm(x) <= 9]  # fmt: skip
     return stated, {"ball", "a", "b"}
 
 
 def exponential():
     x = cp.Variable(3)
-    stated = [(cp.sum(cp.exp(x)) <= 2.9).set_label("exp"), (cp.sum(x) >= 0).set_label("sum"),
+    stated = [labelled(cp.sum(cp.exp(x)) <= 2.9, "exp"), labelled(cp.sum(x) >= 0, "sum"),
               cp.exp(x) <= 99, x >= -50]  # fmt: skip
     return stated, {"exp", "sum"}
 
 
 def power():
     x = cp.Variable(3)
-    stated = [(cp.sum(cp.power(cp.abs(x), 1.5)) <= 1).set_label("power"),
-              (cp.sum(x) >= 2).set_label("sum"), x <= 40]  # fmt: skip
+    stated = [labelled(cp.sum(cp.power(cp.abs(x), 1.5)) <= 1, "power"),
+              labelled(cp.sum(x) >= 2, "sum"), x <= 40]  # fmt: skip
     return stated, {"power", "sum"}
 
 
 def semidefinite():
     X = cp.Variable((2, 2), symmetric=True)
-    stated = [(X >> 0).set_label("psd"), (cp.trace(X) == 1).set_label("trace"),
-              (X[0, 1] >= 0.6).set_label("off"), X[0, 0] <= 7]  # fmt: skip
+    stated = [labelled(X >> 0, "psd"), labelled(cp.trace(X) == 1, "trace"),
+              labelled(X[0, 1] >= 0.6, "off"), X[0, 0] <= 7]  # fmt: skip
     return stated, {"psd", "trace", "off"}
 
 
 def attribute():
     x = cp.Variable(2, name="x", nonneg=True)
-    stated = [(cp.sum(x) <= -1).set_label("sum"), (x <= 9).set_label("cap")]
+    stated = [labelled(cp.sum(x) <= -1, "sum"), labelled(x <= 9, "cap")]
     return stated, {"sum", "attribute"}
 
 
@@ -116,13 +119,13 @@ def test_equal_expressions_of_two_constraints_do_not_share_cones():
     rows = [set(member.rows.tolist()) for member in program.members]
     assert all(len(each) == 4 for each in rows[:4])  # a limit and an exponential cone of 3 rows
     assert not any(rows[i] & rows[j] for i in range(4) for j in range(i))
-    found = find_conflict(program, Budget.of(10))
+    found: Any = find_conflict(program, Budget.of(10))
     assert {part.position for part in found.parts} == {0, 2}
 
 
 def test_integers_make_a_conflict_that_fractions_do_not_have():
     b = cp.Variable(3, boolean=True, name="b")
-    problem = cp.Problem(cp.Minimize(0), [(2 * cp.sum(b) == 3).set_label("odd"), b[0] <= b[1]])
+    problem = cp.Problem(cp.Minimize(0), [labelled(2 * cp.sum(b) == 3, "odd"), b[0] <= b[1]])
     _, found = conflict_of(problem)
     assert labels(problem, found) == {"odd"}
     assert not found.relaxed
@@ -131,7 +134,7 @@ def test_integers_make_a_conflict_that_fractions_do_not_have():
 
 def test_a_conflict_of_the_relaxation_says_that_it_needs_no_integers():
     b = cp.Variable(3, boolean=True, name="b")
-    problem = cp.Problem(cp.Minimize(0), [cp.sum(b) >= 4])
+    problem = cp.Problem(cp.Minimize(0), constraints(cp.sum(b) >= 4))
     _, found = conflict_of(problem)
     assert found.relaxed
 

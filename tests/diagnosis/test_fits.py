@@ -5,6 +5,7 @@ import pytest
 
 import convexfs
 from convexfs.errors import InputError
+from tests.typed import labelled
 
 LLFS_FILE = '''
 """LLFS with more must-haves than features are allowed."""
@@ -15,8 +16,8 @@ GRID = {"max_features": [2]}
 
 
 def feasible(f, max_features):
-    return [f >= 0, f <= 1, cp.sum(f) >= 1, (cp.sum(f) <= max_features).set_label("size"),
-            (f[:3] >= 0.9).set_label("must_have")]
+    return [f >= 0, f <= 1, cp.sum(f) >= 1, labelled(cp.sum(f) <= max_features, "size"),
+            labelled(f[:3] >= 0.9, "must_have")]
 '''
 
 
@@ -29,7 +30,7 @@ def iris():
 def test_a_changed_logo_names_the_constraints_that_conflict(iris):
     def build(Z, lam):
         w = cp.Variable(Z.shape[1], name="w", nonneg=True)
-        limits = [(w >= 1).set_label("must_have"), (cp.sum(w) <= 3).set_label("budget")]
+        limits = [labelled(w >= 1, "must_have"), labelled(cp.sum(w) <= 3, "budget")]
         return cp.Problem(cp.Minimize(cp.sum(cp.logistic(-Z @ w)) + lam * cp.sum(w)), limits)
 
     words = r"infeasible: .* \(INFEASIBLE, proven: 5 of 9 rows .* must_have\[0\]"

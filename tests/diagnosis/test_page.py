@@ -5,13 +5,14 @@ import pytest
 
 import convexfs
 from tests.browser import visit
+from tests.typed import labelled
 
 pytest.importorskip("playwright", reason="playwright, of the dev extra, drives the browser")
 
 
 def test_a_click_follows_a_constraint_to_its_rows(browser, tmp_path):
     x = cp.Variable(3, name="x", nonneg=True)
-    stated = [(cp.norm(x) <= 1).set_label("ball"), (cp.sum(x) >= 9).set_label("<total>")]
+    stated = [labelled(cp.norm(x) <= 1, "ball"), labelled(cp.sum(x) >= 9, "<total>")]
     page = tmp_path / "page.html"
     page.write_text(convexfs.explain(cp.Problem(cp.Minimize(0), stated)).to_html())
     tab = visit(browser, page)

@@ -232,7 +232,8 @@ def test_rows_keep_their_names_and_which_of_them_are_lower_limits(tmp_path):
         "RHS\n    RHS       LEAST                1   MOST                 9\n"
         "RANGES\n    RNG       LEAST                5\nENDATA\n"
     )
-    names = read_problem(path).row_names
+    problem: Any = read_problem(path)
+    names = problem.row_names
     assert names[0] == (("SAME", True),)
     assert names[1] == (("LEAST", True), ("LEAST", False), ("MOST", False))
 

@@ -85,6 +85,7 @@ def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str,
     if path.suffix == ".py" and _assigns_problem(path):
         yield path.name, _own_problem(path)
         return
+    from convexfs.batch.problem_files.base import OWN_DATA
     from convexfs.batch.problem_files.load import load_problem_file
     from convexfs.batch.tasks import expand, first_numbers
     from convexfs.methods.base.solve_step import stated
@@ -93,7 +94,9 @@ def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str,
     for task in expand([file], data_dir=None if data_dir is None else str(data_dir)):
         values, hyper = first_numbers(task, file)
         problem = stated(file.formulation, {**values, **hyper}, file.build)
-        yield f"{path.name} on {task.data} {task.hyper}", problem
+        on = "" if task.data == OWN_DATA else f" on {task.data}"
+        at = "" if task.hyper == "{}" else f" {task.hyper}"
+        yield f"{path.name}{on}{at}", problem
 
 
 def _assigns_problem(path: Path) -> bool:

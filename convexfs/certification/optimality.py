@@ -71,6 +71,8 @@ NEAR_ZERO = 1e-5
 OFFSET = 1e-8
 #: How far inside curved cones multipliers are moved, relative to their size.
 ROOMS = (0.0, 1e-9, 1e-7)
+#: Share of the budget that is left after which one candidate has had enough.
+ONE_CANDIDATE = 0.3
 #: Shares of the tolerance that multipliers inside their cones may cost.
 INTERIOR_SHARES = (0.3, 0.03)
 #: Entries of a program that is searched for an exact proof even if one to rounding is there.
@@ -209,7 +211,9 @@ class OptimalityProof:
         if self.known.all():
             self._measure(self.point)
         given = [self._reduced(candidate) for candidate in given]
-        if self.flat and self._proven_at_once(given):
+        # Without bounds, multipliers prove nothing unless their reduced costs are exactly 0.
+        seen = self.flat and bool(self.box.bounded.all())
+        if seen and self._proven_at_once(given):
             return
         # Only points that are not clearly worse matter.
         self.limit = self.cost + self.tol * self.coarse_scale
@@ -220,6 +224,8 @@ class OptimalityProof:
             self.best = Bound(self.cost, self.best.y, by)
             return
         try:
+            if self.known.all() and not seen:
+                self._see(self.point)
             self._run(given, search)
         except Stopped:
             self.stopped = True
@@ -237,8 +243,6 @@ class OptimalityProof:
         return self.proven
 
     def _run(self, given: Iterable[Candidate], search: bool) -> None:
-        if self.known.all() and not self.flat:
-            self._see(self.point)
         self._by_bounds_alone()
         self._attain(self.point)
         if self.proven:
@@ -369,8 +373,11 @@ class OptimalityProof:
         natural = natural_multipliers(self.form, candidate.z, scale)
         # A small program gets the effort of a proof for the data as they are.
         rounding = ROUNDING if self.flat and self.form.A.nnz > SMALL else 0.0
+        share = self.budget.share(ONE_CANDIDATE)
         for room in ROOMS:
             self.budget.check()
+            if room and share.left <= 0:
+                break  # other candidates may need no correction
             target, box = (
                 (self.cost + 2 * self.tol * scale, self.box) if dearer else (self.target, self.cut)
             )

@@ -148,7 +148,7 @@ def list_all(_: argparse.Namespace) -> int:
     """Print methods, formulations, generators and bundled data."""
     from rich.text import Text
 
-    from convexfs.cli.terminal import Console
+    from convexfs.cli.console import Console
     from convexfs.data.specs import BUNDLED, GENERATORS
     from convexfs.methods import FORMULATIONS, estimator_homes
 
@@ -176,7 +176,7 @@ def solvers(_: argparse.Namespace) -> int:
     from rich.table import Table
     from rich.text import Text
 
-    from convexfs.cli.terminal import Console
+    from convexfs.cli.console import Console
     from convexfs.solving.backends import BACKENDS
 
     headings = ("solver", "version", "takes", "licence", "time limit", "keeps", "known faults")

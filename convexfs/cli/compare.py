@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from convexfs.cli.console import Console
 from convexfs.cli.report import SHIFT_HELP
 from convexfs.cli.solve import (
     FILES_HELP,
@@ -29,7 +30,6 @@ from convexfs.cli.solve import (
     stopped,
 )
 from convexfs.cli.stop_signals import stop_signals
-from convexfs.cli.terminal import Console
 from convexfs.errors import InputError, check_number
 
 if TYPE_CHECKING:

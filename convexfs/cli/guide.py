@@ -86,7 +86,7 @@ def guide(arguments: argparse.Namespace) -> int:
 def _list(known: dict[str, Page]) -> None:
     from rich.table import Table
 
-    from convexfs.cli.terminal import Console
+    from convexfs.cli.console import Console
 
     table = Table("topic", "page", "about", caption="convexfs guide TOPIC shows a page")
     for topic, page in known.items():
@@ -97,7 +97,7 @@ def _list(known: dict[str, Page]) -> None:
 def _show(page: Page) -> None:
     from rich.markdown import Markdown
 
-    from convexfs.cli.terminal import Console
+    from convexfs.cli.console import Console
 
     console = Console(width=_WIDTH)
     console.print(Markdown(_for_terminal(page)), width=min(console.width, _WIDTH))

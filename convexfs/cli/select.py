@@ -13,6 +13,7 @@ from typing import Any
 
 from rich.text import Text
 
+from convexfs.cli.console import Console
 from convexfs.cli.select_outputs import (
     ANNOTATED,
     check_targets,
@@ -20,7 +21,6 @@ from convexfs.cli.select_outputs import (
     json_report,
     table_report,
 )
-from convexfs.cli.terminal import Console
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.imputation import IMPUTATIONS
 from convexfs.data.readers.anndata_plink import write_h5ad

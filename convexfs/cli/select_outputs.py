@@ -12,7 +12,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from convexfs.cli.terminal import Console
+from convexfs.cli.console import Console
 from convexfs.data.dataset import Dataset
 from convexfs.data.readers.label_file import label_file
 from convexfs.data.specs import file_behind

@@ -18,8 +18,9 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
+from convexfs.cli.console import Console
 from convexfs.cli.stop_signals import STOPPED, Stop, stop_signals
-from convexfs.cli.terminal import Console, write
+from convexfs.cli.terminal import write
 from convexfs.errors import InputError
 
 if TYPE_CHECKING:

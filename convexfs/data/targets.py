@@ -1,10 +1,14 @@
-"""Infer whether a target holds classes or numbers; raise where that is ambiguous."""
+"""Infer whether a target holds classes or numbers; raise where that is ambiguous.
 
-from typing import Any
+numpy is imported where it is needed: commands that read no data start without it.
+"""
 
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from convexfs.errors import InputError, check_choice
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: What a target may hold.
 CLASSES, NUMBERS = "classes", "numbers"
@@ -33,8 +37,10 @@ def require_kind(name: str, numeric: bool, kind: str | None) -> None:
         raise InputError(f"{name} has classes for a target: use a method of classes")
 
 
-def looks_measured(values: np.ndarray) -> bool:
+def looks_measured(values: "np.ndarray") -> bool:
     """Return whether integers look like a quantity rather than classes."""
+    import numpy as np
+
     if values.dtype.kind not in "iuf":
         return False
     different = len(np.unique(values))
@@ -42,14 +48,18 @@ def looks_measured(values: np.ndarray) -> bool:
     return different > _MOST_VALUES or few_each
 
 
-def are_codes(values: np.ndarray) -> bool:
+def are_codes(values: "np.ndarray") -> bool:
     """Return whether integers number the classes without large gaps."""
+    import numpy as np
+
     different = np.unique(values)
     return bool(different[0] in _FIRST_CODES and different[-1] < _LEFT_OUT * len(different))
 
 
-def measured_error(values: np.ndarray, where: str, insist: str) -> InputError:
+def measured_error(values: "np.ndarray", where: str, insist: str) -> InputError:
     """Return the error for integers that look measured; it names regressors and the way out."""
+    import numpy as np
+
     return InputError(
         f"{where} has {len(np.unique(values))} different whole numbers in {values.size} rows, "
         f"which looks like a quantity: for numbers there are {regressors()}; if these are "
@@ -66,8 +76,9 @@ def regressors() -> str:
     return " and ".join(named)
 
 
-def as_numbers(y: Any, where: str) -> np.ndarray:
+def as_numbers(y: Any, where: str) -> "np.ndarray":
     """Return a target of numbers as float64, one a row, none missing and not all equal."""
+    import numpy as np
     import pandas as pd
 
     values = np.asarray(y)
@@ -92,12 +103,12 @@ def as_numbers(y: Any, where: str) -> np.ndarray:
     return numbers
 
 
-def _converted(values: np.ndarray, where: str) -> np.ndarray:
+def _converted(values: "np.ndarray", where: str) -> "np.ndarray":
     text = values.dtype.kind in "USOT" and any(isinstance(v, str | bytes) for v in values.tolist())
     try:
         if values.dtype.kind in "cmMV" or text:
             raise ValueError
-        return values.astype(np.float64)
+        return values.astype(float)
     except (TypeError, ValueError):
         raise InputError(
             f"{where} holds no numbers, such as {values[0]!r}; for classes use a method of classes"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from convexfs.cli.console import Console
 from convexfs.cli.solve import progress_shown, stopped
-from convexfs.cli.terminal import Console
 from convexfs.errors import InputError, check_number
 
 if TYPE_CHECKING:

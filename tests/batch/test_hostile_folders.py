@@ -52,13 +52,14 @@ def text_of(capsys, *words):
     return code, err
 
 
+@pytest.mark.filterwarnings("ignore:feasible drops")
 def test_a_folder_does_not_choose_the_problem_file_that_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "mine.py"
     file.write_text(POINTS.replace('"native"', '"CLARABEL"') + CHANGED)
     solve_files([file], tmp_path / "run")
     (tmp_path / "ran").unlink()
-    with pytest.raises(InputError, match=r"mine\.py: give that file as formulation=; it is code"):
+    with pytest.raises(InputError, match=r"mine\.py: give that as formulation=; it is code"):
         LLFS.from_run(tmp_path / "run")
     assert not (tmp_path / "ran").exists()
     model = LLFS.from_run(tmp_path / "run", formulation=file)

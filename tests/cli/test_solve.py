@@ -9,8 +9,8 @@ from cvxpy.reductions.solvers.conic_solvers.scs_conif import SCS
 from convexfs.batch import tasks
 from convexfs.batch.run import Progress, solve_files
 from convexfs.cli import main
+from convexfs.cli.console import Console
 from convexfs.cli.solve import SECONDS_BETWEEN_LINES, progress_shown
-from convexfs.cli.terminal import Console
 from convexfs.study.outcomes import counts, outcomes
 from convexfs.study.page import gather
 

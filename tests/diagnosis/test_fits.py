@@ -16,8 +16,8 @@ GRID = {"max_features": [2]}
 
 
 def feasible(f, max_features):
-    return [f >= 0, f <= 1, cp.sum(f) >= 1, labelled(cp.sum(f) <= max_features, "size"),
-            labelled(f[:3] >= 0.9, "must_have")]
+    return [f >= 0, f <= 1, cp.sum(f) >= 1, (cp.sum(f) <= max_features).set_label("size"),
+            (f[:3] >= 0.9).set_label("must_have")]
 '''
 
 

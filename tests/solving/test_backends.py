@@ -120,7 +120,8 @@ def test_native_is_not_for_any_problem():
 def test_an_unsuitable_solver_names_the_missing_cone_and_those_that_do():
     with pytest.raises(SolverUnsuitable, match=r"HIGHS cannot take SOC .*use CLARABEL, "):
         choose(problems.second_order(), "HIGHS")
-    with pytest.raises(SolverUnsuitable, match="CLARABEL cannot take integer variables with LP"):
+    words = r"CLARABEL cannot take integer variables in this problem .*use HIGHS"
+    with pytest.raises(SolverUnsuitable, match=words):
         choose(problems.integer(), "CLARABEL")
 
 

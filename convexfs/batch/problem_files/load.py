@@ -133,4 +133,5 @@ def with_fixed(
 
     others = [parameter for name, parameter in parameters.items() if name not in values]
     fixed.__signature__ = inspect.Signature(others)  # type: ignore[attr-defined]
+    fixed.__name__ = build.__name__ if build.__name__ != "<lambda>" else "build"
     return fixed

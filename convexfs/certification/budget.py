@@ -1,4 +1,4 @@
-"""The CPU time that a certificate may take."""
+"""The CPU time that a certificate may take, of its own thread: others may be at work."""
 
 import time
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ class Budget:
     @classmethod
     def of(cls, seconds: float) -> "Budget":
         """Return a budget of some seconds from now."""
-        return cls(time.process_time() + seconds)
+        return cls(time.thread_time() + seconds)
 
     @property
     def left(self) -> float:
-        return self.deadline - time.process_time()
+        return self.deadline - time.thread_time()
 
     def share(self, share: float) -> "Budget":
         """Return a budget of this share of what is left."""

@@ -260,6 +260,8 @@ def _run(
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_iter = ITERATIONS
+    # Clarabel's pool of threads does not survive a fork: workers would wait for it for ever.
+    settings.max_threads = 1
     settings.time_limit = max(seconds, 0.0)
     settings.presolve_enable = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE

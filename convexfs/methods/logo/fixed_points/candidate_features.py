@@ -39,6 +39,8 @@ _PROVING_SHARE = 0.1
 _PRUNING_SHARE = 0.5
 #: Weights below this share of the largest are not in the first working set of a step.
 _STARTING_SHARE = 1e-2
+#: Samples from which on float32 is used on the way, and the relative change that ends it.
+_MANY, _ROUGH_TOL = 300, 1e-2
 #: Undamped iterations without progress after which Newton's method is tried.
 _PATIENCE = 5
 #: A score counts as above the price when it is so by more than rounding.
@@ -111,8 +113,18 @@ def certified_fixed_point(
 ) -> FixedPoint:
     """Find a fixed point with no violated feature, or return where the iterations ended.
 
-    `start` are weights to begin with instead of w = 1.
+    `start` are weights to begin with instead of w = 1. With many samples float32 leads near the
+    fixed point, and float64 from there on proves it.
     """
+    # With an infinite sigma neighbours do not depend on the weights: one step is all.
+    moving = type(locality) is Locality and locality.sigma < np.inf
+    if moving and locality.dtype is float and len(locality.codes) >= _MANY:
+        rough = certified_fixed_point(
+            replace(locality, dtype=np.float32), objective, restricted, history,
+            tol=max(tol, _ROUGH_TOL), max_iter=max_iter - 1, damping=damping, gap_tol=gap_tol,
+            start=start,
+        )  # fmt: skip
+        start = rough.weights if rough.weights.any() else start
     step = ConvexStep(locality, objective, restricted, gap_tol, history.until)
     index, w = _first_candidates(step, history, start)
     first, prune, swings = index, True, False

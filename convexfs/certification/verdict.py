@@ -307,7 +307,7 @@ class _ConvexOptimum:
     def _feasible(self) -> Certificate:
         """Verify a point of a problem whose objective is constant: feasible is optimal."""
         form, tol = self.form, self.rules.tol
-        off = self._report_is_off(abs(self.objective) or 1.0)
+        off = self._report_is_off(abs(self.objective))
         if off > tol:
             return self._made(REFUTED, f"the reported objective is off by {off:.1e}", reported=off)
         found = [] if self.full is None else [self.full]

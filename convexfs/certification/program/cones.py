@@ -271,8 +271,9 @@ class Semidefinite:
         return self.triangles(moved)
 
     def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
-        """Return Cholesky factors L, which act by L V L'."""
-        matrices = self.matrices(values)
+        """Return Cholesky factors L, which act by L V L'; 0 where a value is not finite."""
+        finite = np.isfinite(values).all(axis=1, keepdims=True)
+        matrices = self.matrices(np.where(finite, values, 0.0))
         traces = np.einsum("kii->k", matrices)
         if ball:
             lowest = np.linalg.eigvalsh(matrices)[:, 0]

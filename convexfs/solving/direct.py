@@ -24,7 +24,7 @@ from convexfs.solving import direct_calls
 from convexfs.solving.direct_calls import SOLVERS, VERSIONS
 
 #: Seconds that another interpreter may take to start and to read a program.
-START_SECONDS = 60.0
+START_SECONDS = 20.0
 #: Variables that keep linear algebra to one thread.
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1"

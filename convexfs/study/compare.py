@@ -22,6 +22,7 @@ A file with ``FIT = True`` is compared as a whole method: its seconds are those 
 import ctypes
 import json
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -33,18 +34,27 @@ from convexfs.batch.problem_files.load import ProblemFile, load_problem_file
 from convexfs.batch.run import GRACE_SECONDS, Progress, command_line, run_tasks
 from convexfs.batch.store.shards import Shard
 from convexfs.batch.tasks import Result, Task, do, first_numbers, skipped_result, solving_of
-from convexfs.certification.certify import certify
+from convexfs.certification.certify import EFFORT, certify
 from convexfs.errors import InputError, SolverUnsuitable, check_number
 from convexfs.methods.base.solve_step import VERIFIER, check_solver, stated
 from convexfs.records import NATIVE, OPTIMAL, Certificate, Solution
 from convexfs.solving.backends import Needs, backend, check_takes, needs_of
-from convexfs.solving.direct import Environment, called_directly, find_environment
+from convexfs.solving.direct import (
+    START_SECONDS,
+    Environment,
+    called_directly,
+    find_environment,
+)
 from convexfs.solving.solve import AROUND, solve_tiny_program, warm_starts
 from convexfs.study.dimacs import measured_errors
+from convexfs.study.means import TICK
 from convexfs.study.plan import ALL, CVXPY, DIRECT, Plan, integer_variants
 
 #: Forked workers have another one.
 MAIN_PROCESS = os.getpid()
+#: Time limits of a solve that a whole task may take: its own, that of the neighbour of a warm
+#: start, stating and compiling, and two certificates while other work may have the core.
+TASK_LIMITS = 7
 #: Fields of a task that change neither its problem nor what that needs.
 _SAME_PROBLEM = {
     "solver_version": "", "options": "{}", "own_options": "{}", "tol": None, "asked": "",
@@ -125,8 +135,8 @@ def compare_problems(
         study=_record(problems, plan, reading),
         work=partial(measure, pythons=pythons, variants=variants),
         jobs=jobs,
-        # A warm start needs the neighbour solved before it.
-        time_limit=(3 if plan.warm else 2) * plan.time_limit + GRACE_SECONDS,
+        # Solvers are stopped by an alarm; the rest is for stating, compiling and certifying.
+        time_limit=TASK_LIMITS * plan.time_limit + START_SECONDS,
         # Tried until they succeed, solvers would look better than they are.
         retry_failed=False,
         **limits,
@@ -166,9 +176,14 @@ def measure(
     except SolverUnsuitable as reason:
         return skipped_result(reason, **known)
     _warm_up(task.solver)
-    token = VERIFIER.set(certify_to_target)
+    token = VERIFIER.set(partial(certify_to_target, limit=task.time_limit))
+    alarm = task.time_limit if task.interface in (CVXPY, DIRECT) else None
     try:
-        with peak_memory() as peak, measured_errors() as measured, _interface(task, pythons or {}):
+        with (
+            observed_calls(alarm) as peak,
+            measured_errors() as measured,
+            _interface(task, pythons or {}),
+        ):
             result = _from_neighbour(task) if task.warm_from else do(task)
     finally:
         VERIFIER.reset(token)
@@ -213,17 +228,20 @@ def _interface(task: Task, pythons: Mapping[str, Path]) -> Iterator[None]:
         yield
 
 
-def certify_to_target(problem: Any, solution: Solution) -> Certificate:
+def certify_to_target(problem: Any, solution: Solution, limit: float | None = None) -> Certificate:
     """Certify a solution to the slack of a study, and an optimum to the accuracy asked for too.
 
     A proof stops where it suffices: one of ten times the accuracy says nothing about whether the
-    accuracy itself was reached.
+    accuracy itself was reached. A certificate takes as much CPU time as usual, but at most `limit`
+    seconds (and always its least).
     """
-    found = certify(problem, solution)
+    spent = solution.compile_seconds + solution.solve_seconds
+    effort = EFFORT if limit is None else min(EFFORT, limit / max(spent, TICK))
+    found = certify(problem, solution, effort=effort)
     reached = found.ok and solution.status == OPTIMAL and found.primal_residual <= solution.tol
     if not reached or (found.gap is not None and found.gap <= solution.tol):
         return found
-    closer = certify(problem, solution, tol=solution.tol)
+    closer = certify(problem, solution, tol=solution.tol, effort=effort)
     return closer if closer.ok else found
 
 
@@ -257,7 +275,7 @@ def _warm_up(solver: str) -> None:
         solve_tiny_program(solver)
 
 
-# ---- the memory that solvers take, as far as the operating system tells ------------------------
+# ---- time and memory that solvers take, as far as the operating system tells ------------------
 
 
 @dataclass
@@ -268,27 +286,43 @@ class Peak:
 
 
 @contextmanager
-def peak_memory() -> Iterator[Peak]:
-    """Measure the memory that solvers called meanwhile take at most.
+def observed_calls(seconds: float | None = None) -> Iterator[Peak]:
+    """Measure the memory that solvers called meanwhile take at most, and limit their time.
 
     It is what the process held at its peak beyond what it held when the solver was called.
-    Linux tells; what an earlier solve has left for reuse is given back first.
+    Linux tells; what an earlier solve has left for reuse is given back first. A worker process
+    whose solver takes longer than `seconds` is ended by an alarm: many solvers have no time limit.
     """
     peak = Peak()
 
     @contextmanager
-    def measured() -> Iterator[None]:
+    def observed() -> Iterator[None]:
         before = _forget_the_peak()
-        yield
+        with _alarm(seconds):
+            yield
         if before is not None:
             taken = _held("VmHWM") - before
             peak.bytes = max(peak.bytes or 0, taken, 0)
 
-    token = AROUND.set(measured)
+    token = AROUND.set(observed)
     try:
         yield peak
     finally:
         AROUND.reset(token)
+
+
+@contextmanager
+def _alarm(seconds: float | None) -> Iterator[None]:
+    """End this process if it takes longer than `seconds` and a grace, unless it is the main one."""
+    if seconds is None or os.getpid() == MAIN_PROCESS or not hasattr(signal, "setitimer"):
+        yield
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds + GRACE_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _forget_the_peak() -> int | None:

@@ -70,6 +70,7 @@ def compare(arguments: argparse.Namespace) -> int:
 
 def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None]) -> "Progress":
     from convexfs.study.compare import compare_files
+    from convexfs.study.plan import CVXPY, DIRECT
 
     options = [word for word in arguments.own or [] if "=" in word]
     files = [*arguments.files, *_public_files(arguments)]
@@ -90,12 +91,25 @@ def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None])
         asked=(arguments.tolerances or "translated").split(","),
         own_options=_own_options(options),
         warm=arguments.warm,
+        interfaces=[CVXPY, DIRECT] if arguments.direct else [CVXPY],
+        environments=_environments(arguments.environments),
         **{
             name: value
             for name in ("repeats", "time_limit", "seed")
             if (value := getattr(arguments, name)) is not None
         },
     )
+
+
+def _environments(words: Iterable[str] | None) -> dict[str, str]:
+    """Return the Python interpreters that are given as NAME=PYTHON."""
+    found = {}
+    for word in words or []:
+        name, equals, python = word.partition("=")
+        if not (equals and python):
+            raise InputError(f"--env takes NAME=PYTHON, such as old=venv/bin/python, not {word!r}")
+        found[name] = python
+    return found
 
 
 def _public_files(arguments: argparse.Namespace) -> list[Path]:
@@ -114,7 +128,7 @@ def _public_files(arguments: argparse.Namespace) -> list[Path]:
 #: Options that an archive brings along, and what they are when they are not given.
 _OF_A_PLAN = {
     "files": [], "solvers": None, "tol": None, "no_default": False, "tolerances": None,
-    "own": None, "instances": None, "sample": None, "warm": False, "repeats": None,
+    "own": None, "instances": None, "sample": None, "warm": False, "direct": False, "repeats": None,
     "time_limit": None, "seed": None, "data": None, "shard": None,
 }  # fmt: skip
 
@@ -122,6 +136,7 @@ _OF_A_PLAN = {
 def _repeat(console: Console, arguments: argparse.Namespace) -> int:
     """Do a comparison again from its archive, and say what came out otherwise."""
     from convexfs.study import rerun
+    from convexfs.study.compare import find_environments
 
     given = [name for name, usual in _OF_A_PLAN.items() if getattr(arguments, name) != usual]
     if given:
@@ -134,7 +149,9 @@ def _repeat(console: Console, arguments: argparse.Namespace) -> int:
         files = ", ".join(Path(own["path"]).name for own in study["files"])
         console.print(Text(f"{shlex.join(study['command'])}\nruns {files}"), soft_wrap=True)
     with progress_shown(console) as watch:
-        limits = {"jobs": arguments.jobs, "memory_limit": limit_given(arguments.memory_limit)}
+        limits: dict[str, Any] = {"jobs": arguments.jobs}
+        limits["memory_limit"] = limit_given(arguments.memory_limit)
+        limits["environments"] = find_environments(_environments(arguments.environments))
         done = rerun.repeat(contents, arguments.out, watch=watch, **limits)
     keys = frozenset(key for progress in done for key in progress.keys)
     shown = Console(width=180)
@@ -178,6 +195,15 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     add("--instances", type=Path, metavar="DIR", help="folder that holds the public sets")
     add("--sample", type=int, metavar="N", help="at most N instances of each set, by --seed [all]")
     add("--warm", action="store_true", help="solve once more from the neighbouring grid value")
+    add("--direct", action="store_true", help="call solvers by their own interfaces as well, "
+        "without cvxpy's")  # fmt: skip
+    add(
+        "--env",
+        dest="environments",
+        action="append",
+        metavar="NAME=PYTHON",
+        help="compare the solvers of another Python environment too, called directly there",
+    )
     add("--repeats", type=int, metavar="N", help="measurements of each [5]")
     add("--time-limit", type=float, metavar="S", help="seconds for a solve [60]")
     add("--memory-limit", metavar="SIZE", help=MEMORY_HELP)

@@ -36,9 +36,13 @@ def format_tolerance(tol: float) -> str:
 
 
 def solvers(frame: Frame) -> Frame:
-    """Return solvers with the options they were given by name: each choice is one to compare."""
+    """Return solvers with how they are called and the options they were given by name.
+
+    Each choice is one to compare.
+    """
     named = frame["own_options"].fillna("{}").map(words)
-    return (frame["solver"] + " " + named).str.strip().astype("string")
+    called = frame["solver"] + " " + frame["interface"].fillna("")
+    return (called.str.strip() + " " + named).str.strip().astype("string")
 
 
 @cache

@@ -75,6 +75,7 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
     frame["instance"] = labels.instances(frame)
     frame["problem_class"] = labels.problem_classes(frame)
     frame["busy"] = was_disturbed(frame)
+    frame["dimacs_error"] = _largest_dimacs(frame["dimacs"])
     _skip_integer_variants(frame)
     frame = (
         frame.sort_values("finished_utc", kind="stable")
@@ -87,6 +88,15 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
     frame = classify_outcomes(frame.reset_index(drop=True)).drop(columns=["undecided", "refuted"])
     frame["charged_seconds"] = charged_seconds(frame)
     return frame
+
+
+def _largest_dimacs(told: Frame) -> Frame:
+    """Return the largest of the six DIMACS errors of every task; NaN where there are none."""
+    errors = [
+        max(json.loads(own).values(), default=np.nan) if isinstance(own, str) else np.nan
+        for own in told
+    ]
+    return pd.to_numeric(pd.Series(errors, index=told.index, dtype=object), errors="coerce")
 
 
 def _skip_integer_variants(frame: Frame) -> None:

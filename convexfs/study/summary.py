@@ -103,6 +103,7 @@ def _speed(own: Frame, shift: float) -> dict[str, Any]:
         "peak_megabytes": tried["peak_bytes"].max() / 1e6,
         "busy": int(tried["busy"].sum()),
         "error": right["error"].median(),
+        "dimacs_error": _median(right["dimacs_error"]),
     }
 
 

@@ -18,8 +18,8 @@ Solvers that say they are unsure (``optimal_inaccurate``, ``user_limit``) have *
 A status that is neither proven nor refuted is *undecided*: nothing is known against it, so it
 is counted apart and charged its own seconds. A point without a proof of its own (its gap is
 unknown) is proven by another solver's proof, if it is feasible and its objective is that of a
-proven one. Where nobody has proven any, it is compared with the best feasible one, and stays
-undecided unless it is worse. A claim without an objective is wrong.
+proven one. Where nobody has proven any, it is compared with the best of the points that are
+feasible to FEASIBLE, and stays undecided unless it is worse. A claim without an objective is wrong.
 
 Two proven objectives of one problem that are far apart cannot both be right: one certificate
 was fooled. The better one is the reference, for its point is verified to be feasible; the
@@ -60,6 +60,11 @@ RESIDUALS = ["primal_residual", "dual_residual", "complementarity", "gap"]
 BY_PROOF, BY_BEST = "objective of a proven answer", "best objective known"
 #: Objectives are compared relative to themselves, or to this: an optimum may be zero.
 SMALL_OBJECTIVE = 0.01
+#: Points that violate constraints by more may be better than the optimum for it: their objectives
+#: refute nothing.
+FEASIBLE = 1e-9
+#: A proof to some accuracy may exceed it by rounding.
+ROUNDING = 1e-9
 #: A proven objective that is worse than another proven one by this share of its size, or of
 #: 1, is wrong. Two right answers to one problem, each of its own accuracy, do not differ so.
 FAR = 1e-3
@@ -67,7 +72,7 @@ FAR = 1e-3
 
 def allowed(frame: Frame) -> Frame:
     """Return the largest residual with which each answer counts as solved."""
-    return SLACK * frame["tol"].fillna(DEFAULT_ACCURACY)
+    return SLACK * (1 + ROUNDING) * frame["tol"].fillna(DEFAULT_ACCURACY)
 
 
 def classify_outcomes(frame: Frame) -> Frame:
@@ -110,12 +115,14 @@ def _references(candidates: Frame, frame: Frame) -> Frame:
     """Return how far each objective is from its problem's reference, and whether that is proven.
 
     The reference is the most accurate proven one of the `candidates`, which are rows of `frame`
-    without those that a proof contradicts, or, without any, the best feasible one.
+    without those that a proof contradicts, or, without any, the best one that is feasible to
+    FEASIBLE.
     ``beyond`` is an objective farther from it than the bound and the reference's error allow,
     or none at all.
     """
     problem = ["instance", "repeat"]
     claimed = candidates[(candidates["status"] == OPTIMAL) & candidates["ok"].fillna(False)]
+    claimed = claimed[claimed["gap"].notna() | (claimed["primal_residual"] <= FEASIBLE)]
     proven = claimed["gap"].notna()
     worse = claimed["objective"].where(_senses(claimed) != "max", -claimed["objective"])
     ranked = claimed.assign(proven=proven, place=claimed["error"].where(proven, worse))
@@ -125,7 +132,10 @@ def _references(candidates: Frame, frame: Frame) -> Frame:
     best["proven"] = best["proven"].eq(True).astype(bool)
     sizes = np.maximum(frame["objective"].abs(), best["objective"].abs().clip(SMALL_OBJECTIVE))
     best["distance"] = (frame["objective"] - best["objective"]).abs() / sizes
+    better = (frame["objective"] - best["objective"]) * np.where(_senses(frame) == "max", 1, -1) > 0
     far = best["distance"].fillna(np.inf) > allowed(frame) + best["error"]
+    # A point that is better than one without a proof may well be the right one.
+    far &= best["proven"] | ~better
     best["beyond"] = far & best["objective"].notna()
     return best
 

@@ -25,6 +25,7 @@ from convexfs.study.outcome_rules import (
     classify_outcomes,
 )
 from convexfs.study.plan import integer_variants
+from convexfs.study.published import add_published
 
 #: Tasks equal in these are the same task; done again after a change of code, the last counts.
 _SAME = ["instance", "solver", "settings", "repeat"]
@@ -75,6 +76,7 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
     frame["instance"] = labels.instances(frame)
     frame["problem_class"] = labels.problem_classes(frame)
     frame["busy"] = was_disturbed(frame)
+    add_published(frame)
     frame["dimacs_error"] = _largest_dimacs(frame["dimacs"])
     _skip_integer_variants(frame)
     frame = (

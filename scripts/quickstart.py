@@ -12,6 +12,7 @@ import shlex
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -60,11 +61,11 @@ def show_features() -> None:
     with console.status("testing 30 features"):
         found = convexfs.select(DATA, "relief").with_curve()
         (OUT / "select.html").write_text(found.to_html(), encoding="utf-8")
-    table = found.ranking()
+    table: Any = found.ranking()
     for row in table.head(4).itertuples():
         bar = "█" * max(round(24 * row.weight / table["weight"].max()), 1)
         console.print(f"     {row.name:22} {bar:24}  q = {row.q:.1g}")
-    curve = found.curve()
+    curve: Any = found.curve()
     console.print(
         f"     {int(table['selected'].sum())} of {len(table)} significant at FDR 10 %; "
         f"{curve.chosen} predict as well as all:\n"
@@ -72,7 +73,7 @@ def show_features() -> None:
     )
 
 
-def run_study():
+def run_study() -> Any:
     """Compare the solvers without the command's output; return the finished tasks."""
     with contextlib.redirect_stdout(io.StringIO()):
         code = command(STUDY)
@@ -82,7 +83,7 @@ def run_study():
     return convexfs.open_run(OUT / "compare").tasks()
 
 
-def show_verdicts(tasks) -> None:
+def show_verdicts(tasks: Any) -> None:
     """Count the verdicts on all solutions."""
     tasks = tasks[tasks["status"] != "skipped"]
     verdicts = tasks["ok"].astype("boolean")
@@ -94,7 +95,7 @@ def show_verdicts(tasks) -> None:
     )
 
 
-def show_solvers(tasks) -> None:
+def show_solvers(tasks: Any) -> None:
     """Print how often and how fast each solver was right."""
     console.print("3  Which solver?                  convexfs compare relief logo llfs lfe")
     console.print("     solver     proven     seconds, mean")

@@ -10,7 +10,7 @@ from convexfs.errors import InputError
 from convexfs.neighbors.kernels import distance_sums, nearest
 
 #: Cells of one block's distance matrix; 16 MB whatever N.
-_BLOCK_CELLS = 2_000_000
+BLOCK_CELLS = 2_000_000
 #: Rows of a block at least.
 _LEAST_ROWS = 16
 #: Samples whose distances from as many others are held at a time while the nearest are sought.
@@ -25,7 +25,7 @@ _FAILED = 0.25
 
 def row_blocks(n: int) -> list[tuple[int, int]]:
     """Ranges of rows whose distances to all n samples fit a small buffer."""
-    size = max(_BLOCK_CELLS // max(n, 1), _LEAST_ROWS)
+    size = max(BLOCK_CELLS // max(n, 1), _LEAST_ROWS)
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 

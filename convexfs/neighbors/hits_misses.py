@@ -15,7 +15,7 @@ from convexfs.data.out_of_core import ColumnSource
 from convexfs.errors import InputError, check_choice, check_number, did_you_mean, shortened
 from convexfs.neighbors import distances as dense
 from convexfs.neighbors import out_of_core
-from convexfs.neighbors.distances import require_finite, row_blocks
+from convexfs.neighbors.distances import BLOCK_CELLS, require_finite, row_blocks
 from convexfs.neighbors.kernels import nearest as kernels
 from convexfs.neighbors.missing_values import MixedSamples, NeighborLists
 from convexfs.neighbors.samples import as_samples, spreads
@@ -217,12 +217,27 @@ def signed_neighbors_at(
         return _Near.of(distances, str(n_neighbors)).signed(codes, miss)
     groups = _Groups.of(codes, n_neighbors, miss)
     if is_share(n_neighbors):
-        members = np.argsort(codes, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(groups.counts)])
-        index = kernels.nearest_shares(distances, codes, members, starts, groups.limits)
+        bounds = _share_bounds(distances, codes, groups.limits)
+        index = kernels.within_bounds(distances, codes, bounds, groups.limits)
     else:
         index = kernels.nearest_in_groups(distances, 0, codes, groups.number, int(n_neighbors))
     return groups.signed(index, codes)
+
+
+def _share_bounds(distances: np.ndarray, codes: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Distance of the last neighbour of each sample in each class; infinite if all are."""
+    bounds = np.full((len(codes), len(limits)), np.inf)
+    size = max(BLOCK_CELLS // len(codes), 1)
+    for own, other in np.ndindex(limits.shape):
+        # A sample itself comes first, at a distance of 0.
+        place = int(limits[own, other]) - (own != other)
+        rows, members = np.flatnonzero(codes == own), np.flatnonzero(codes == other)
+        for start in range(0, len(rows) if place < len(members) else 0, size):
+            part = rows[start : start + size]
+            near = np.take(distances[part], members, axis=1)
+            near.partition(place, axis=1)
+            bounds[part, other] = near[:, place]
+    return bounds
 
 
 @dataclass(frozen=True)

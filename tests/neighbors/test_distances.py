@@ -52,7 +52,7 @@ def test_blocks_and_threads_change_no_distance(seed, n, cells, squared):
         distances.distances_of(X, start, stop, squared), whole[start:stop]
     )
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(3) as pool:
-        patch.setattr(distances, "_BLOCK_CELLS", cells)
+        patch.setattr(distances, "BLOCK_CELLS", cells)
         np.testing.assert_array_equal(distances.distances(X, squared, pool.map), whole)
 
 

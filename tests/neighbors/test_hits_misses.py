@@ -181,7 +181,7 @@ def test_blocks_and_threads_change_nothing(seed, cells, panel):
     X, codes = sample(seed=seed)
     whole = signed_neighbors(X, codes, 3)
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(3) as pool:
-        patch.setattr(distances, "_BLOCK_CELLS", cells)
+        patch.setattr(distances, "BLOCK_CELLS", cells)
         patch.setattr(distances, "_PANEL", panel)
         assert len(row_blocks(len(X))) > 1
         blocked = signed_neighbors(X, codes, 3, map=pool.map)

@@ -163,30 +163,44 @@ def first_in_groups(order, start, codes, n_groups, limits):
 
 
 @compiled()
-def nearest_shares(dist, codes, members, starts, limits):
-    """Like `first_in_groups` of all rows, from distances that are not sorted.
+def within_bounds(dist, codes, bounds, limits):
+    """Take the samples of each class whose distances are within a row's bound, in their order.
 
-    ``members[starts[c]:starts[c + 1]]`` are the samples of class c, in order. The nearest of a
-    class come in the order of the samples, and of equal distances the first count as nearer.
+    Of samples at the bound itself the first are taken, until there are ``limits[own, class]``.
     """
-    n, n_classes = len(dist), len(starts) - 1
+    n, n_classes = bounds.shape
     index = np.full((n, n_classes, limits.max()), -1, np.int64)
+    ties, places = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
     for row in range(n):
-        for c in range(n_classes):
-            group, number = members[starts[c] : starts[c + 1]], limits[codes[row], c]
-            group = group[group != row]
-            near = dist[row][group]
-            if len(near) <= number:
-                index[row, c, : len(near)] = group
+        line, bound, found = dist[row], bounds[row], index[row]
+        ties[:] = limits[codes[row]]
+        for i in range(n):
+            ties[codes[i]] -= line[i] < bound[codes[i]]
+        ties[codes[row]] += line[row] < bound[codes[row]]
+        places[:] = 0
+        for i in range(n):
+            c, d = codes[i], line[i]
+            if d > bound[c] or i == row:
                 continue
-            bound = np.partition(near, number - 1)[number - 1]
-            ties, place = number - np.sum(near < bound), 0
-            for m in range(len(near)):
-                if near[m] < bound or (near[m] == bound and ties > 0):
-                    ties -= near[m] == bound
-                    index[row, c, place] = group[m]
-                    place += 1
+            if d == bound[c]:
+                if ties[c] == 0:
+                    continue
+                ties[c] -= 1
+            found[c, places[c]] = i
+            places[c] += 1
     return index
+
+
+@compiled()
+def add_permuted(dist, order):
+    """``out[n, i] = dist[n, i] + dist[order[n], order[i]]``."""
+    n = len(dist)
+    out = np.empty((n, n))
+    for row in range(n):
+        line, other = dist[row], dist[order[row]]
+        for i in range(n):
+            out[row, i] = line[i] + other[order[i]]
+    return out
 
 
 @compiled()

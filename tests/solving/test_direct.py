@@ -24,16 +24,14 @@ def random(*shape: int) -> np.ndarray:
 
 def linear() -> cp.Problem:
     x = cp.Variable(12, name="x", nonneg=True)
-    return cp.Problem(
-        cp.Minimize(np.abs(random(12)) @ x), [random(5, 12) @ x >= -1, cp.sum(x) == 1]
-    )
+    rows: list[Any] = [random(5, 12) @ x >= -1, cp.sum(x) == 1]
+    return cp.Problem(cp.Minimize(np.abs(random(12)) @ x), rows)
 
 
 def quadratic() -> cp.Problem:
     x = cp.Variable(8, name="x")
-    return cp.Problem(
-        cp.Minimize(cp.sum_squares(random(10, 8) @ x - 1)), [cp.sum(x) == 1, x <= 0.3]
-    )
+    rows: list[Any] = [cp.sum(x) == 1, x <= 0.3]
+    return cp.Problem(cp.Minimize(cp.sum_squares(random(10, 8) @ x - 1)), rows)
 
 
 def second_order() -> cp.Problem:

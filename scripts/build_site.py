@@ -28,8 +28,8 @@ NEEDED = ("sphinx", "furo", "myst_parser", "sphinx_gallery", "sphinx_copybutton"
 #: Pages of the guide about one method each.
 METHODS = ("relief", "logo", "llfs", "lmba", "lfe", "knockoffs")
 TASKS = (
-    "table", "selection", "data", "methods", "change", "certificates", "solvers", "batches",
-    "clusters",
+    "table", "selection", "data", "methods", "change", "certificates", "solvers", "studies",
+    "batches", "clusters",
 )  # fmt: skip
 #: Tables of the papers and of the comparison with other packages, in full.
 RESULTS = ("lfe-logo", "llfs-lmba", "peers")

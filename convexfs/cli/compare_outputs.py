@@ -56,6 +56,8 @@ def print_comparison(
         console.print(f"comparison: {llfs_points.compared(own)}")
     _print_points(console, by_point)
     (_print_all if verbose else _print_brief)(console, judged, chosen_shift(shift))
+    if judged["published"].notna().any():
+        console.print(published_line(judged))
     if busy_words(judged):
         console.print(f"The machine was {busy_words(judged)}.")
     if len(judged) < len(found):
@@ -89,6 +91,19 @@ def headline(judged: "Frame") -> str:
     if not claimants:
         return line
     return f"{line} Wrong claims are of {', '.join(claimants)}."
+
+
+def published_line(judged: "Frame") -> str:
+    """Return how many solved tasks agree with what is published of public instances."""
+    from convexfs.study.outcome_rules import SOLVED
+    from convexfs.study.published import contradicts
+
+    known: Frame = judged[judged["published"].notna() & (judged["outcome"] == SOLVED)]
+    wrong = int(contradicts(known).sum())
+    return (
+        f"Published optima and statuses: {len(known) - wrong:,} solved tasks agree, {wrong:,} "
+        "contradict."
+    )
 
 
 def _print_points(console: Console, by_point: "Frame") -> None:

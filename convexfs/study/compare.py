@@ -39,6 +39,7 @@ from convexfs.errors import InputError, SolverUnsuitable, check_number
 from convexfs.methods.base.solve_step import VERIFIER, check_solver, stated
 from convexfs.records import NATIVE, OPTIMAL, Certificate, Solution
 from convexfs.solving.backends import Needs, backend, check_takes, needs_of
+from convexfs.solving.dimacs import measured_errors
 from convexfs.solving.direct import (
     START_SECONDS,
     Environment,
@@ -46,7 +47,6 @@ from convexfs.solving.direct import (
     find_environment,
 )
 from convexfs.solving.solve import AROUND, solve_tiny_program, warm_starts
-from convexfs.study.dimacs import measured_errors
 from convexfs.study.means import TICK
 from convexfs.study.plan import ALL, CVXPY, DIRECT, Plan, integer_variants
 

@@ -10,9 +10,10 @@ for all: ten times the 1e-5 that most first-order solvers default to, and a hund
 Whole points of a local method are solved if they are verified to be feasible and stationary.
 
 A *wrong claim* is an ``optimal`` about a point that is not feasible (primal residual beyond
-the bound) or not optimal (refuted by its certificate, or an objective farther than the bound
-from a proven one of the same problem), or an ``infeasible`` or ``unbounded`` about a problem
-that has a proven optimum, or one of the two about a problem that is proven to be the other.
+the bound, and not left undecided by its certificate) or not optimal (refuted by its certificate,
+or an objective farther than the bound from a proven one of the same problem), or an
+``infeasible`` or ``unbounded`` about a problem that has a proven optimum, or one of the two about
+a problem that is proven to be the other.
 Solvers that say they are unsure (``optimal_inaccurate``, ``user_limit``) have *failed*.
 
 A status that is neither proven nor refuted is *undecided*: nothing is known against it, so it
@@ -173,7 +174,8 @@ def _outcome(frame: Frame, off: Frame, far: Frame) -> Frame:
     optimal, impossible, endless = (
         _of_anyone(frame, said & settled) for said in (claims, infeasible, denies & ~infeasible)
     )
-    good = (frame["primal_residual"] <= allowed(frame)) & ~off
+    # A certificate leaves violations of rows open whose terms are all near 0.
+    good = ((frame["primal_residual"] <= allowed(frame)) | frame["undecided"]) & ~off
     beyond = claims & ~frame["ok"].fillna(True)
     late = frame["solve_seconds"] > frame["time_limit"]
     chosen = [

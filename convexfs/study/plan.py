@@ -126,7 +126,11 @@ class Plan:
 
     def _solvers_of(self, problem: ProblemFile) -> tuple[str, ...]:
         names = named_solvers(self.solvers)
-        return without_integer_variants(names, problem) if self.solvers == ALL else names
+        if self.solvers != ALL:
+            return names
+        if problem.build is not None or problem.formulation.native is None:
+            names = tuple(name for name in names if name != NATIVE)
+        return without_integer_variants(names, problem)
 
     def _check_own_options(self, problems: Iterable[ProblemFile]) -> None:
         taking_part = {name for problem in problems for name in problem.solvers} - {NATIVE}

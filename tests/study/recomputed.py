@@ -115,6 +115,8 @@ def summary(rows, shift):
     best, table = best_of(rows), {}
     for (settings, solver), own in groups(rows, "settings", "solver").items():
         tried = [row for row in own if row["outcome"] != "skipped"]
+        if solver == "native" and not tried:
+            continue
         solved = [row for row in own if row["outcome"] == "solved"]
         counts = {
             name: sum(row["outcome"] == outcome for row in own) for outcome, name in LIMITS.items()

@@ -352,3 +352,17 @@ def test_verdicts_do_not_depend_on_the_name_of_the_solver(folder):
         told = frame[column].astype(object).where(frame[column].notna(), None)
         assert (told.groupby(number).nunique(dropna=False) == 1).all(), column
     assert frame.groupby(number)["outcome"].first().nunique() >= 3
+
+
+def test_a_violation_that_its_certificate_leaves_undecided_is_no_wrong_claim(folder):
+    """As of a row whose terms are all near 0: its violation is large in its own terms only."""
+    vague = ALONE | {"primal_residual": 0.24}
+    run = folder(
+        ({"solver": "A"}, vague),
+        ({"solver": "B"}, vague | {"ok": False}),
+        ({"solver": "A", "repeat": 1}, PROVEN),
+        ({"solver": "B", "repeat": 1}, vague),
+        ({"solver": "C", "repeat": 1, "objective": 4.0}, vague),
+    )
+    expected = ["undecided", "wrong claim", "solved", "undecided", "wrong claim"]
+    assert verdicts(run) == {f"k{i}": verdict for i, verdict in enumerate(expected)}

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from convexfs.records import ConePoint
+from convexfs.solving.dimacs import dimacs_errors, measured_errors
 from convexfs.solving.solve import solve
-from convexfs.study.dimacs import dimacs_errors, measured_errors
 
 
 def compiled(problem: cp.Problem, solver: str = "CLARABEL"):

@@ -46,9 +46,9 @@ their range. Scale your columns so, and `Relief` finds the same features.
 Signals are planted in columns drawn at random: *linear* (ten features shift with the class), \
 *xor* (the product of two signs is the class), *local* (one feature separates two regions; \
 in each, three other features matter). "Found" is the share of planted features among as many \
-best-ranked ones. Times are CPU seconds without loading, standardising and compiling. Samples are drawn up to \
-five times; a contender that exceeds the time limit has fewer draws, so small differences mean \
-nothing.
+best-ranked ones. Times are CPU seconds without loading, standardising and compiling. Samples \
+are drawn up to five times; a contender that exceeds the time limit has fewer draws, so small \
+differences mean nothing.
 
 ![CPU seconds over features and samples](pictures/peers.png)
 """

@@ -55,10 +55,15 @@ def dimacs_errors(program: Any, point: ConePoint) -> list[float] | None:
         return None
     parts = program.apply_parameters(quad_obj=program.P is not None)
     P, (q, _, A, b) = (None, parts) if program.P is None else (parts[0], parts[1:])
+    order = _cone_by_cone(program.constraints)
+    if not program.formatted:
+        A, b = A.tocsr()[order], np.ravel(b)[order]
     q, b, x = np.ravel(q), np.ravel(b), point.x
     curved = np.zeros_like(x) if P is None else P @ x
     slack = A @ x + b
-    y = min(_signed(program, point.y), key=lambda y: float(np.linalg.norm(curved + q - A.T @ y)))
+    y = min(
+        _signed(program, point.y[order]), key=lambda y: float(np.linalg.norm(curved + q - A.T @ y))
+    )
     low, high = (_ends(own, x.size) for own in (program.lower_bounds, program.upper_bounds))
     rest = curved + q - A.T @ y
     above = np.where(np.isfinite(low), np.maximum(rest, 0.0), 0.0)
@@ -82,6 +87,23 @@ def dimacs_errors(program: Any, point: ConePoint) -> list[float] | None:
         abs(slack @ y + sum(margins)) / size,
     ]
     return [float(error) for error in errors]
+
+
+def _cone_by_cone(constraints: list[Any]) -> np.ndarray:
+    """Return the places of rows in cvxpy's order such that second-order cones are one by one.
+
+    cvxpy's rows of several cones begin with all their first entries; programs that it has
+    formatted for a solver, and what is computed here, have one cone after the other.
+    """
+    places, start = [np.empty(0, dtype=int)], 0
+    for constraint in constraints:
+        own = start + np.arange(constraint.size)
+        if isinstance(constraint, SOC):
+            count = len(constraint.cone_sizes())
+            own = np.column_stack([own[:count], own[count:].reshape(count, -1)]).ravel()
+        places.append(own)
+        start += constraint.size
+    return np.concatenate(places)
 
 
 def _signed(program: Any, y: np.ndarray) -> list[np.ndarray]:
@@ -127,8 +149,8 @@ def _least(constraint: Any, values: np.ndarray, triangle: Callable[..., Any]) ->
     """Return the least eigenvalue of some values in the algebra of their cone."""
     if isinstance(constraint, SOC):
         count = len(constraint.cone_sizes())
-        tails = values[count:].reshape(count, -1)
-        return float(np.min(values[:count] - np.linalg.norm(tails, axis=1)))
+        cones = values.reshape(count, -1)
+        return float(np.min(cones[:, 0] - np.linalg.norm(cones[:, 1:], axis=1)))
     if isinstance(constraint, PSD):
         matrix = values.reshape(constraint.args[0].shape, order="F")
         return float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0])

@@ -1,10 +1,11 @@
 """Outcomes of public instances beside what is published about them.
 
 ``published_optima.csv`` has an optimum, or the status of instances without one, by set and name;
-``*`` stands for all others of a set. Sources: Netlib's readme, with the corrections that Koch
-(2004) computed in rational arithmetic; Maros and Meszaros (1999); MIPLIB 3's catalogue, without
-values it calls not optimal; SDPLIB's readme (Borchers 1999), whose infeasible duals are unbounded
-problems here; Liu and Pataki (2017). Published numbers are compared, never used for verdicts.
+``*`` stands for all others of a set. Sources: Netlib's readme; Maros and Meszaros (1999); MIPLIB
+3's catalogue, without values it calls not optimal; SDPLIB's readme (Borchers 1999), whose
+infeasible duals are unbounded problems here; Liu and Pataki (2017). Of 15 files of Netlib the
+readme's value is not the optimum, as has long been known (Koch 2004): "recomputed" values are
+those of HiGHS, which reads the files by itself. Published numbers play no part in verdicts.
 """
 
 import csv

@@ -43,6 +43,18 @@ def test_errors_of_a_semidefinite_program_are_small_whichever_triangle_a_solver_
     assert max(measured.errors) < 1e-5
 
 
+@pytest.mark.parametrize("solver", ["CLARABEL", "SCS", "ECOS", "QOCO", "CVXOPT"])
+def test_errors_of_several_second_order_cones_in_one_constraint_are_small(solver):
+    draw = np.random.default_rng(0)
+    X, t = cp.Variable((3, 5), name="X"), cp.Variable(5, name="t")
+    cost = cp.sum(t) + cp.sum(cp.multiply(0.3 * draw.normal(size=(3, 5)), X))
+    rows: list[Any] = [cp.SOC(t, X), t <= 2, 0.5 * draw.normal(size=(3, 5)) <= X]
+    with measured_errors() as measured:
+        assert solve(cp.Problem(cp.Minimize(cost), rows), solver).status == "optimal"
+    assert measured.errors is not None
+    assert max(measured.errors) < 1e-5
+
+
 def test_bounds_that_a_solver_takes_as_such_have_reduced_costs():
     x = cp.Variable(3, name="x", nonneg=True)
     rows: list[Any] = [cp.sum(x) == 1]

@@ -15,8 +15,9 @@ class MMC(Settings, Projection):
 
     .. math:: \max_W \mathrm{tr}(W (S_b - S_w)),\quad 0 \preceq W \preceq I,\; \mathrm{tr}(W) = q,
 
-    (Li, Jiang and Zhang 2006): the scatter between classes minus that within: q orthonormal directions, by
-    default those with a positive eigenvalue, at most K - 1 and at least one.
+    the scatter between classes minus that within (Li, Jiang and Zhang 2006). There are q
+    orthonormal directions, by default those with a positive eigenvalue, at most K - 1 and
+    at least one.
 
     Examples
     --------

@@ -31,8 +31,8 @@ TASKS = (
     "table", "selection", "data", "methods", "change", "certificates", "solvers", "studies",
     "batches", "clusters",
 )  # fmt: skip
-#: Pages of the site that are no part of the guide.
-OWN_PAGES = ("problem-files", "solver-study", "cvxpy-bounds")
+#: Tables of the papers, of the comparison with other packages and of the solver study, in full.
+RESULTS = ("lfe-logo", "llfs-lmba", "peers", "solver-study")
 #: The reference, part by part: what stands in it by its dotted name.
 INFERENCE = (
     "shadow_test", "permutation_test", "selection_curve", "KnockoffSelector", "StabilitySelector",
@@ -87,7 +87,8 @@ def gather(source: Path) -> None:
     trees = [
         _tree("Guide", [f"guide/{topic}" for topic in TASKS]),
         _tree("Methods", [f"guide/{topic}" for topic in METHODS]),
-        _tree("More", [*(f"guide/{topic}" for topic in others), *OWN_PAGES]),
+        _tree("More", [*(f"guide/{topic}" for topic in others), "problem-files"]),
+        _tree("Background", [*(f"results/{name}" for name in RESULTS), "cvxpy-bounds"]),
         _tree("Look up", ["gallery/index", "reference"]),
     ]
     index = (SOURCE / "index.md").read_text()

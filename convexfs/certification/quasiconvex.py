@@ -76,15 +76,20 @@ def _sizes(problem: cp.Problem) -> dict[int, Any]:
 
 
 def _change_of_objective(problem: cp.Problem, objective: float, sizes: dict[int, Any]) -> float:
-    """Return the least change of the objective when one variable changes by its unit."""
-    changes = []
+    """Return the least change of the objective when one variable changes by its unit.
+
+    Of several changes the largest counts: others may cancel by chance.
+    """
+    changes, draw = [], np.random.default_rng(0)
     for variable in problem.variables():
         value = value_of(variable)
-        for side in (-1.0, 1.0):
-            variable.save_value(value + side * sizes[variable.id])
+        sides = []
+        for shares in (-1.0, 1.0, draw.uniform(-1.0, 1.0, size=value.shape)):
+            variable.save_value(value + shares * sizes[variable.id])
             moved = objective_value(problem)
-            changes.append(abs(moved - objective) if np.isfinite(moved) else 0.0)
+            sides.append(abs(moved - objective) if np.isfinite(moved) else 0.0)
         variable.save_value(value)
+        changes.append(max(sides))
     return min((each for each in changes if each > 0), default=0.0)
 
 

@@ -76,7 +76,6 @@ class ReliefRegressor(Settings, NumberSelector):
     """
 
     _method: ClassVar = staticmethod(relief_regression)
-    _takes_sparse: ClassVar[bool] = True
 
     margin_: np.ndarray = learned()
 

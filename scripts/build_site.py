@@ -31,8 +31,8 @@ TASKS = (
     "table", "selection", "data", "methods", "change", "certificates", "solvers", "studies",
     "batches", "clusters",
 )  # fmt: skip
-#: Tables of the papers and of the comparison with other packages, in full.
-RESULTS = ("lfe-logo", "llfs-lmba", "peers")
+#: Tables of the papers, of the comparison with other packages and of the solver study, in full.
+RESULTS = ("lfe-logo", "llfs-lmba", "peers", "solver-study")
 #: The reference, part by part: what stands in it by its dotted name.
 INFERENCE = (
     "shadow_test", "permutation_test", "selection_curve", "KnockoffSelector", "StabilitySelector",

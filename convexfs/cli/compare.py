@@ -35,6 +35,7 @@ from convexfs.errors import InputError, check_number
 if TYPE_CHECKING:
     from convexfs.batch.run import Progress
     from convexfs.study.archive import Contents
+    from convexfs.study.outcome_rules import Frame
 
 
 def compare(arguments: argparse.Namespace) -> int:
@@ -147,12 +148,12 @@ def _repeat(console: Console, arguments: argparse.Namespace) -> int:
         done = rerun.repeat(contents, arguments.out, watch=watch, **limits)
     keys = frozenset(key for progress in done for key in progress.keys)
     shown = print_comparison(arguments.out, keys, arguments.shift, arguments.verbose)
-    _say_differences(shown, contents, arguments.out, keys)
+    _say_differences(shown, contents, arguments.out, keys, arguments.verbose)
     return 0
 
 
 def _say_differences(
-    console: Console, contents: "Contents", out: Path, keys: frozenset[str]
+    console: Console, contents: "Contents", out: Path, keys: frozenset[str], verbose: bool
 ) -> None:
     from convexfs.batch.store.store import Store
     from convexfs.study import columns, rerun
@@ -161,9 +162,16 @@ def _say_differences(
     before, after = outcomes(contents.folder), outcomes(out, keys)
     with Store.read(out) as store:
         here = store.environments()
-    title = "Done again: what differs from the archive"
-    table = rerun.repeated(before, after[after["key"].isin(list(keys))])
-    console.print(table_of(title, table, columns.REPEATED))
+    table: Frame = rerun.repeated(before, after[after["key"].isin(list(keys))])
+    sums = table[["again", "tasks", "other_outcome", "other_objective"]].sum()
+    console.print(
+        "Done again: {again:,} of {tasks:,} tasks, {other_outcome:,} of them with another outcome "
+        "and {other_objective:,} with another objective.".format(**sums)
+    )
+    if not verbose:
+        table = table[(table["other_outcome"] > 0) | (table["other_objective"] > 0)]
+    if len(table):
+        console.print(table_of("What differs from the archive", table, columns.REPEATED))
     missing = [name for own in contents.studies for name in rerun.missing_solvers(own["plan"])]
     lines = [f"not installed here: {name}" for name in dict.fromkeys(missing)]
     lines += rerun.environment_differences(contents.environments, here)

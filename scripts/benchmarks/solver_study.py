@@ -5,7 +5,7 @@
     python scripts/benchmarks/solver_study.py runs/study   # export, then tables of the page
     python scripts/benchmarks/solver_study.py              # tables of the page from the export
 
-The export is scripts/pages/static/solver-study.csv; the page scripts/pages/solver-study.md has the
+The export is scripts/pages/results/solver-study.csv; the page solver-study.md beside it has the
 tables between comments that name them, and words around them.
 """
 
@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-PAGES = Path(__file__).parents[1] / "pages"
-PAGE, EXPORT = PAGES / "solver-study.md", PAGES / "static" / "solver-study.csv"
+PAGES = Path(__file__).parents[1] / "pages" / "results"
+PAGE, EXPORT = PAGES / "solver-study.md", PAGES / "solver-study.csv"
 #: Columns of the export: what the tables rest on, without places of the machine.
 COLUMNS = [
     "set", "problem", "instance", "problem_class", "solver", "solver_version", "settings", "tol",
@@ -41,7 +41,6 @@ def export(folder: Path) -> None:
     rows: Frame = outcomes(folder)[COLUMNS]
     rows = rows[rows["solver"] != "native"]
     rows["failure"] = rows["failure"].str.replace(r"/\S+/", "", regex=True).str.slice(0, 120)
-    EXPORT.parent.mkdir(exist_ok=True)
     rows.to_csv(EXPORT, index=False, float_format=f"%.{DIGITS}g")
 
 

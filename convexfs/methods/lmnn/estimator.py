@@ -24,7 +24,8 @@ class LMNN(Settings, Projection):
 
     over samples, their nearest hits j and all samples p of other classes
     (Weinberger and Saul 2009). Samples are projected on the eigenvectors of M,
-    each scaled by the root of its eigenvalue. See :func:`convexfs.methods.lmnn.fit.lmnn`, also for its limits.
+    each scaled by the root of its eigenvalue. See
+    :func:`convexfs.methods.lmnn.fit.lmnn`, also for its limits.
 
     Examples
     --------

@@ -83,10 +83,10 @@ inspection.readers inspection.atoms
 inspection.reading inspection.parse
 inspection.styles inspection.writers
 methods.base.changed estimators.custom_formulation
-methods.base.columns estimators.out_of_core
+methods.base.columns estimators.class_selector
 methods.base.held estimators.training_cache
 methods.base.margins estimators.margin_test
-methods.base.mixed estimators.missing_values
+methods.base.mixed estimators.selector
 methods.base.null inference.selector_tests
 methods.base.own methods.base.formulation
 methods.base.permutation inference.label_permutations

@@ -12,6 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +23,19 @@ MESSAGE = "Compiling kernels: up to half a minute, once for this installation."
 #: Options of functions that only kernels call: nothing to call them from Python is compiled.
 INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 log = logging.getLogger(__name__)
+
+
+@contextmanager
+def thread_map(n_jobs: int | None) -> Iterator[Callable[..., Any]]:
+    """Yield a ``map`` over `n_jobs` threads; the kernels it runs release the GIL."""
+    from joblib import effective_n_jobs
+
+    workers = 1 if n_jobs is None else effective_n_jobs(n_jobs)
+    if workers == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield pool.map
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:

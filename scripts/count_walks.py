@@ -1,16 +1,22 @@
-"""Count the functions, modules and layers of convexfs that everyday work enters.
+"""Count the functions, modules and layers of convexfs that everyday work enters, and its lines.
 
     python scripts/count_walks.py [--against OTHER_CHECKOUT]
 
 A layer is a name directly under convexfs/, a folder or a file; a folder of methods/ counts as
 one too. Code that runs while a module is imported does not count, nor does that of workers.
+"Before Logo" counts what a fit of Logo enters before its mathematics begins, "classes of Logo"
+the classes of this package that it inherits from, itself included. Code lines are lines without
+docstrings, comments and blanks.
 """
 
 import argparse
+import ast
+import io
 import os
 import subprocess
 import sys
 import tempfile
+import tokenize
 from pathlib import Path
 
 COMMAND = "from convexfs.cli import main\nwith walk: main(sys.argv[1:])"
@@ -24,10 +30,17 @@ CERTIFY = """import convexfs, numpy
 problem = convexfs.FORMULATIONS["relief"].build(z=numpy.arange(4.0))
 solution = convexfs.solve(problem, "CLARABEL")
 with walk: convexfs.certify(problem, solution)"""
+BEFORE_LOGO = """import convexfs
+data, Logo = convexfs.load("iris").scaled(), convexfs.Logo
+last = Logo._method.__code__
+with walk: Logo(lam=1.0).fit(data.X, data.y)"""
+CLASSES = """import convexfs
+print(sum(own.__module__.startswith("convexfs") for own in convexfs.Logo.__mro__))"""
 #: Name, program and the words of its command line; {out} is a folder that a checkout's share.
 WALKS = (
     ("select", COMMAND, "select wdbc --method logo"),
     ("Logo fit", LOGO, ""),
+    ("before Logo", BEFORE_LOGO, ""),
     ("LLFS fit", FIT, ""),
     ("solve", COMMAND, "solve problems/logo.py --jobs 1 --out {out}/solved"),
     ("compare", COMMAND, "compare problems/relief.py --solvers native,CLARABEL --out {out}/study"),
@@ -35,13 +48,14 @@ WALKS = (
     ("certify", CERTIFY, ""),
 )
 TRACER = """import os, sys
-root, entered = os.path.join(os.getcwd(), "convexfs", ""), set()
+root, entered, last = os.path.join(os.getcwd(), "convexfs", ""), set(), None
 def is_imported(frame):
     while frame and frame.f_code.co_name != "<module>": frame = frame.f_back
     return frame is not None and frame.f_code.co_filename.startswith(root)
 def enter(frame, event, _):
     code = frame.f_code
-    if event == "call" and code not in entered and code.co_filename.startswith(root):
+    if code is last: sys.setprofile(None)
+    elif event == "call" and code not in entered and code.co_filename.startswith(root):
         if not code.co_name.startswith("<") and not is_imported(frame): entered.add(code)
 class Walk:
     def __enter__(self): sys.setprofile(enter)
@@ -61,19 +75,53 @@ def counts(checkout: Path, program: str, words: list[str]) -> list[int]:
     return [len(files), len(set(files)), len(layers)]
 
 
+#: Tokens that are no code.
+_NO_CODE = (
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+    tokenize.ENDMARKER,
+)  # fmt: skip
+
+
+def code_lines(text: str) -> int:
+    """Return the number of lines of a module without docstrings, comments and blanks."""
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in _NO_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str):
+            lines.difference_update(range(node.lineno, (node.end_lineno or 0) + 1))
+    return len(lines)
+
+
+def package_lines(checkout: Path) -> int:
+    """Return the code lines of the package."""
+    files = (checkout / "convexfs").rglob("*.py")
+    return sum(code_lines(file.read_text(encoding="utf-8")) for file in files)
+
+
+def classes_of_logo(checkout: Path) -> int:
+    """Return how many classes of the package Logo inherits from, itself included."""
+    line, environment = [sys.executable, "-c", CLASSES], os.environ | {"PYTHONPATH": str(checkout)}
+    ran = subprocess.run(line, cwd=checkout, env=environment, capture_output=True, text=True)
+    return int(ran.stdout)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--against", type=Path, metavar="CHECKOUT")
     against = parser.parse_args().against
     checkouts = [path.resolve() for path in (against, Path(__file__).parents[1]) if path]
-    print(f"{'walk':<10}" + "   functions modules layers" * len(checkouts))
+    print(f"{'walk':<12}" + "   functions modules layers" * len(checkouts))
     with tempfile.TemporaryDirectory() as out:
         for name, program, words in WALKS:
-            row = f"{name:<10}"
+            row = f"{name:<12}"
             for number, checkout in enumerate(checkouts):
                 own = words.format(out=f"{out}/{number}").split()
                 row += "   {:>9} {:>7} {:>6}".format(*counts(checkout, program, own))
             print(row, flush=True)
+    for name, count in (("classes of Logo", classes_of_logo), ("code lines", package_lines)):
+        print(f"{name:<15}" + "".join(f"{count(checkout):>9}" for checkout in checkouts))
 
 
 if __name__ == "__main__":

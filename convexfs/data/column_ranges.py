@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from convexfs.data.out_of_core import ColumnSource, parts
-from convexfs.data.sparse import column_ends
+from convexfs.data.sparse import column_ends as sparse_ends
 from convexfs.data.validation import column_label, row_blocks
 from convexfs.errors import InputError
 
@@ -40,7 +40,7 @@ def check_range(
         If a value is beyond ``LARGEST``, or if values differ, but in every column by less
         than ``SMALLEST_SPREAD``.
     """
-    return check_ends(*_ends(X), where, feature_names)
+    return check_ends(*column_ends(X), where, feature_names)
 
 
 def check_ends(
@@ -64,12 +64,12 @@ def check_largest(
     X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
 ) -> None:
     """Raise if a value is beyond ``LARGEST``: for samples to be compared with others."""
-    _refuse_overflow(*_ends(X), where, feature_names)
+    _refuse_overflow(*column_ends(X), where, feature_names)
 
 
 def constant_columns(X: np.ndarray) -> np.ndarray:
     """Tell which columns have a single value, missing ones aside, as a bool array."""
-    low, high = _ends(X)
+    low, high = column_ends(X)
     constant = low == high
     for j in np.flatnonzero(low != low):
         known = X[~np.isnan(X[:, j]), j]
@@ -96,10 +96,10 @@ def _refuse_overflow(
         )
 
 
-def _ends(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest value of each column."""
+def column_ends(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest value of each column; NaN if one is missing."""
     if issparse(X):
-        return column_ends(X)
+        return sparse_ends(X)
     low, high = X[0].copy(), X[0].copy()
     for rows in row_blocks(X):
         np.minimum(low, X[rows].min(axis=0), out=low)

@@ -212,6 +212,8 @@ def as_labels(y: Any, where: str) -> np.ndarray:
     """
     import pandas as pd
 
+    if isinstance(y, np.ndarray) and y.dtype.kind in "biu":
+        return y
     labels = as_array(y, where)
     _refuse_missing(labels, where)
     if labels.dtype.kind != "O":

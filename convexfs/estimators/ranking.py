@@ -2,70 +2,15 @@
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from convexfs.records import Certificate
 
 #: Features that a notebook shows.
 SHOWN = 10
-
-
-class Ranked(BaseEstimator):
-    """An estimator that has a weight for every feature once it is fitted."""
-
-    n_features_in_: int
-    certificate_: Any
-
-    def ranking(self) -> pd.DataFrame:
-        """Every feature, the heaviest first.
-
-        Returns
-        -------
-        DataFrame
-            name; weight; rank, which features of equal weight share; selected, as by
-            ``get_support``, and missing of a projection, which selects none.
-        """
-        check_is_fitted(self)
-        return ranking_frame(self._names(), self._feature_weights(), self._selection())
-
-    def _names(self) -> list[str]:
-        numbered = (f"feature {j + 1}" for j in range(self.n_features_in_))
-        return list(map(str, getattr(self, "feature_names_in_", numbered)))
-
-    def _feature_weights(self) -> np.ndarray:
-        """A number a feature, by which they are ranked."""
-        raise NotImplementedError
-
-    def _selection(self, *, at_once: bool = False) -> np.ndarray | None:
-        """The selected features; None if there is no selection, or none `at_once`."""
-        get_support = getattr(self, "get_support", None)
-        return None if get_support is None else get_support()
-
-    def _repr_html_inner(self) -> str:
-        return BaseEstimator._repr_html_inner(self._shown()) + self._fit_html()
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        shown = BaseEstimator._repr_mimebundle_(self._shown(), **options)
-        if "text/html" in shown:
-            shown["text/html"] += self._fit_html()
-        return shown
-
-    def _shown(self) -> Self:
-        """Return what is shown: a look must not begin long work."""
-        return self
-
-    def _fit_html(self) -> str:
-        """What a notebook shows under scikit-learn's own: nothing before `fit`."""
-        if not hasattr(self, "n_features_in_") or not hasattr(self, "certificate_"):
-            return ""
-        known = self._selection(at_once=True)
-        ranking = ranking_frame(self._names(), self._feature_weights(), known)
-        return fit_html(ranking, self.certificate_)
 
 
 def ranking_frame(

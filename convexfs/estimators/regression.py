@@ -1,22 +1,21 @@
 """What selectors that learn from numbers have in common."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from convexfs.data.targets import as_numbers
+from convexfs.data.targets import NUMBERS
 from convexfs.errors import InputError
-from convexfs.estimators.missing_values import TakesMissing
-from convexfs.estimators.selector import WeightSelector
+from convexfs.estimators.selector import MissingParameters, WeightSelector
+from convexfs.estimators.validation import Accepts
 from convexfs.methods.base.parameters import parameters
 
 
 @parameters
-class NumberSelector(TakesMissing, WeightSelector):
+class NumberSelector(MissingParameters, WeightSelector):
     """Base of the selectors whose target is a number.
 
     A pair of samples is some of a hit and some of a miss, and not one of them: the rules that
-    take means over the hits and over the misses seen are for classes.
+    take means over the hits and over the misses seen are for classes. Without classes there are
+    no errors to count, so that the number of features cannot be chosen by them.
 
     Parameters
     ----------
@@ -28,14 +27,9 @@ class NumberSelector(TakesMissing, WeightSelector):
 
     missing: str = "expected"
 
-    _missing_rules: ClassVar[tuple[str, ...]] = ("expected", "error")
-
-    @property
-    def _rule(self) -> str:
-        return "class"  # of one class that all samples are of
-
-    def _target(self, y: Any) -> np.ndarray:
-        return as_numbers(y, "Input y")
+    _accepts: ClassVar[Accepts] = Accepts(
+        sparse=True, missing=("expected", "error"), target=NUMBERS
+    )
 
     def _check_parameters(self, n_features: int) -> None:
         super()._check_parameters(n_features)

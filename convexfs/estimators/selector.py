@@ -1,164 +1,47 @@
-"""What all estimators share: parameters, checked input, one way to fit, support."""
+"""What selectors share: weights, the test of the features, support."""
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import copy
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
+from sklearn.base import clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from convexfs.data.out_of_core import ColumnSource
 from convexfs.errors import InputError, check_choice, check_number
-from convexfs.estimators.convex_step import StatesProblem, TrainingSamples
-from convexfs.estimators.custom_formulation import build_of
+from convexfs.estimators.method_estimator import MethodEstimator
 from convexfs.estimators.training_cache import Held
-from convexfs.methods.base.parameters import Solving, learned, parameters
-from convexfs.methods.base.progress import heard, narrator
-from convexfs.methods.base.row_permutations import check_units, permuted_labels
-from convexfs.neighbors.samples import warn_of_scales
+from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.base.row_permutations import check_units
 from convexfs.neighbors.shadow_columns import Margins, ShadowDraws, feature_deviations
 from convexfs.neighbors.sparse import SparseSamples
-from convexfs.records import NOT_TESTED, NOTHING_SHARE, RELEVANT_SHARE, Certificate, Solution
+from convexfs.records import NOT_TESTED, NOTHING_SHARE, RELEVANT_SHARE
 
 if TYPE_CHECKING:
     from convexfs.inference.shadow_statistics import ShadowResult
 
-#: More threads or processes than any machine runs at once.
-_MOST_JOBS = 10_000
-
 
 @parameters
-class MethodEstimator(StatesProblem):
-    """Parameters and ``fit`` that the estimators of all methods have in common.
+class MissingParameters:
+    """Parameters of selectors that take missing values and categories as they are.
 
-    A subclass names its method's function as ``_method``, inherits the parameters of that
-    function's settings, and adds what it learns: each field of the method's result becomes
-    an attribute, with the underscore that scikit-learn gives what was learned.
+    Samples without missing values and categories are taken as ever, unless `missing` is
+    "observed"; :mod:`convexfs.neighbors.missing_values` says what differences others have.
 
     Parameters
     ----------
-    solver : str, default="auto"
-        "auto" takes the built-in solver where there is one; a cvxpy name, such as
-        "CLARABEL", has that backend solve the convex problems.
-    solver_tol : float, default=1e-6
-        Accuracy that cvxpy backends are asked for.
-    solver_options : dict, optional
-        More options of the backend, in its own words.
-    time_limit : float, optional
-        Seconds a backend may take for a convex problem.
-    formulation : callable or path, optional
-        A changed problem. A function with an argument named ``problem`` gets the convex step as
-        :meth:`problem` states it, and returns the changed one. Any other function builds the
-        problem from the method's numbers, which it is given by name. Or a problem file.
-    n_jobs : int, optional
-        Threads; the result does not depend on their number.
-    random_state : int, RandomState or None
-        For whatever is random.
-    verbose : int, default=0
-        Above 0 the backend prints, and long work shows its progress.
+    missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
+        What stands for a difference of which a value is missing.
+    categorical_features : sequence of int, str or bool, optional
+        Positions, names or a mask of the categories. By default pandas' categoricals, and
+        columns of text that have few values.
     """
 
-    #: ``method(X, codes, settings, solving, ...) -> result``.
-    _method: ClassVar[Callable[..., Any]]
-
-    solver: str = "auto"
-    solver_tol: float = 1e-6
-    solver_options: Mapping[str, Any] | None = None
-    time_limit: float | None = None
-    formulation: Callable[..., Any] | str | Path | None = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0
-
-    n_features_in_: int = learned()
-    solution_: Solution = learned()
-    certificate_: Certificate = learned()
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from the samples `X` of classes `y`."""
-        X, codes = self._checked(X, y)
-        self._training = TrainingSamples(X, codes)
-        warn_of_scales(X, getattr(self, "feature_names_in_", None))
-        with thread_map(self.n_jobs) as map:
-            result = self._result(X, codes, map)
-        for name, value in vars(result).items():
-            setattr(self, f"{name}_", value)
-        self._remember(X, codes)
-        return self
-
-    def _result(self, X: np.ndarray, codes: np.ndarray, map: Callable[..., Any]) -> Any:
-        method = type(self)._method
-        offered = {
-            "seed": self._seed(),
-            "map": map,
-            "watch": narrator(self._title, self.verbose),
-            "weights": self._weights_at(codes),
-            "permuted": partial(permuted_labels, seed=self._null_seed(), **self._units()),
-        }
-        taken = inspect.signature(method).parameters
-        more = {name: value for name, value in offered.items() if name in taken}
-        with heard(self._title, method.__module__.rpartition(".")[0], self.verbose):
-            return method(X, codes, self, self._solving(), **more)
-
-    def _weights_at(self, codes: np.ndarray) -> Any:
-        """What samples of these classes count; None if all count the same."""
-        return None
-
-    @property
-    def _title(self) -> str:
-        """What lines about the progress of a fit begin with."""
-        return type(self)._method.__name__
-
-    def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
-        """Keep what later calls need beside the result: nothing, in most."""
-
-    def _solving(self) -> Solving:
-        return Solving(
-            solver=self.solver,
-            tol=self.solver_tol,
-            options=self.solver_options,
-            time_limit=self.time_limit,
-            build=self._changed_build(),
-            verbose=self.verbose > 0,
-        )
-
-    def _changed_build(self) -> Callable[..., Any] | None:
-        return build_of(self.formulation, type(self)._method.__name__)
-
-    def _check_parameters(self, n_features: int) -> None:
-        """Raise for what all estimators have; each method checks its own."""
-        if not isinstance(self.solver, str):
-            raise InputError(f"solver must be a name such as 'CLARABEL', not {self.solver!r}")
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, -_MOST_JOBS, _MOST_JOBS, whole=True)
-            if self.n_jobs == 0:
-                raise InputError("n_jobs must be a number of threads, or -1 for all cores, not 0")
-        if self.solver_options is not None and not isinstance(self.solver_options, Mapping):
-            kind = type(self.solver_options).__name__
-            raise InputError(f"solver_options must be a dict of options, not {kind}")
-        check_number("verbose", self.verbose, 0)
-        self._seed()
-
-    def _units(self) -> dict[str, Any]:
-        """Return the groups and blocks that `fit` was given."""
-        return {name: getattr(self, f"_{name}", None) for name in ("groups", "blocks")}
-
-    def _null_seed(self) -> int:
-        """Return the seed of permutations: without `random_state` the same for all fits."""
-        return 0 if self.random_state is None else self._seed()
-
-    def _seed(self) -> int:
-        try:
-            return check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        except ValueError as error:
-            raise InputError(f"random_state: {error}") from error
+    missing: str = "hybrid"
+    categorical_features: Any = None
 
 
 @parameters
@@ -289,7 +172,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         """Additions that a permutation takes; None if each is a fit."""
         return None
 
-    def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
+    def _remember(self, X: Any, codes: np.ndarray) -> None:
         wanted = self.n_features_to_select
         if wanted == "auto" and isinstance(X, SparseSamples):
             raise InputError(
@@ -300,11 +183,18 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         if wanted == "auto" or (wanted is None and not self._sparse):
             check_units(codes, **self._units())
             weights = getattr(self, "_sample_weight", None)
-            self._held = Held(X, codes, self._null_seed(), weights, **self._units())
+            in_memory = getattr(X, "in_memory", None)
+            samples = X if in_memory is None else in_memory
+            self._held = Held(samples, codes, self._null_seed(), weights, **self._units())
 
     def _samples(self) -> Held:
         if self._held is None:
             raise InputError("n_features_to_select was changed after fit: fit again")
+        if isinstance(self._held.X, ColumnSource):
+            raise InputError(
+                "columns that lie elsewhere can be neither tested nor held out: pass "
+                "n_features_to_select=k or 'relative', or fit an array in memory"
+            )
         return self._held
 
     def plot(self) -> Any:
@@ -350,8 +240,12 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         return mask & ~self._constant
 
     def _refittable(self) -> Any:
-        """What may be fitted to some of the samples that were kept."""
-        return self
+        """Return what may be fitted to some of the samples that were kept."""
+        if not self._accepts.missing:
+            return self
+        # Samples that were kept know their categories, and have lost their names.
+        again: Any = clone(self)
+        return again.set_params(categorical_features=None)
 
     def _number(self) -> int:
         """Number of features to select; "auto" takes it from the curve of held-out errors."""
@@ -379,14 +273,3 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         elif wanted is not None:
             name = f"n_features_to_select, of {n_features} features,"
             check_number(name, wanted, 1, n_features, whole=True)
-
-
-@contextmanager
-def thread_map(n_jobs: int | None) -> Iterator[Callable[..., Any]]:
-    """Yield a ``map`` over `n_jobs` threads; the kernels it runs release the GIL."""
-    workers = 1 if n_jobs is None else effective_n_jobs(n_jobs)
-    if workers == 1:
-        yield map
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        yield pool.map

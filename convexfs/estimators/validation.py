@@ -1,24 +1,43 @@
-"""How an estimator takes samples and their target: checked, and as its method wants them."""
+"""What samples and targets an estimator takes, and how they are checked."""
 
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from convexfs.data.column_ranges import check_largest, check_range
+from convexfs.data.categorical import Coding, check_not_infinite, coding_of, has_missing
+from convexfs.data.column_ranges import (
+    check_columns,
+    check_ends,
+    check_largest,
+    check_range,
+    column_ends,
+)
+from convexfs.data.out_of_core import ColumnSource, SlicedColumns, column_source
 from convexfs.data.sparse import check_sparse_finite
-from convexfs.data.targets import are_codes, looks_measured, measured_error, regressors
+from convexfs.data.targets import (
+    CLASSES,
+    NUMBERS,
+    are_codes,
+    as_numbers,
+    looks_measured,
+    measured_error,
+    regressors,
+)
 from convexfs.data.validation import (
     as_labels,
     check_classes,
     check_finite,
     refuse_text,
-    warn_constant_columns,
+    require_two_classes,
 )
-from convexfs.errors import InputError
-from convexfs.estimators.ranking import Ranked
+from convexfs.errors import InputError, check_choice
+from convexfs.estimators.sample_weight import check_class_weight
+from convexfs.kernels import thread_map
+from convexfs.neighbors.missing_values import MixedSamples, mixed_samples
 from convexfs.neighbors.sparse import SparseSamples
 
 #: What to do about missing values, by methods that need all of them.
@@ -28,101 +47,248 @@ MISSING_CURE = (
 )
 #: How whole numbers of an array are said to be classes.
 _INSIST = "give them as text, y.astype(str), or as codes 0 to K - 1"
+#: Numbers of fewer bytes are not converted to larger ones.
+_NARROW_BYTES = 4
+#: Data types of samples that are taken as they are; anything else is converted to the first.
+AS_IT_IS = (
+    np.float64, np.float32, np.float16, np.bool_, np.int8, np.uint8, np.int16, np.uint16,
+    np.int32, np.uint32, np.int64, np.uint64,
+)  # fmt: skip
 
 
 class NotNumbers(InputError, TypeError):
     """Samples that cannot be converted to numbers; scikit-learn asks for a TypeError."""
 
 
-class SampleTaker(Ranked):
-    """An estimator that checks what it is given, and says which cell or class is wrong."""
+@dataclass(frozen=True)
+class Accepts:
+    """What the `fit` of an estimator takes.
 
-    #: What `fit` wants samples to be, as scikit-learn's validation takes it.
-    _layout: ClassVar[dict[str, Any]] = {"dtype": np.float64, "order": "C"}
-    #: Whether sparse samples are fitted as they are.
-    _takes_sparse: ClassVar[bool] = False
+    Attributes
+    ----------
+    sparse : bool
+        Whether sparse samples are fitted as they are.
+    missing : tuple of str
+        Values of the parameter `missing`; empty if missing values and categories are refused.
+    out_of_core : bool
+        Whether columns that lie elsewhere are read from there.
+    narrow : bool
+        Whether arrays and memory maps of small numbers are read by columns too.
+    sample_weight : bool
+        Whether samples and classes may count for more or less than one.
+    target : {"classes", "numbers"}
+    dtype : data type or tuple of them
+        What samples are converted to.
+    lone_samples : bool
+        Whether a class may have a single sample.
+    """
 
-    classes_: np.ndarray
-    #: Columns that had a single value in `fit`.
-    _constant: np.ndarray
-
-    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Samples and class codes, or an error that names the bad cell or class."""
-        X = self._readable(X)
-        labels: Any = None if y is None else as_labels(y, "Input y")
-        try:
-            X, y = validate_data(
-                self, X, labels, **self._taken, ensure_all_finite=False, ensure_min_samples=2
-            )
-        except (TypeError, OverflowError) as error:
-            raise NotNumbers(f"Input X: {error}") from error
-        names = getattr(self, "feature_names_in_", None)
-        X = self._usable(X, names)
-        codes = self._codes_of(y, X.shape[1])
-        warn_constant_columns(self._constant, names)
-        return X, codes
-
-    def _codes_of(self, y: Any, n_features: int) -> np.ndarray:
-        """The target; parameters are checked here too, after the samples."""
-        codes = self._target(y)
-        self._check_parameters(n_features)
-        return codes
-
-    def _target(self, y: np.ndarray) -> np.ndarray:
-        """The target as the method takes it: class codes, whose labels are kept."""
-        refuse_numbers(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        check_classes(codes, [str(label) for label in self.classes_])
-        return codes.astype(np.int64)
-
-    def _readable(self, X: Any) -> Any:
-        """Samples as what scikit-learn converts to numbers."""
-        refuse_text(X, "Input X")
-        return X
-
-    def _usable(self, X: np.ndarray, names: Any) -> Any:
-        """Numbers as what the method takes; `_constant` is set."""
-        _check_cells(X, names)
-        self._constant = check_range(X, "Input X", names)
-        return SparseSamples(X) if issparse(X) else X
-
-    def _readable_queries(self, X: Any) -> Any:
-        refuse_text(X, "Input X")
-        return X
-
-    def _usable_queries(self, X: Any, names: Any) -> Any:
-        _check_cells(X, names)
-        check_largest(X, "Input X", names)
-        return SparseSamples(X) if issparse(X) else X
-
-    def _queries(self, X: Any) -> np.ndarray:
-        """Samples as they were in `fit`, of any classes."""
-        check_is_fitted(self)
-        X = self._readable_queries(X)
-        X = validate_data(self, X, reset=False, **self._taken, ensure_all_finite=False)
-        return self._usable_queries(X, getattr(self, "feature_names_in_", None))
+    sparse: bool = False
+    missing: tuple[str, ...] = ()
+    out_of_core: bool = False
+    narrow: bool = False
+    sample_weight: bool = False
+    target: str = CLASSES
+    dtype: Any = np.float64
+    lone_samples: bool = True
 
     @property
-    def _taken(self) -> dict[str, Any]:
-        """What scikit-learn's validation is told of the samples."""
-        return self._layout | {"accept_sparse": ("csr", "csc") if self._takes_sparse else False}
-
-    def _check_parameters(self, n_features: int) -> None:
-        """Raise for parameters that cannot be, of so many features."""
-        raise NotImplementedError
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = self._takes_sparse
-        return tags
+    def layout(self) -> dict[str, Any]:
+        """Return what scikit-learn's validation is told of the samples."""
+        sparse = ("csr", "csc") if self.sparse else False
+        order = {"order": "C"} if self.dtype is np.float64 else {}
+        return {"dtype": self.dtype, "accept_sparse": sparse, "ensure_all_finite": False, **order}
 
 
-def _check_cells(X: Any, names: Any) -> None:
+@dataclass(frozen=True)
+class Samples:
+    """Samples and target as a method takes them.
+
+    Attributes
+    ----------
+    X : array, SparseSamples, MixedSamples or ColumnSource
+    y : array (n_samples,)
+        Class codes, or numbers.
+    classes : array or None
+        The labels behind the codes.
+    constant : bool array (n_features,)
+        Columns of a single value.
+    coding : Coding
+        Categories and their codes.
+    """
+
+    X: Any
+    y: np.ndarray
+    classes: np.ndarray | None
+    constant: np.ndarray
+    coding: Coding
+
+
+def validate(X: Any, y: Any, accepts: Accepts, estimator: Any) -> Samples:
+    """Check samples and target, and convert them to what the method of `estimator` takes.
+
+    As scikit-learn's ``validate_data`` does, it records the number of features and their names
+    in `estimator`, whose parameters `missing`, `categorical_features` and `class_weight` are
+    read where it accepts what these are about.
+
+    Raises
+    ------
+    InputError
+        It names the bad cell, class or parameter.
+    """
+    if accepts.missing:
+        check_choice("missing", estimator.missing, accepts.missing)
+    coding = Coding(np.zeros(0, bool), {})
+    # An array of numbers holds neither text nor categories, and its columns lie in memory.
+    plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+    if isinstance(X, MixedSamples):  # validated before, and fitted again to other labels
+        estimator.n_features_in_, constant, y = X.shape[1], X.spread == 0, np.asarray(y)
+    elif (
+        accepts.out_of_core
+        and (accepts.narrow or not plain)
+        and (source := _columns(X, accepts, estimator)) is not None
+    ):
+        X, y, constant = _validated_columns(source, y, estimator)
+    else:
+        if not plain or getattr(estimator, "categorical_features", None) is not None:
+            X, coding = _readable(X, accepts, estimator)
+        labels: Any = None if y is None else as_labels(y, "Input y")
+        try:
+            X, y = validate_data(estimator, X, labels, **accepts.layout, ensure_min_samples=2)  # type: ignore[arg-type]
+        except (TypeError, OverflowError) as error:
+            raise NotNumbers(f"Input X: {error}") from error
+        X, constant = _usable(X, accepts, estimator, coding.categorical)
+    codes, classes = _target(y, accepts, estimator)
+    return Samples(X, codes, classes, constant, coding)
+
+
+def validate_queries(X: Any, accepts: Accepts, estimator: Any) -> Any:
+    """Check samples of any classes, and convert them to what they were in `fit`."""
+    check_is_fitted(estimator)
+    if not accepts.missing:
+        refuse_text(X, "Input X")
+    elif not issparse(X):
+        X = estimator._coding.coded(X, "Input X")
+    X = validate_data(estimator, X, reset=False, **accepts.layout)
+    names = getattr(estimator, "feature_names_in_", None)
+    if accepts.missing and estimator.missing != "error" and not issparse(X):
+        check_not_infinite(X, "Input X", names)
+        check_largest(np.where(np.isnan(X), 0.0, X), "Input X", names)
+        return X
     if issparse(X):
         check_sparse_finite(X, "Input X", names)
     else:
         check_finite(X, "Input X", names, MISSING_CURE)
+    check_largest(X, "Input X", names)
+    return SparseSamples(X) if issparse(X) else X
+
+
+def _readable(X: Any, accepts: Accepts, estimator: Any) -> tuple[Any, Coding]:
+    """Return a table as what scikit-learn converts to numbers, and its categories."""
+    coding = Coding(np.zeros(0, bool), {})
+    if not accepts.missing:
+        refuse_text(X, "Input X")
+        return X, coding
+    if not issparse(X):
+        coding = coding_of(X, estimator.categorical_features, "Input X")
+        return coding.coded(X, "Input X"), coding
+    if estimator.categorical_features is not None or estimator.missing == "observed":
+        raise InputError(
+            "sparse samples are taken as numbers without gaps: categorical_features and "
+            "missing='observed' need X.toarray()"
+        )
+    return X, coding
+
+
+def _usable(
+    X: Any, accepts: Accepts, estimator: Any, categorical: np.ndarray
+) -> tuple[Any, np.ndarray]:
+    """Return numbers as what the method takes, and which columns are constant."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if issparse(X):
+        check_sparse_finite(X, "Input X", names)
+        return SparseSamples(X), check_range(X, "Input X", names)
+    low, high = column_ends(X)
+    finite = np.isfinite(low).all() and np.isfinite(high).all()
+    rule = estimator.missing if accepts.missing else "error"
+    gaps = bool(accepts.missing) and not finite and has_missing(X)
+    if not categorical.any() and rule != "observed" and not gaps:
+        if not finite:
+            check_finite(X, "Input X", names, MISSING_CURE)
+        return X, check_ends(low, high, "Input X", names)
+    if rule == "error":
+        check_finite(X, "Input X", names, "fill such cells, or use another rule than 'error'")
+        rule = "hybrid"  # without missing values any rule will do
+    check_not_infinite(X, "Input X", names)
+    check_range(np.where(np.isnan(X), 0.0, X), "Input X", names)
+    if accepts.target == NUMBERS:
+        rule = "class"  # one class that all samples are of
+    kinds = categorical if len(categorical) else np.zeros(X.shape[1], dtype=bool)
+    samples = mixed_samples(X, kinds, rule)
+    return samples, samples.spread == 0
+
+
+def _columns(X: Any, accepts: Accepts, estimator: Any) -> ColumnSource | None:
+    """Return samples whose columns are read from where they lie; None of others."""
+    source = None if isinstance(X, np.ndarray) else column_source(X)
+    plain = estimator.categorical_features is None and estimator.missing != "observed"
+    if source is not None and not plain:
+        raise InputError(
+            "columns that lie elsewhere are taken as numbers without gaps: categorical_features"
+            " and missing='observed' need an array in memory"
+        )
+    if accepts.narrow and plain and isinstance(X, np.ndarray) and _is_narrow(X):
+        return SlicedColumns(X)
+    return source
+
+
+def _is_narrow(X: np.ndarray) -> bool:
+    """Whether a float64 copy would be larger than what passes over columns hold."""
+    if X.ndim != 2 or X.dtype.kind not in "biuf" or min(X.shape) == 0:
+        return False
+    small = X.dtype.itemsize < _NARROW_BYTES
+    if X.dtype.kind == "f" and np.isnan(X).any():
+        return False
+    return (small or (isinstance(X, np.memmap) and X.dtype != np.float64)) and (
+        X.dtype.itemsize == 1 or X.shape[0] <= X.shape[1]
+    )
+
+
+def _validated_columns(
+    X: ColumnSource, y: Any, estimator: Any
+) -> tuple[ColumnSource, np.ndarray, np.ndarray]:
+    """Return columns, labels and which columns are constant; record the number of features."""
+    n_samples, estimator.n_features_in_ = X.shape
+    if hasattr(estimator, "feature_names_in_"):  # of an earlier fit to a table
+        del estimator.feature_names_in_
+    if y is None:
+        raise InputError("Input y is missing: give the class of each sample")
+    labels = np.ravel(np.asarray(as_labels(y, "Input y")))
+    if len(labels) != n_samples:
+        raise InputError(f"Input X has {n_samples} samples and Input y {len(labels)} classes")
+    if n_samples < 2:
+        raise InputError("Input X has one sample; at least 2 are needed")
+    with thread_map(estimator.n_jobs) as map:
+        return X, labels, check_columns(X, "Input X", map)
+
+
+def _target(
+    y: np.ndarray, accepts: Accepts, estimator: Any
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return numbers and None, or class codes and the labels behind them."""
+    if accepts.target == NUMBERS:
+        return as_numbers(y, "Input y"), None
+    refuse_numbers(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    names = [str(label) for label in classes]
+    if accepts.lone_samples:
+        check_classes(codes, names)
+    else:
+        require_two_classes(codes, names)
+        _refuse_lone_samples(codes, names, type(estimator).__name__)
+    if accepts.sample_weight and estimator.class_weight is not None:
+        check_class_weight(estimator.class_weight, classes.tolist())
+    return codes.astype(np.int64), classes
 
 
 def refuse_numbers(y: np.ndarray) -> None:
@@ -134,3 +300,13 @@ def refuse_numbers(y: np.ndarray) -> None:
         )
     if looks_measured(y) and not are_codes(y):
         raise measured_error(y, "Input y", _INSIST)
+
+
+def _refuse_lone_samples(codes: np.ndarray, names: list[str], method: str) -> None:
+    alone = np.flatnonzero(np.bincount(codes) == 1)
+    if len(alone):
+        row = int(np.flatnonzero(codes == alone[0])[0]) + 1
+        raise InputError(
+            f"class {names[alone[0]]!r} has one sample only, at data row {row}: {method} needs "
+            "two of each; leave it out or join classes"
+        )

@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import ConvexfsWarning, InputError, check_flag, check_number, warn
-from convexfs.estimators.selector import MethodEstimator
+from convexfs.estimators.method_estimator import MethodEstimator
 from convexfs.inference.estimator_access import estimator_weights
 from convexfs.inference.selector_tests import with_seed
 from convexfs.methods.base.parameters import learned, parameters
@@ -131,7 +131,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
 
     def fit(self, X: Any, y: Any) -> Self:
         """Draw knockoffs of the samples `X`, weigh both by classes `y`, and select."""
-        X, codes = self._checked(X, y)
+        X, codes = self._validate(X, y)
         kept = ~self._constant
         self._check_samples(len(X), int(kept.sum()))
         rng = np.random.default_rng(self._seed())

@@ -111,9 +111,9 @@ def checked_samples(estimator: Any, X: Any, y: Any) -> tuple[Any, Any, np.ndarra
 
     A method of this package checks them as its fit does.
     """
-    if hasattr(estimator, "_checked"):
+    if hasattr(estimator, "_validate"):
         aware = unfitted_copy(estimator)
-        X, codes = aware._checked(X, y)
+        X, codes = aware._validate(X, y)
         if isinstance(X, ColumnSource):
             X = getattr(X, "in_memory", None)
         if X is None:

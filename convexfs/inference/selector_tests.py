@@ -12,10 +12,10 @@ from sklearn.base import clone
 
 from convexfs.batch.workers import pool
 from convexfs.errors import ConvexfsError, InputError, warn
-from convexfs.estimators.selector import thread_map
 from convexfs.estimators.training_cache import Held
 from convexfs.inference.label_permutations import PermutationResult, copied_rows, permutation_result
 from convexfs.inference.shadow_statistics import LEAST, USUAL, ShadowResult, judge_shadows
+from convexfs.kernels import thread_map
 from convexfs.methods.base.progress import narrator
 from convexfs.methods.base.row_permutations import permuted_labels, permuted_rows
 from convexfs.neighbors.samples import as_samples, beside, some_rows
@@ -40,7 +40,7 @@ def selector_test(selector: Any, held: Held) -> ShadowResult:
         groups=held.groups,
         blocks=held.blocks,
         n_jobs=selector.n_jobs,
-        tell=narrator(f"{selector._title}, shadow columns", selector.verbose),
+        tell=narrator(f"{type(selector)._method.__name__}, shadow columns", selector.verbose),
         sample_weight=held.sample_weight,
     )
     if not result.selected.any():

@@ -6,8 +6,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from convexfs.errors import InputError, warn
+from convexfs.estimators.sample_weight import weighted_rows
+from convexfs.estimators.validation import Accepts
 from convexfs.inference.permutation_tests import checked_samples
-from convexfs.inference.selector_tests import run_shadow_test, unfitted_copy
+from convexfs.inference.selector_tests import run_shadow_test
 from convexfs.inference.shadow_statistics import USUAL, ShadowResult, check_shadow_rule
 from convexfs.methods.base.progress import narrator
 
@@ -89,11 +91,9 @@ def shadow_test(
     """
     check_shadow_rule(control, level, gate, n_permutations)
     if sample_weight is not None:
-        weighed = unfitted_copy(estimator)
-        if not hasattr(weighed, "_counting"):
+        if not getattr(estimator, "_accepts", Accepts()).sample_weight:
             raise InputError(f"{type(estimator).__name__} takes no sample_weight: leave it out")
-        X, y, groups, blocks = weighed._counting(X, y, sample_weight, groups, blocks)
-        sample_weight = weighed._sample_weight
+        sample_weight, X, y, groups, blocks = weighted_rows(sample_weight, X, y, groups, blocks)
     estimator, X, codes = checked_samples(estimator, X, y)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     result = run_shadow_test(

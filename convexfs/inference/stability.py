@@ -13,9 +13,10 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number, warn
-from convexfs.estimators.selector import MethodEstimator, thread_map
+from convexfs.estimators.method_estimator import MethodEstimator
 from convexfs.inference.estimator_access import estimator_support
 from convexfs.inference.selector_tests import unfitted_copy, with_seed
+from convexfs.kernels import thread_map
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.stability.fit import (
     StabilityResult,
@@ -148,7 +149,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Select from halves of the samples `X` of classes or numbers `y`, and count."""
-        X, codes = self._checked(X, y)
+        X, codes = self._validate(X, y)
         rng = np.random.default_rng(self._seed())
         parted = codes if codes.dtype.kind == "i" else np.zeros(len(codes), np.int64)
         halves = [half for _ in range(self.n_pairs) for half in complementary_pair(parted, rng)]
@@ -171,12 +172,12 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         self._choose()
         return self
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    def _validate(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Samples and codes; what a method of this package takes, halves of it are taken as."""
-        if not hasattr(self.estimator, "_checked"):
-            return super()._checked(X, y)
+        if not hasattr(self.estimator, "_validate"):
+            return super()._validate(X, y)
         own = unfitted_copy(self.estimator)
-        _, codes = own._checked(X, y)
+        _, codes = own._validate(X, y)
         for name in ("classes_", "n_features_in_", "feature_names_in_", "_constant"):
             if hasattr(own, name):
                 setattr(self, name, getattr(own, name))
@@ -332,7 +333,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        if hasattr(self.estimator, "_checked"):
+        if hasattr(self.estimator, "_validate"):
             taken = get_tags(self.estimator).input_tags
             tags.input_tags.allow_nan, tags.input_tags.sparse = taken.allow_nan, taken.sparse
         return tags

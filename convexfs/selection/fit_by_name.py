@@ -15,6 +15,7 @@ import numpy as np
 from convexfs.data.dataset import Dataset, feature_frame
 from convexfs.data.targets import NUMBERS
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
+from convexfs.estimators.validation import Accepts
 from convexfs.methods import estimator_homes
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
 from convexfs.records import NOT_TESTED
@@ -91,7 +92,7 @@ def fit_and_select(
 def takes_sparse(method: str, judge: SelectionRule) -> bool:
     """Whether a method and the rule that judges it take sparse samples as they are."""
     home = estimator_homes().get(method)
-    takes = home is not None and getattr(home.estimator(method), "_takes_sparse", False)
+    takes = home is not None and getattr(home.estimator(method), "_accepts", Accepts()).sparse
     return takes and judge.rule != "knockoffs"
 
 

@@ -243,7 +243,7 @@ def _samples(source: Any, data: Dataset) -> Any:
         return data.X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its fit has warned of them
-        return unfitted_copy(source)._checked(feature_frame(data), data.labels)[0]
+        return unfitted_copy(source)._validate(feature_frame(data), data.labels)[0]
 
 
 def summary_lines(selector: Any) -> dict[str, str]:

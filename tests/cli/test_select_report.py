@@ -9,7 +9,7 @@ import pytest
 
 from tests.data.kinds import skip_without_packages
 from tests.selection.tables import genes, write_genes
-from tests.study.pages import frame_of, numbers_in
+from tests.study.pages import frame_of, numbers_in, readable
 
 READERS = {
     ".csv": pd.read_csv,
@@ -193,7 +193,7 @@ def test_a_table_with_holes_and_text_has_a_page(run, tmp_path):
     code, said, _ = run("select", tmp_path / "lab.csv", "--target", "status", "--report", page)
     assert code == 0
     assert "balanced, chance 0.50" in said
-    text = page.read_text()
+    text = readable(page.read_text())
     assert "imputed by medians of the training rows" in text
     assert "Errors by class" in text
     assert "as tumour" in text or "as normal" in text

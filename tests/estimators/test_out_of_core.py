@@ -160,3 +160,9 @@ def test_threads_give_the_same_answer():
     X, y = two_classes()
     one, two = Logo().fit(Slices(X), y), Logo(n_jobs=2).fit(Slices(X), y)
     np.testing.assert_array_equal(one.weights_, two.weights_)
+
+
+def test_a_fit_to_columns_elsewhere_predicts_arrays():
+    X, y = two_classes()
+    there, here = (Logo(lam=1.0).fit(samples, y) for samples in (Slices(X), X))
+    np.testing.assert_array_equal(there.predict(X), here.predict(X))

@@ -141,7 +141,7 @@ def test_a_sample_of_weight_0_is_not_there(model):
 
 def test_balanced_classes_count_the_same():
     model = Relief(n_neighbors=3, class_weight="balanced").fit(X, Y)
-    terms = known(model._weights_at(Y)).terms(Y)
+    terms = known(model._weights_of(len(Y), model._sample_weight)).terms(Y)
     assert np.isclose(terms[Y == 0].sum(), terms[Y == 1].sum())
     # z is a sum over samples: that of each class is had by taking the other's off.
     plain = Relief(n_neighbors=3).fit(X, Y)
@@ -210,7 +210,9 @@ def test_weights_of_classes_are_those_of_their_samples_terms():
     model = Relief(n_neighbors=3, class_weight={1: 2.5, 0: 0}).fit(X, Y, sample_weight=ROWS)
     kept = Y[ROWS > 0]
     expected = np.where(kept == 1, 2.5, 0.0) * ROWS[ROWS > 0]
-    np.testing.assert_array_equal(known(model._weights_at(kept)).terms(kept), expected)
+    np.testing.assert_array_equal(
+        known(model._weights_of(len(kept), model._sample_weight)).terms(kept), expected
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ ROWS = permuted_rows(Y, 7, 0)
 
 def compared(model, data, target, rows, fit_data=None):
     """Margins beside shadows, and those of fits to the columns and their shadows."""
-    checked, codes = type(model)(**model.get_params())._checked(data, target)
+    checked, codes = type(model)(**model.get_params())._validate(data, target)
     found = model._shadow_margins(checked, codes, ShadowDraws(rows))
     assert found is not None
     data = data if fit_data is None else fit_data
@@ -113,6 +113,6 @@ def test_deviations_are_in_the_units_of_differences():
     values = np.column_stack([X[:, 0], Y == 0, Y])
     values[3, 0] = np.nan
     model = Relief(categorical_features=[1])
-    mixed, _ = model._checked(values, np.arange(36) % 2)
+    mixed, _ = model._validate(values, np.arange(36) % 2)
     expected = np.array([np.nanstd(values[:, 0]), np.std(Y == 0), np.std(Y)]) * mixed.scale
     np.testing.assert_allclose(feature_deviations(mixed), expected)

@@ -14,7 +14,7 @@ from convexfs.selection.effect_sizes import class_differences
 from convexfs.selection.figures import apart, curve_figure, heat_figure, short, weight_figure
 from convexfs.selection.result import MOST_SECONDS, Selection
 from tests.selection.tables import genes
-from tests.study.pages import frame_of, numbers_in
+from tests.study.pages import frame_of, numbers_in, readable
 from tests.typed import known
 
 
@@ -152,7 +152,7 @@ def test_the_page_tells_no_folder(tmp_path):
     path = tmp_path / "genes.csv"
     genes(20, 4).to_csv(path, index=False)
     data = convexfs.load(path, "status", id="patient")
-    page = convexfs.select(data, "relief", top=1).to_html()
+    page = readable(convexfs.select(data, "relief", top=1).to_html())
     assert "genes.csv" in page
     assert str(tmp_path) not in page
 

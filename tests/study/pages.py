@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from base64 import b64decode
+import zlib
+from base64 import b64decode, b85decode
 
 import numpy as np
 import pandas as pd
@@ -36,8 +37,19 @@ def decoded(column):
 
 
 def numbers_in(page):
-    (text,) = re.findall(r'<script type="application/json" id="numbers">(.*?)</script>', page, re.S)
-    return json.loads(text)
+    return json.loads(unpacked(page, "numbers"))
+
+
+def unpacked(page, name):
+    """The text of a script element that the browser unpacks."""
+    (text,) = re.findall(rf'<script type="text/plain" id="{name}">(.*?)</script>', page, re.S)
+    assert "<" not in text
+    return zlib.decompress(b85decode(text.replace(",", "<"))).decode()
+
+
+def readable(page):
+    """The page with its numbers as text, to search it for words."""
+    return f"{page}\n{unpacked(page, 'numbers')}"
 
 
 def frame_of(table):

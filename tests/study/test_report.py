@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plotly.offline import get_plotlyjs
 
 from convexfs.batch.run import solve_files
 from convexfs.batch.store.store import RESULTS, Store
@@ -24,7 +25,16 @@ from convexfs.study.page.assemble import encoded
 from convexfs.study.page.clean import without_places
 from convexfs.study.summary import leaders, performance_profile, summary
 from tests.batch.older_store import make_older
-from tests.study.pages import HOSTILE, PLAIN, assert_same, decoded, frame_of, numbers_in
+from tests.study.pages import (
+    HOSTILE,
+    PLAIN,
+    assert_same,
+    decoded,
+    frame_of,
+    numbers_in,
+    readable,
+    unpacked,
+)
 from tests.typed import known
 
 
@@ -69,6 +79,11 @@ def test_nothing_is_fetched(page):
         assert "src" not in attributes
         assert attributes.get("href", "#")[:1] == "#" or attributes["href"] == "data:,"
     assert "default-src 'none'" in page
+
+
+def test_the_drawing_script_is_that_of_the_installed_package(page):
+    assert unpacked(page, "plotly") == get_plotlyjs()
+    assert len(page.encode()) < 2_000_000
 
 
 def test_problems_are_written_out(page):
@@ -195,7 +210,9 @@ def test_the_page_does_not_say_where_things_are(tmp_path):
     files[0].write_text(PLAIN.replace('"wine"', repr(str(tmp_path / "own.npz"))))
     solve_files(files, tmp_path / "out")
     html = gather(tmp_path / "out").html
-    shown = html.replace(files[0].read_text(), "").replace(escape(files[0].read_text()), "")
+    shown = (
+        readable(html).replace(files[0].read_text(), "").replace(escape(files[0].read_text()), "")
+    )
     assert "own.npz" in shown
     assert "same.py, line 8" in shown
     assert str(tmp_path) not in shown

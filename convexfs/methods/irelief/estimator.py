@@ -1,12 +1,12 @@
 """I-RELIEF as a scikit-learn selector."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from convexfs.estimators.out_of_core import TakesColumns
-from convexfs.estimators.sample_weight import TakesWeights
-from convexfs.estimators.selector import WeightSelector
+from convexfs.estimators.class_selector import ANY_SAMPLES, ClassSelector
+from convexfs.estimators.validation import Accepts
 from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.irelief import METHOD
@@ -16,15 +16,15 @@ from convexfs.neighbors.shadow_columns import Margins, ShadowDraws
 
 
 @parameters
-class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
-    r"""RELIEF whose neighbours are soft and taken in the space it weighs.
+class IRelief(Settings, ClassSelector):
+    r"""Iterate RELIEF with soft, weighted neighbours.
 
     The weights are a fixed point: soft nearest hits and misses at w give a
     margin vector :math:`\nu`, and w solves :math:`\max w^T \nu` over
     :math:`\|w\|_2 \le 1, w \ge 0`. Each step is a convex problem, the whole is
     not: ``converged_`` says whether a fixed point was reached. The data are not
     scaled: put them on one scale first. Matrices on disk or on a cluster are read by
-    columns, twice an iteration, as :class:`convexfs.estimators.out_of_core.TakesColumns` says.
+    columns, twice an iteration, as :class:`convexfs.estimators.class_selector.ClassSelector` says.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
         another start ended elsewhere. Each costs about a fit.
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
-        See :class:`convexfs.estimators.missing_values.TakesMissing`.
+        See :class:`convexfs.estimators.selector.MissingParameters`.
     class_weight : "balanced" or dict of label to number, optional
-        See :class:`convexfs.estimators.sample_weight.TakesWeights`, also for what `fit` does with
+        See :class:`convexfs.estimators.class_selector.ClassSelector`, also for what `fit` does with
         its `sample_weight`.
     formulation : callable or path, optional
         A changed step: ``change(problem)``, which gets the problem of :meth:`problem` and returns
@@ -107,8 +107,7 @@ class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(irelief)
-    _narrow: ClassVar[bool] = True
-    _takes_sparse: ClassVar[bool] = True
+    _accepts: ClassVar[Accepts] = replace(ANY_SAMPLES, narrow=True)
 
     margin_: np.ndarray = learned()
     converged_: bool = learned()
@@ -135,7 +134,10 @@ class IRelief(Settings, TakesColumns, TakesWeights, WeightSelector):
 
     def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
         at = getattr(self, "iterate_", getattr(self, "weights_", None))
-        return {"at": at, "weights": self._weights_at(codes)}
+        return {
+            "at": at,
+            "weights": self._weights_of(len(codes), getattr(self, "_sample_weight", None)),
+        }
 
     def _evidence(self) -> np.ndarray:
         # Weights have length 1, a sum that all features share; margins do not. What was left

@@ -1,6 +1,5 @@
 """LLFS as a scikit-learn selector and classifier."""
 
-import warnings
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
@@ -15,15 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from convexfs.data.column_ranges import check_largest
 from convexfs.data.validation import check_finite
-from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_flag, check_number
+from convexfs.errors import InputError, check_choice, check_flag, check_number
 from convexfs.estimators.selector import WeightSelector
+from convexfs.estimators.validation import Accepts
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.llfs.fit import (
     PointWork,
     last_pass,
     llfs,
     point_work,
-    refuse_alone,
     warn_contradictions,
 )
 from convexfs.methods.llfs.from_run import stored_model
@@ -40,7 +39,7 @@ _RANK = {False: 0, None: 1, True: 2}
 
 @parameters
 class LLFS(Settings, ClassifierMixin, WeightSelector):
-    r"""Every sample selects the features that matter where it lies, and votes with them.
+    r"""Select features for each region, and classify.
 
     For each training sample, with G a sigmoid and U1, U2 its means over the distances
     :math:`a_j^T f` to the own class and to the others,
@@ -184,6 +183,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(llfs)
+    _accepts: ClassVar[Accepts] = Accepts(lone_samples=False)
 
     vote: str = "normalised"
     neighbor_vote: bool = True
@@ -235,7 +235,8 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
 
     def _fitted(self, X: Any, y: Any, stored: Callable[..., Any] | None = None) -> Self:
         """Fit to samples, whose points are computed or, by a map `stored`, known."""
-        X, codes = self._checked(X, y)
+        X, codes = self._validate(X, y)
+        warn_contradictions(X, codes)
         check_choice("vote", self.vote, ("normalised", "raw"))
         check_choice("support", self.support, ("frequent", "union"))
         check_flag("neighbor_vote", self.neighbor_vote)
@@ -378,7 +379,8 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         if X is None:
             check_is_fitted(self)
             return self._work
-        samples, codes = copy(self)._checked(X, y)
+        samples, codes = copy(self)._validate(X, y)
+        warn_contradictions(samples, codes)
         feasible = changes_of(self.formulation).get("feasible")
         return last_pass(point_work(samples, codes, self, self._solving(), feasible, self._seed()))
 
@@ -438,15 +440,6 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
 
     def _budget(self, n_considered: int) -> int:
         return checked_max_features(self.max_features, self.n_features_in_, n_considered)
-
-    def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """As elsewhere, but a class of one sample is an error: it has nothing to be near to."""
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*of one sample only.*", ConvexfsWarning)
-            X, codes = super()._checked(X, y)
-        refuse_alone(codes, self.classes_)
-        warn_contradictions(X, codes)
-        return X, codes
 
     def _seed(self) -> int:
         """As elsewhere, but a number is the seed itself, as in a batch.

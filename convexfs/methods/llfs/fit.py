@@ -376,17 +376,6 @@ def _unsolved(statuses: np.ndarray) -> str:
     return f"{text} ({reasons})"
 
 
-def refuse_alone(codes: np.ndarray, classes: np.ndarray) -> None:
-    """Raise for a class of one sample: it has nothing to be near to."""
-    alone = np.flatnonzero(np.bincount(codes) == 1)
-    if len(alone):
-        row = int(np.flatnonzero(codes == alone[0])[0]) + 1
-        raise InputError(
-            f"class {str(classes[alone[0]])!r} has one sample only, at data row {row}: "
-            "LLFS needs two of each; leave it out or join classes"
-        )
-
-
 def warn_contradictions(X: np.ndarray, codes: np.ndarray) -> None:
     """Say which samples are equal but of different classes."""
     first: dict[bytes, int] = {}

@@ -1,5 +1,6 @@
 """Logo as a scikit-learn selector and classifier."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -7,9 +8,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from convexfs.estimators.out_of_core import TakesColumns
-from convexfs.estimators.sample_weight import TakesWeights
+from convexfs.estimators.class_selector import ANY_SAMPLES, ClassSelector
 from convexfs.estimators.selector import WeightSelector
+from convexfs.estimators.validation import AS_IT_IS, Accepts
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.row_permutations import permuted_labels
 from convexfs.methods.logo.fit import logo
@@ -20,63 +21,15 @@ from convexfs.neighbors.samples import as_samples
 from convexfs.neighbors.shadow_columns import feature_deviations
 from convexfs.neighbors.soft import expected_distances
 
-#: Samples are taken as they are; anything else is converted to the first of these.
-NUMERIC = (
-    np.float64, np.float32, np.float16, np.bool_, np.int8, np.uint8, np.int16, np.uint16,
-    np.int32, np.uint32, np.int64, np.uint64,
-)  # fmt: skip
-
-
-@parameters
-class LocalMarginClassifier(ClassifierMixin, WeightSelector):
-    """What Logo and its cross-validated form share: input as it is, margins as classifier.
-
-    A subclass sets ``weights_`` and ``sigma_`` and calls ``_remember`` in ``fit``.
-    """
-
-    _layout: ClassVar[dict[str, Any]] = {"dtype": NUMERIC}
-
-    sigma_: float = learned()
-
-    @property
-    def _sparse(self) -> bool:
-        return True
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Margins of samples: positive speaks for ``classes_[1]``.
-
-        With more than two classes, one column each: minus the expected distance
-        to the soft nearest neighbour in that class.
-        """
-        nearness = -self._class_distances(X)
-        return nearness if len(self.classes_) > 2 else nearness[:, 1] - nearness[:, 0]
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class whose soft nearest neighbour is expected nearest."""
-        nearest = self._class_distances(X).argmin(axis=1)
-        return self.classes_[nearest]
-
-    def _class_distances(self, X: Any) -> np.ndarray:
-        X = self._queries(X)
-        weights, X = self.weights_[self._used], X[:, self._used]
-        known = known_to(X, self._known)
-        rows = getattr(self, "_sample_weight", None)
-        return class_distances(X, known, self._codes, weights, self.sigma_, rows)
-
-    def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
-        """Keep what predictions need: the samples in the features that have weight."""
-        super()._remember(X, codes)
-        self._used = np.flatnonzero(self.weights_)
-        self._known = as_samples(X[:, self._used])
-        self._codes = codes
-
 
 @parameters
 class LogoFitted(WeightSelector):
     """What a fit of Logo leaves, whatever the target is."""
 
+    sigma: float
     n_permutations: int
 
+    sigma_: float = learned()
     converged_: bool = learned()
     period_: int = learned()
     n_iter_: int = learned()
@@ -84,6 +37,17 @@ class LogoFitted(WeightSelector):
     starts_: list[dict[str, Any]] = learned()
     lam_: float | None = learned()
     iterate_: np.ndarray = learned()
+
+    @property
+    def _sparse(self) -> bool:
+        return True
+
+    def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
+        """Keep what predictions need: the samples in the features that have weight."""
+        self.sigma_ = float(self.sigma)
+        super()._remember(X, codes)
+        self._used = np.flatnonzero(self.weights_)
+        self._known, self._codes = as_samples(X[:, self._used]), codes
 
     def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
         permuted = partial(permuted_labels, seed=self._null_seed(), **self._units())
@@ -112,8 +76,8 @@ class LogoFitted(WeightSelector):
 
 
 @parameters
-class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitted):
-    r"""Weight features so that samples are nearer to their own class, locally.
+class Logo(Settings, ClassifierMixin, ClassSelector, LogoFitted):
+    r"""Select a small set of features by local learning.
 
     The weights are a fixed point: the soft nearest neighbours of all samples,
     taken at w, give margin vectors :math:`\bar z_n`, and w solves
@@ -124,7 +88,7 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
     A million features are no trouble. The data are neither scaled nor copied:
     put them on one scale first; float16 and float32, integers and memory-mapped files stay
     what they are, and matrices on disk or on a cluster where they are, as
-    :class:`convexfs.estimators.out_of_core.TakesColumns` says.
+    :class:`convexfs.estimators.class_selector.ClassSelector` says.
 
     Parameters
     ----------
@@ -164,9 +128,9 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
         False and the certificate is not proven. A pass over all features is finished first.
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
-        See :class:`convexfs.estimators.missing_values.TakesMissing`.
+        See :class:`convexfs.estimators.selector.MissingParameters`.
     class_weight : "balanced" or dict of label to number, optional
-        See :class:`convexfs.estimators.sample_weight.TakesWeights`, also for what `fit` does with
+        See :class:`convexfs.estimators.class_selector.ClassSelector`, also for what `fit` does with
         its `sample_weight`. A changed problem is then to take ``counts``, a number a sample.
     formulation : callable or path, optional
         A changed problem: ``change(problem)``, which gets the problem of :meth:`problem` and
@@ -233,7 +197,28 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
     lam: float | str = NULL
 
     _method: ClassVar = staticmethod(logo)
-    _takes_sparse: ClassVar[bool] = True
+    _accepts: ClassVar[Accepts] = replace(ANY_SAMPLES, dtype=AS_IT_IS)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Margins of samples: positive speaks for ``classes_[1]``.
+
+        With more than two classes, one column each: minus the expected distance
+        to the soft nearest neighbour in that class.
+        """
+        nearness = -self._class_distances(X)
+        return nearness if len(self.classes_) > 2 else nearness[:, 1] - nearness[:, 0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class whose soft nearest neighbour is expected nearest."""
+        nearest = self._class_distances(X).argmin(axis=1)
+        return self.classes_[nearest]
+
+    def _class_distances(self, X: Any) -> np.ndarray:
+        X = self._queries(X)
+        weights, X = self.weights_[self._used], X[:, self._used]
+        known = known_to(X, self._known)
+        rows = getattr(self, "_sample_weight", None)
+        return class_distances(X, known, self._codes, weights, self.sigma_, rows)
 
     def plot(self) -> Any:
         """Draw the weights by name, and the change of the weights per iteration.
@@ -248,11 +233,8 @@ class Logo(Settings, TakesColumns, TakesWeights, LocalMarginClassifier, LogoFitt
         return fit_picture(self.weights_, self._names(), self._get_support_mask(), self.history_)
 
     def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
-        return super()._step_options(codes) | {"weights": self._weights_at(codes)}
-
-    def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
-        self.sigma_ = float(self.sigma)
-        super()._remember(X, codes)
+        weights = self._weights_of(len(codes), getattr(self, "_sample_weight", None))
+        return super()._step_options(codes) | {"weights": weights}
 
 
 #: Distances held at a time; 16 MB.

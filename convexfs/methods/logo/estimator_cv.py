@@ -9,17 +9,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.stats import rankdata
+from sklearn.base import ClassifierMixin
 from sklearn.model_selection import check_cv
 
 from convexfs.batch.workers import pool
 from convexfs.errors import ConvexfsError, InputError
-from convexfs.estimators.selector import thread_map
+from convexfs.estimators.selector import WeightSelector
+from convexfs.estimators.validation import AS_IT_IS, Accepts
+from convexfs.kernels import thread_map
 from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import parameters, taken_by
 from convexfs.methods.base.progress import narrator
-from convexfs.methods.logo.estimator import LocalMarginClassifier, Logo, class_distances
+from convexfs.methods.logo.estimator import Logo, class_distances
 from convexfs.methods.logo.fit import fit_logo, logo
-from convexfs.methods.logo.settings import Iterating, LogoRequest, Settings
+from convexfs.methods.logo.settings import LogoRequest, Settings
 from convexfs.neighbors.feature_blocks import all_distances
 
 
@@ -80,8 +83,8 @@ def follow_path(task: PathTask, data: PathData) -> PathResult:
 
 
 @parameters
-class LogoCV(Iterating, LocalMarginClassifier):
-    r"""Logo with sigma and lam chosen by cross-validated accuracy of its own margins.
+class LogoCV(ClassifierMixin, WeightSelector):
+    r"""Choose Logo's sigma and lam by cross-validation.
 
     Distances with all weights 1 are computed once for all folds, fits along lam
     start from one another, and folds go to worker processes. The best pair is
@@ -126,7 +129,12 @@ class LogoCV(Iterating, LocalMarginClassifier):
     """
 
     _method: ClassVar = staticmethod(logo)
+    _accepts: ClassVar[Accepts] = Accepts(dtype=AS_IT_IS)
 
+    algorithm: str = Settings.algorithm
+    damping: float = Settings.damping
+    tol: float = Settings.tol
+    max_iter: int = Settings.max_iter
     sigmas: Sequence[float] = (0.5, 2.0, 5.0)
     lams: Sequence[float] = (0.5, 1.0, 5.0)
     cv: Any = 10
@@ -137,7 +145,7 @@ class LogoCV(Iterating, LocalMarginClassifier):
         A splitter `cv` gets the `groups`.
         """
         self._groups, self._blocks = groups, blocks
-        X, codes = self._checked(X, y)
+        X, codes = self._validate(X, y)
         data = self._path_data(X, codes)
         paths = self._paths(data)
         self.cv_results_ = tabulate(data, paths)
@@ -150,6 +158,20 @@ class LogoCV(Iterating, LocalMarginClassifier):
         self._take(self.best_estimator_)
         self._remember(X, codes)
         return self
+
+    @property
+    def _sparse(self) -> bool:
+        return True
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Margins of samples, as of :meth:`convexfs.Logo.decision_function`."""
+        X = self._queries(X)
+        return self.best_estimator_.decision_function(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class whose soft nearest neighbour is expected nearest."""
+        X = self._queries(X)
+        return self.best_estimator_.predict(X)
 
     def _step(self, X: Any, codes: np.ndarray) -> Step:
         best = getattr(self, "best_estimator_", None)

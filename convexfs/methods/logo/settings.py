@@ -23,19 +23,13 @@ _BACKEND_SLACK = 100.0
 
 
 @parameters
-class Iterating:
-    """Parameters of the iteration, which Logo and its cross-validated form share."""
+class Settings:
+    """Parameters of Logo; :class:`convexfs.Logo` says what they mean."""
 
     algorithm: str = "certified"
     damping: float = 0.5
     tol: float = 1e-3
     max_iter: int = 1000
-
-
-@parameters
-class Settings(Iterating):
-    """Parameters of Logo; :class:`convexfs.Logo` says what they mean."""
-
     sigma: float = 2.0
     lam: float | str = 1.0
     n_permutations: int = 19

@@ -1,23 +1,24 @@
 """Logo for a target of numbers, as a scikit-learn selector and regressor."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from convexfs.estimators.regression import NumberSelector
-from convexfs.methods.base.parameters import learned, parameters
-from convexfs.methods.logo.estimator import NULL, NUMERIC, LogoFitted
+from convexfs.estimators.validation import AS_IT_IS, Accepts
+from convexfs.methods.base.parameters import parameters
+from convexfs.methods.logo.estimator import NULL, LogoFitted
 from convexfs.methods.logo_regression.fit import Settings, logo_regression
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.queries import distances_to, known_to
-from convexfs.neighbors.samples import as_samples
 from convexfs.neighbors.soft import softmin
 
 
 @parameters
 class LogoRegressor(Settings, RegressorMixin, NumberSelector, LogoFitted):
-    r"""Weight features so that samples are nearer to those of like targets, locally.
+    r"""Select a small set of features for a numeric target.
 
     The weights are a fixed point, as Logo's: every sample is a miss of another by the share
     :math:`\delta_{ni}` that their targets differ, and a hit by :math:`1 - \delta_{ni}`. Soft
@@ -80,27 +81,15 @@ class LogoRegressor(Settings, RegressorMixin, NumberSelector, LogoFitted):
     lam: float | str = NULL
 
     _method: ClassVar = staticmethod(logo_regression)
-    _takes_sparse: ClassVar[bool] = True
-    _layout: ClassVar[dict[str, Any]] = {"dtype": NUMERIC}
-
-    sigma_: float = learned()
-
-    @property
-    def _sparse(self) -> bool:
-        return True
+    _accepts: ClassVar[Accepts] = replace(NumberSelector._accepts, dtype=AS_IT_IS)
 
     def predict(self, X: Any) -> np.ndarray:
         """The mean target of the soft nearest neighbours."""
         new = self._queries(X)[:, self._used]
+        # A model that an earlier version has pickled calls its target otherwise.
+        targets = self._codes if hasattr(self, "_codes") else vars(self)["_numbers"]
         known, weights = known_to(new, self._known), self.weights_[self._used]
-        return soft_means(new, known, self._numbers, weights, self.sigma_)
-
-    def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
-        """Keep what predictions need: the samples in the features that have weight."""
-        super()._remember(X, codes)
-        self.sigma_ = float(self.sigma)
-        self._used = np.flatnonzero(self.weights_)
-        self._known, self._numbers = as_samples(X[:, self._used]), codes
+        return soft_means(new, known, targets, weights, self.sigma_)
 
 
 #: Distances held at a time; 16 MB.

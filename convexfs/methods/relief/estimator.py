@@ -1,13 +1,13 @@
 """RELIEF and RELIEF-F as a scikit-learn selector."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from convexfs.estimators.out_of_core import TakesColumns
-from convexfs.estimators.sample_weight import TakesWeights
-from convexfs.estimators.selector import WeightSelector
+from convexfs.estimators.class_selector import ANY_SAMPLES, ClassSelector
+from convexfs.estimators.validation import Accepts
 from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import learned, parameters, taken_by
 from convexfs.methods.relief import METHOD, numbers
@@ -17,14 +17,14 @@ from convexfs.neighbors.shadow_columns import Margins, ShadowDraws
 
 
 @parameters
-class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
-    r"""Weight features by how much better they tell misses from hits.
+class Relief(Settings, ClassSelector):
+    r"""Rank features by nearest-neighbour margins (RELIEF-F).
 
     Solves :math:`\max_w w^T z - \lambda 1^T w` over :math:`\|w\|_2 \le 1, w \ge 0`,
     where :math:`z = \sum_n |x_n - NM(x_n)| - |x_n - NH(x_n)|` sums, feature by
     feature, how much farther the nearest miss of a sample is than its nearest
     hit. The data are not scaled: put them on one scale first. Matrices on disk or on a
-    cluster are read by columns, as :class:`convexfs.estimators.out_of_core.TakesColumns` says,
+    cluster are read by columns, as :class:`convexfs.estimators.class_selector.ClassSelector` says,
     and so are arrays of int8, bool and float16, which are not converted to larger numbers.
 
     Parameters
@@ -54,9 +54,9 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
         Of `keep`.
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
-        See :class:`convexfs.estimators.missing_values.TakesMissing`.
+        See :class:`convexfs.estimators.selector.MissingParameters`.
     class_weight : "balanced" or dict of label to number, optional
-        As :class:`convexfs.estimators.sample_weight.TakesWeights` says, and what `fit` does with
+        As :class:`convexfs.estimators.class_selector.ClassSelector` says, and what `fit` does with
         its `sample_weight`. Without it the *test* of the features weighs samples by 1 minus the
         share of their class, which compares pairs of classes alike; `weights_` do not.
     formulation : callable or path, optional
@@ -102,8 +102,7 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
     """
 
     _method: ClassVar = staticmethod(relief)
-    _narrow: ClassVar[bool] = True
-    _takes_sparse: ClassVar[bool] = True
+    _accepts: ClassVar[Accepts] = replace(ANY_SAMPLES, narrow=True)
 
     margin_: np.ndarray = learned()
     rounds_: tuple[int, ...] = learned()
@@ -126,7 +125,10 @@ class Relief(Settings, TakesColumns, TakesWeights, WeightSelector):
         return Step(formulation, {"z": self.margin_}, {"lam": lam}, None, self.solution_.primal)
 
     def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
-        return {"seed": self._seed(), "weights": self._weights_at(codes)}
+        return {
+            "seed": self._seed(),
+            "weights": self._weights_of(len(codes), getattr(self, "_sample_weight", None)),
+        }
 
     @property
     def _one_sum(self) -> bool:

@@ -1,6 +1,31 @@
 // Columns of numbers and words, how they are written, and how they leave the page.
 
-const numbers = JSON.parse(document.getElementById("numbers").textContent);
+const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;,=>?@^_`{|}~";
+
+/** Bytes from base 85, with "," in place of "<". */
+function bytesOf85(text) {
+  const value = new Uint8Array(128);
+  for (let k = 0; k < LETTERS.length; k += 1) value[LETTERS.charCodeAt(k)] = k;
+  const bytes = new DataView(new ArrayBuffer(4 * Math.ceil(text.length / 5)));
+  for (let k = 0; 5 * k < text.length; k += 1) {
+    const letters = text.slice(5 * k, 5 * k + 5).padEnd(5, "~");
+    let word = 0;
+    for (let j = 0; j < 5; j += 1) word = 85 * word + value[letters.charCodeAt(j)];
+    bytes.setUint32(4 * k, word);
+  }
+  return bytes.buffer.slice(0, Math.floor((4 * text.length) / 5));
+}
+
+/** Text that was compressed by zlib, from base 85. */
+function unpacked(text) {
+  if (!window.DecompressionStream) {
+    document.getElementById("main").append("Tables and figures need a browser of 2023 or later.");
+  }
+  const bytes = new Blob([bytesOf85(text)]).stream();
+  return new Response(bytes.pipeThrough(new DecompressionStream("deflate"))).text();
+}
+
+const numbers = JSON.parse(await unpacked(document.getElementById("numbers").textContent));
 
 /** Numbers from the bytes of doubles in base 64. */
 function doubles(text) {

@@ -66,8 +66,9 @@ for (const link of document.querySelectorAll("[data-download]")) {
 
 nameTheme();
 performance.mark("usable");
-// The drawing library is large: it is read once the tables can be seen and used.
-breath().then(() => {
-  document.head.append(element("script", { textContent: document.getElementById("plotly").textContent }));
-  drawAll();
+// The drawing library is large: it is unpacked once the tables can be seen and used.
+breath().then(async () => {
+  const textContent = await unpacked(document.getElementById("plotly").textContent);
+  document.head.append(element("script", { textContent }));
+  await drawAll();
 });

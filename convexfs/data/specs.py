@@ -243,7 +243,7 @@ def _number(text: str, key: str, value: str, whole: bool) -> float | int:
     except ValueError:
         number = None
     if number is None or (whole and not number.is_integer()):
-        kind = "a whole number" if whole else "a number"
+        kind = "an integer" if whole else "a number"
         raise InputError(f"{text} gives '{value}' for {key}; {key} must be {kind}")
     return int(number) if whole else number
 

@@ -93,7 +93,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
     Parameters
     ----------
     sigmas, lams : sequences of float
-        Kernel widths and prices of weight to try, every pair.
+        Kernel widths and penalties to try, every pair.
     cv : int, splitter or iterable, default=10
         As scikit-learn takes it; an int is the number of stratified folds, fewer
         if the smallest class is smaller.

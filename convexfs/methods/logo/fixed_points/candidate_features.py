@@ -33,9 +33,9 @@ _FIRST_GAP = 1e-2
 #: Share of the pairs' mass left out of a pass that finds columns for a working
 #: set, and of one that finds candidates.
 _SOLVING_SHARE, _FINDING_SHARE = 1e-6, 0.3
-#: Mass left out of the proving pass, relative to the price of weight: its error is bounded.
+#: Mass left out of the proving pass, relative to the penalty: its error is bounded.
 _PROVING_SHARE = 0.1
-#: Candidates below this share of the price of weight are left out.
+#: Candidates below this share of the penalty are left out.
 _PRUNING_SHARE = 0.5
 #: Weights below this share of the largest are not in the first working set of a step.
 _STARTING_SHARE = 1e-2
@@ -43,7 +43,7 @@ _STARTING_SHARE = 1e-2
 _MANY, _ROUGH_TOL = 300, 1e-2
 #: Undamped iterations without progress after which Newton's method is tried.
 _PATIENCE = 5
-#: A score counts as above the price when it is so by more than rounding.
+#: A score counts as above the penalty when it is so by more than rounding.
 _ABOVE = 1e-9
 
 
@@ -187,7 +187,7 @@ class ConvexStep:
 class CandidateMap:
     """The map T on a few features: neighbours at w, then the convex step.
 
-    With `prune`, features whose score falls well below the price of weight take
+    With `prune`, features whose score falls well below the penalty take
     no further part; the pass over all features asks them again.
     """
 

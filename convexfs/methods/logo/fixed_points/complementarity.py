@@ -32,7 +32,7 @@ from convexfs.methods.logo.objective import Constrained, Objective, relative
 
 #: Residual of the complementarity problem that ends the search, and in float32 on the way.
 _SETTLED, _SETTLED_ROUGHLY = 1e-9, 1e-3
-#: mu, relative to the price of weight over the largest weight and to the residual.
+#: mu, relative to the penalty over the largest weight and to the residual.
 _REGULARISED = 3.0
 #: Share of the pairs' mass left out of the slope, relative to the residual: far from the end a
 #: rough slope does, and at the end steps are to be Newton's.
@@ -79,12 +79,12 @@ class State:
 
     @cached_property
     def level(self) -> float:
-        """The price of weight."""
+        """The penalty."""
         return self.objective.level(self.scores)
 
     @cached_property
     def residual(self) -> float:
-        """How far complementarity is violated, in units of the largest weight and the price."""
+        """How far complementarity is violated, in units of the largest weight and the penalty."""
         return float(
             np.linalg.norm(np.minimum(self.w / self.w.max(), 1.0 - self.scores / self.level))
         )

@@ -28,9 +28,11 @@ NEEDED = ("sphinx", "furo", "myst_parser", "sphinx_gallery", "sphinx_copybutton"
 #: Pages of the guide about one method each.
 METHODS = ("relief", "logo", "llfs", "lmba", "lfe", "knockoffs")
 TASKS = (
-    "table", "selection", "data", "methods", "change", "certificates", "solvers", "batches",
-    "clusters",
+    "table", "selection", "data", "methods", "change", "certificates", "solvers", "studies",
+    "batches", "clusters",
 )  # fmt: skip
+#: Tables of the papers, of the comparison with other packages and of the solver study, in full.
+RESULTS = ("lfe-logo", "llfs-lmba", "peers", "solver-study")
 #: The reference, part by part: what stands in it by its dotted name.
 INFERENCE = (
     "shadow_test", "permutation_test", "selection_curve", "KnockoffSelector", "StabilitySelector",
@@ -85,7 +87,8 @@ def gather(source: Path) -> None:
     trees = [
         _tree("Guide", [f"guide/{topic}" for topic in TASKS]),
         _tree("Methods", [f"guide/{topic}" for topic in METHODS]),
-        _tree("More", [*(f"guide/{topic}" for topic in others), "problem-files", "cvxpy-bounds"]),
+        _tree("More", [*(f"guide/{topic}" for topic in others), "problem-files"]),
+        _tree("Background", [*(f"results/{name}" for name in RESULTS), "cvxpy-bounds"]),
         _tree("Look up", ["gallery/index", "reference"]),
     ]
     index = (SOURCE / "index.md").read_text()

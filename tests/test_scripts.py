@@ -79,6 +79,6 @@ def test_points_of_a_figure_become_a_table():
 
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name.startswith("llfs")])
 def test_every_table_of_llfs_has_its_place_in_the_guide(name):
-    page = (SCRIPTS.parent / "convexfs/guide/reproduction-llfs.md").read_text(encoding="utf-8")
+    page = (SCRIPTS / "pages/results/llfs-lmba.md").read_text(encoding="utf-8")
     for table in experiment_named(name).tables:
         assert f"<!-- table {table.name} -->" in page

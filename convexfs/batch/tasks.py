@@ -71,6 +71,8 @@ class Task:
     asked for by name) are JSON text. Without a ``tol`` the solver works at its own default
     accuracy; else ``asked`` is how it is put to the solver. ``warm_from`` are the
     hyper-parameters of the problem whose solution a warm start begins with; empty: cold.
+    ``interface`` is how the solver is called: empty by cvxpy, ``direct`` by its own interface, or
+    the name of the Python environment where it is.
     """
 
     key: str
@@ -96,6 +98,7 @@ class Task:
     asked: str = TRANSLATED
     own_options: str = "{}"
     warm_from: str = ""
+    interface: str = ""
 
     def row(self) -> dict[str, Any]:
         """Columns of the store's table of tasks that are known beforehand."""

@@ -126,9 +126,12 @@ def _of_constraint(
         case SOC() | ExpCone() | PowCone3D() | PowConeND():
             beyond, units = _of_cones(constraint, sides, terms)
             return _largest_ratio(beyond, units)
-    beyond = np.asarray(constraint.violation())
     if isinstance(constraint, Inequality | Equality):
+        difference = sides[0] - sides[1]
+        over = isinstance(constraint, Inequality) and np.isrealobj(difference)
+        beyond = np.maximum(difference, 0.0) if over else np.abs(difference)
         return _largest_ratio(beyond, terms[0] + terms[1])
+    beyond = np.asarray(constraint.violation())
     if beyond.ndim and beyond.shape == terms[0].shape:
         return _largest_ratio(beyond, terms[0])
     return _largest_ratio(beyond, max(np.max(term, initial=0.0) for term in terms))

@@ -136,7 +136,7 @@ def hidden_by_distance(form: StandardForm, z: np.ndarray, tol: float) -> float:
 
     Flat programs have a feasible point near one that misses it by its own last digits.
     """
-    largest = np.asarray(form.sizes.max(axis=1).todense()).ravel() if form.A.nnz else 0 * form.b
+    largest = form.largest_entries
     sizes = np.divide(np.abs(form.b), largest, out=np.zeros_like(form.b), where=largest > 0)
     reach = float(sizes[sizes < INFINITE].max(initial=0.0))
     data = form.together(np.abs(form.b) + largest * reach)

@@ -242,8 +242,9 @@ class OptimalityProof:
             self._see(self.point)
         return self.proven
 
-    def _run(self, given: Iterable[Candidate], search: bool) -> None:
-        self._by_bounds_alone()
+    def _run(self, given: list[Candidate], search: bool) -> None:
+        if not (self.flat and given):
+            self._by_bounds_alone()
         self._attain(self.point)
         if self.proven:
             return

@@ -29,6 +29,7 @@ from convexfs.certification.feasible_points import (
     a_feasible_point,
     cheaper_points,
     hidden_by_distance,
+    is_tight,
     tightened,
 )
 from convexfs.certification.infeasibility import infeasible
@@ -58,6 +59,7 @@ INTEGRALITY = 2e-5
 #: A better point must satisfy the stated constraints to this share of their terms.
 CLEARLY_FEASIBLE = 1e-7
 COMPILED_DIFFERENTLY = "cvxpy compiled another problem than the stated one"
+NOT_COMPARED = "the compiled program could not be compared with the problem at this point"
 CONSTANTS_DECIDE = "the problem has no variables, and its constraints decide it"
 
 
@@ -194,8 +196,8 @@ class _ConvexOptimum:
             return self._made(UNDECIDED, reason)
         if self.form.integer.size:
             return self._integer()
-        if self._compiled_differently():
-            return self._made(UNDECIDED, COMPILED_DIFFERENTLY)
+        if difference := self._compiled_differently():
+            return self._made(UNDECIDED, difference)
         self.worst, strict = self._violations()
         if not strict.value <= self.rules.tol:
             return self._violated(strict)
@@ -209,14 +211,26 @@ class _ConvexOptimum:
 
     # ---- the parts of the verdict ----------------------------------------------------------------
 
-    def _compiled_differently(self) -> bool:
-        """Complete the point; whether the program surely has other costs than the problem."""
+    def _compiled_differently(self) -> str:
+        """Complete the point; return "" if the program has the costs of the problem there.
+
+        Costs of curved programs that are too high may be those of columns that are not the
+        cheapest: solvers miss them at points far away.
+        """
         own = None if self.claimed.cone is None else self.claimed.cone.x
+        difference = NOT_COMPARED
         for full in completions(self.form, self.point, self.known, own):
             self.full = full
             if not differs_at(self.convex, self.form, full):
-                return differs_at_random(self.convex, self.form)
-        return True
+                return COMPILED_DIFFERENTLY if differs_at_random(self.convex, self.form) else ""
+            if full is None or not self.form.curved.any() or self._is_cheaper(full):
+                difference = COMPILED_DIFFERENTLY
+        return difference
+
+    def _is_cheaper(self, full: np.ndarray) -> bool:
+        """Whether the program allows a lower cost at the point than the problem has."""
+        cost = cost_at(self.form, full)[0] + self.form.d
+        return cost < self.convex.cost() and is_tight(self.form, full)
 
     def _violations(self) -> tuple[Violation, Violation]:
         """Return the worst violation in natural units, and in no unit above the point's size.
@@ -293,7 +307,7 @@ class _ConvexOptimum:
     def _feasible(self) -> Certificate:
         """Verify a point of a problem whose objective is constant: feasible is optimal."""
         form, tol = self.form, self.rules.tol
-        off = self._report_is_off(abs(self.objective) or 1.0)
+        off = self._report_is_off(abs(self.objective))
         if off > tol:
             return self._made(REFUTED, f"the reported objective is off by {off:.1e}", reported=off)
         found = [] if self.full is None else [self.full]
@@ -459,8 +473,8 @@ class _ConvexOptimum:
             return self._made(UNDECIDED, "cvxpy added integer variables, which are not verified")
         self._round_integers()
         self.point, _ = self.convex.columns(self.form)
-        if self._compiled_differently():
-            return self._made(UNDECIDED, COMPILED_DIFFERENTLY)
+        if difference := self._compiled_differently():
+            return self._made(UNDECIDED, difference)
         self.worst, strict = self._violations()
         if not strict.value <= self.rules.tol:
             return self._violated(strict)

@@ -9,10 +9,8 @@ sources, without the libraries of numbers.
 """
 
 import argparse
-import ast
 import errno
 import importlib
-import importlib.util
 import io
 import os
 import pickle
@@ -24,13 +22,14 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import convexfs
-from convexfs.errors import ConvexfsError, InputError
+from convexfs.cli.list import first_sentence
+from convexfs.errors import ConvexfsError, InputError, did_you_mean
 
 #: Where each command is; beside it are its options.
 COMMANDS = {
     "guide": "convexfs.cli.guide:guide",
-    "list": "convexfs.cli:list_all",
-    "solvers": "convexfs.cli:solvers",
+    "list": "convexfs.cli.list:list_all",
+    "solvers": "convexfs.cli.list:solvers",
     "select": "convexfs.cli.select:select",
     "show": "convexfs.cli.show:show",
     "export-problems": "convexfs.cli.export_problems:export_problems",
@@ -85,6 +84,10 @@ def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
     try:
         if argv and argv[0] in FORMER.keys() - COMMANDS.keys():
             raise InputError(f"{FORMER[argv[0]]} in a checkout")
+        if not argv:
+            _parser(argv).print_help(sys.stdout)
+            return 0
+        _check_command(argv[0])
         arguments = _parser(argv).parse_args(argv)
         arguments.words = argv
         if loaded is not None:
@@ -110,6 +113,12 @@ def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
     except SystemExit as end:
         # argparse's after a bad line or --help; rich has its own for a reader that has gone.
         return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
+
+
+def _check_command(word: str) -> None:
+    """Raise if a word is no command, with the one that was meant."""
+    if not word.startswith("-") and word not in COMMANDS:
+        raise InputError(f"unknown command {word!r}: {did_you_mean(word, COMMANDS)}")
 
 
 def _damaged_cache(error: Exception) -> str | None:
@@ -142,70 +151,6 @@ def _system_trouble(error: OSError) -> str:
 def _drop_output() -> None:
     with suppress(OSError):
         sys.stdout.close()
-
-
-def list_all(_: argparse.Namespace) -> int:
-    """Print methods, formulations, generators and bundled data."""
-    from rich.text import Text
-
-    from convexfs.cli.console import Console
-    from convexfs.data.specs import BUNDLED, GENERATORS
-    from convexfs.methods import FORMULATIONS, estimator_homes
-
-    console = Console()
-    methods = _table("Methods", "method", "estimator", "kind")
-    for name, method in estimator_homes().items():
-        kind = "selector" if method.component_number is None else "projection"
-        methods.add_row(name, f"convexfs.{method.class_name(name)}", kind)
-    console.print(methods)
-    problems = _table("Formulations", "formulation", "problem", "printed in")
-    for row in FORMULATIONS.values():
-        problems.add_row(row.name, Text(row.equation), Text(row.reference))
-    console.print(problems)
-    data = _table("Data", "data", "kind", "what")
-    for name in GENERATORS:
-        data.add_row(name, "generator", _summary(f"convexfs.data.generators:{name}"))
-    for name in BUNDLED:
-        data.add_row(name, "bundled", "from scikit-learn")
-    console.print(data)
-    return 0
-
-
-def solvers(_: argparse.Namespace) -> int:
-    """Print the backend table."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from convexfs.cli.console import Console
-    from convexfs.solving.backends import BACKENDS
-
-    headings = ("solver", "version", "takes", "licence", "time limit", "keeps", "known faults")
-    table = Table(*headings, caption="keeps: what a warm start has of the solve before")
-    for row in BACKENDS.values():
-        version = row.version if row.installed else row.how_to_install
-        takes = " ".join(sorted(row.cones)) + (" integer" if row.integer_cones else "")
-        limit = "yes" if row.limit else "no"
-        faults = "; ".join(row.faults) + ("" if row.tested else " (untested)")
-        words = (takes, row.licence, limit, row.warm, faults.strip())
-        table.add_row(row.name, Text(version), *words)
-    Console().print(table)
-    return 0
-
-
-def _table(title: str, *headings: str) -> Any:
-    from rich.table import Table
-
-    return Table(*headings, title=title, title_justify="left")
-
-
-def _summary(home: str) -> str:
-    """Read the first line of the docstring of ``module:name``, without importing it."""
-    module, _, name = home.partition(":")
-    loader: Any = getattr(importlib.util.find_spec(module), "loader", None)
-    for node in ast.parse(loader.get_source(module) or "").body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            return (ast.get_docstring(node) or "").partition("\n")[0]
-    return ""
 
 
 def _complain(line: str) -> None:
@@ -241,12 +186,11 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     asked_for = next((word for word in argv if not word.startswith("-")), None)
     for name, home in COMMANDS.items():
-        described = _summary(home) if asked_for in (None, name) else ""
+        described = first_sentence(home) if asked_for in (None, name) else ""
         made = commands.add_parser(name, help=described, description=described)
         if name == asked_for:
             module, _, function = home.partition(":")
             own = importlib.import_module(module)
             made.set_defaults(run=getattr(own, function))
-            if own.__name__ != __name__:
-                own.COMMANDS[name][1](made)
+            own.COMMANDS[name][1](made)
     return parser

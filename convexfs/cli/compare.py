@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
 from rich.text import Text
 
+from convexfs.cli.compare_outputs import print_comparison, table_of
 from convexfs.cli.console import Console
 from convexfs.cli.report import SHIFT_HELP
 from convexfs.cli.solve import (
@@ -35,13 +35,7 @@ from convexfs.errors import InputError, check_number
 if TYPE_CHECKING:
     from convexfs.batch.run import Progress
     from convexfs.study.archive import Contents
-    from convexfs.study.columns import Column
     from convexfs.study.outcome_rules import Frame
-
-#: Reasons of failures named at the end.
-SHOWN_FAILURES = 10
-#: What the names of an interval's ends add to that of its number.
-ENDS = ("_low", "_high")
 
 
 def compare(arguments: argparse.Namespace) -> int:
@@ -62,14 +56,14 @@ def compare(arguments: argparse.Namespace) -> int:
         return stopped(console, arguments.out, interrupt)
     if not keys:
         return nothing_to_do(console, arguments.out)
-    shown = Console(width=180)
-    _report(shown, arguments.out, keys, arguments.shift)
+    shown = print_comparison(arguments.out, keys, arguments.shift, arguments.verbose)
     note_partial_evidence(shown, arguments.shard)
     return 0
 
 
 def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None]) -> "Progress":
     from convexfs.study.compare import compare_files
+    from convexfs.study.plan import CVXPY, DIRECT
 
     options = [word for word in arguments.own or [] if "=" in word]
     files = [*arguments.files, *_public_files(arguments)]
@@ -90,12 +84,25 @@ def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None])
         asked=(arguments.tolerances or "translated").split(","),
         own_options=_own_options(options),
         warm=arguments.warm,
+        interfaces=[CVXPY, DIRECT] if arguments.direct else [CVXPY],
+        environments=_environments(arguments.environments),
         **{
             name: value
             for name in ("repeats", "time_limit", "seed")
             if (value := getattr(arguments, name)) is not None
         },
     )
+
+
+def _environments(words: Iterable[str] | None) -> dict[str, str]:
+    """Return the Python interpreters that are given as NAME=PYTHON."""
+    found = {}
+    for word in words or []:
+        name, equals, python = word.partition("=")
+        if not (equals and python):
+            raise InputError(f"--env takes NAME=PYTHON, such as old=venv/bin/python, not {word!r}")
+        found[name] = python
+    return found
 
 
 def _public_files(arguments: argparse.Namespace) -> list[Path]:
@@ -114,7 +121,7 @@ def _public_files(arguments: argparse.Namespace) -> list[Path]:
 #: Options that an archive brings along, and what they are when they are not given.
 _OF_A_PLAN = {
     "files": [], "solvers": None, "tol": None, "no_default": False, "tolerances": None,
-    "own": None, "instances": None, "sample": None, "warm": False, "repeats": None,
+    "own": None, "instances": None, "sample": None, "warm": False, "direct": False, "repeats": None,
     "time_limit": None, "seed": None, "data": None, "shard": None,
 }  # fmt: skip
 
@@ -122,6 +129,7 @@ _OF_A_PLAN = {
 def _repeat(console: Console, arguments: argparse.Namespace) -> int:
     """Do a comparison again from its archive, and say what came out otherwise."""
     from convexfs.study import rerun
+    from convexfs.study.compare import find_environments
 
     given = [name for name, usual in _OF_A_PLAN.items() if getattr(arguments, name) != usual]
     if given:
@@ -134,17 +142,18 @@ def _repeat(console: Console, arguments: argparse.Namespace) -> int:
         files = ", ".join(Path(own["path"]).name for own in study["files"])
         console.print(Text(f"{shlex.join(study['command'])}\nruns {files}"), soft_wrap=True)
     with progress_shown(console) as watch:
-        limits = {"jobs": arguments.jobs, "memory_limit": limit_given(arguments.memory_limit)}
+        limits: dict[str, Any] = {"jobs": arguments.jobs}
+        limits["memory_limit"] = limit_given(arguments.memory_limit)
+        limits["environments"] = find_environments(_environments(arguments.environments))
         done = rerun.repeat(contents, arguments.out, watch=watch, **limits)
     keys = frozenset(key for progress in done for key in progress.keys)
-    shown = Console(width=180)
-    _report(shown, arguments.out, keys, arguments.shift)
-    _say_differences(shown, contents, arguments.out, keys)
+    shown = print_comparison(arguments.out, keys, arguments.shift, arguments.verbose)
+    _say_differences(shown, contents, arguments.out, keys, arguments.verbose)
     return 0
 
 
 def _say_differences(
-    console: Console, contents: "Contents", out: Path, keys: frozenset[str]
+    console: Console, contents: "Contents", out: Path, keys: frozenset[str], verbose: bool
 ) -> None:
     from convexfs.batch.store.store import Store
     from convexfs.study import columns, rerun
@@ -153,9 +162,16 @@ def _say_differences(
     before, after = outcomes(contents.folder), outcomes(out, keys)
     with Store.read(out) as store:
         here = store.environments()
-    title = "Done again: what differs from the archive"
-    table = rerun.repeated(before, after[after["key"].isin(list(keys))])
-    console.print(_table(title, table, columns.REPEATED))
+    table: Frame = rerun.repeated(before, after[after["key"].isin(list(keys))])
+    sums = table[["again", "tasks", "other_outcome", "other_objective"]].sum()
+    console.print(
+        "Done again: {again:,} of {tasks:,} tasks, {other_outcome:,} of them with another outcome "
+        "and {other_objective:,} with another objective.".format(**sums)
+    )
+    if not verbose:
+        table = table[(table["other_outcome"] > 0) | (table["other_objective"] > 0)]
+    if len(table):
+        console.print(table_of("What differs from the archive", table, columns.REPEATED))
     missing = [name for own in contents.studies for name in rerun.missing_solvers(own["plan"])]
     lines = [f"not installed here: {name}" for name in dict.fromkeys(missing)]
     lines += rerun.environment_differences(contents.environments, here)
@@ -178,6 +194,15 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     add("--instances", type=Path, metavar="DIR", help="folder that holds the public sets")
     add("--sample", type=int, metavar="N", help="at most N instances of each set, by --seed [all]")
     add("--warm", action="store_true", help="solve once more from the neighbouring grid value")
+    add("--direct", action="store_true", help="call solvers by their own interfaces as well, "
+        "without cvxpy's")  # fmt: skip
+    add(
+        "--env",
+        dest="environments",
+        action="append",
+        metavar="NAME=PYTHON",
+        help="compare the solvers of another Python environment too, called directly there",
+    )
     add("--repeats", type=int, metavar="N", help="measurements of each [5]")
     add("--time-limit", type=float, metavar="S", help="seconds for a solve [60]")
     add("--memory-limit", metavar="SIZE", help=MEMORY_HELP)
@@ -188,6 +213,7 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
     add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
     add("--shift", type=float, metavar="S", help=SHIFT_HELP)
+    add("--verbose", action="store_true", help="print all tables [one; the page has them all]")
     add("--from", dest="source", type=Path, metavar="ARCHIVE",
         help="do the comparison of convexfs archive again, and say what differs")  # fmt: skip
 
@@ -236,97 +262,6 @@ def _nested(chosen: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             place = place.setdefault(part, {})
         place[last] = value
     return options
-
-
-def _report(console: Console, folder: Path, keys: frozenset[str], shift: float | None) -> None:
-    """Print the tables of this command's tasks; the folder may hold others."""
-    from convexfs.batch.store.store import RESULTS, Store
-    from convexfs.study import columns, llfs_points, summary
-    from convexfs.study.outcomes import busy_words, certificate_warnings, outcomes
-
-    found: Frame = outcomes(folder, keys)
-    judged = found[found["key"].isin(keys)]
-    with Store.read(folder) as store:
-        tasks, solutions = store.tasks(), store.solutions()
-    own: Frame = solutions[solutions["key"].isin(list(keys))]
-    console.print(f"comparison: {llfs_points.compared(own)}")
-    by_point = llfs_points.kept_points(tasks, own)
-    if len(by_point):
-        rows = llfs_points.comparison(by_point)
-        title = "Whole points, U1 against the best of the other solvers"
-        console.print(_table(title, rows, columns.POINTS))
-    _tell(console, judged, shift)
-    for line in certificate_warnings(judged):
-        console.print(Text(line, style="bold red"), soft_wrap=True)
-    told: Frame = summary.reasons(judged)
-    _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
-    if busy_words(judged):
-        console.print(f"The machine was {busy_words(judged)}.")
-    if len(judged) < len(found):
-        console.print(f"The folder, page and export have {len(found) - len(judged)} other tasks.")
-    console.print(
-        f"results: {folder / RESULTS}\n"
-        f"page:    convexfs report {folder}\n"
-        f"table:   convexfs export {folder} --to study.csv\n"
-        f"archive: convexfs archive {folder}",
-        highlight=False,
-        soft_wrap=True,
-    )
-
-
-def _tell(console: Console, judged: "Frame", shift: float | None) -> None:
-    """Print what solvers were told and how they did."""
-    from convexfs.study import columns, summary, time_to_accuracy
-    from convexfs.study.means import chosen_shift
-
-    shift = chosen_shift(shift)
-    title = f"Verdict; means are shifted by {shift:g} s"
-    console.print(_table(title, summary.summary(judged, shift), columns.SUMMARY))
-    console.print(
-        _table("What each solver was told", summary.solver_options_table(judged), columns.TOLD)
-    )
-    leaders, claims = summary.leaders(judged, shift), summary.wrong_claims(judged)
-    if len(leaders):
-        title = "Fastest and most accurate solver of each class"
-        console.print(_table(title, leaders, columns.LEADERS))
-    reached: Frame = time_to_accuracy.time_to_accuracy(judged, shift)
-    if reached["solver"].nunique() > 1:
-        title = "Time to a verified accuracy, by any of the settings"
-        console.print(_table(title, reached, columns.ACHIEVED))
-    if len(claims):
-        console.print(_table("Wrong claims", summary.claimants(claims), columns.CLAIMANTS))
-
-
-def _table(title: str, rows: "Frame", columns: Iterable["Column"]) -> Table:
-    """Return the columns that are shown here, an interval beside the number it belongs to."""
-    from convexfs.study.columns import On
-
-    shown = [own for own in columns if On.TERMINAL in own.on and not own.name.endswith(ENDS)]
-    table = Table(title=title, title_justify="left", caption=_caption(shown))
-    for column in shown:
-        table.add_column(column.heading, overflow="fold")
-    for row in rows.to_dict("records"):
-        table.add_row(*(_cell(column, row) for column in shown))
-    return table
-
-
-def _caption(columns: Iterable["Column"]) -> str:
-    return " · ".join(f"{own.heading}: {own.meaning}" for own in columns if own.meaning)
-
-
-def _cell(column: "Column", row: dict[str, Any]) -> Text:
-    value, (low, high) = row[column.name], (row.get(column.name + end) for end in ENDS)
-    interval = "" if low is None or low != low else f" ({low:.3g}…{high:.3g})"
-    style = "bold red" if column.kind == "bad" and value else ""
-    return Text(column.printed(value) + interval, style=style)
-
-
-def _list_failures(console: Console, told: "Frame") -> None:
-    for row in told.head(SHOWN_FAILURES).to_dict("records"):
-        line = "{outcome}, {tasks} tasks with {solvers}: {message} ({example})".format(**row)
-        console.print(Text(line), soft_wrap=True)
-    if len(told) > SHOWN_FAILURES:
-        console.print(f"… and {len(told) - SHOWN_FAILURES} more reasons on the page")
 
 
 COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {

@@ -17,7 +17,7 @@ FOLDER = Path(convexfs.__file__).parent / "guide"
 #: Pages to read in this order; the others follow by name.
 _FIRST = (
     "table", "data", "selection", "methods", "change", "certificates", "explain", "solvers",
-    "batches", "clusters",
+    "studies", "batches", "clusters",
 )  # fmt: skip
 #: Characters of a line that is read with ease.
 _WIDTH = 96

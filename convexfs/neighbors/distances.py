@@ -1,6 +1,6 @@
 """Distances between samples in memory, and the nearest of them: each pair is visited once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -10,16 +10,22 @@ from convexfs.errors import InputError
 from convexfs.neighbors.kernels import distance_sums, nearest
 
 #: Cells of one block's distance matrix; 16 MB whatever N.
-_BLOCK_CELLS = 2_000_000
+BLOCK_CELLS = 2_000_000
 #: Rows of a block at least.
 _LEAST_ROWS = 16
 #: Samples whose distances from as many others are held at a time while the nearest are sought.
 _PANEL = 512
+#: Unit roundoff of float32, its least positive number, and sums far from its largest.
+_ROUNDOFF, _ROUGH_LEAST, _ROUGH_LARGEST = 2.0**-24, 2.0**-148, 1e37
+#: Samples searched beyond the neighbours, in case that float32 takes some for nearer.
+_SPARE = 4
+#: Share of samples with too many almost equally near, above which float32 does not pay.
+_FAILED = 0.25
 
 
 def row_blocks(n: int) -> list[tuple[int, int]]:
     """Ranges of rows whose distances to all n samples fit a small buffer."""
-    size = max(_BLOCK_CELLS // max(n, 1), _LEAST_ROWS)
+    size = max(BLOCK_CELLS // max(n, 1), _LEAST_ROWS)
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
@@ -55,28 +61,90 @@ def nearest_in_groups(
 ) -> np.ndarray:
     """As :func:`convexfs.neighbors.kernels.nearest.nearest_in_groups`, of all rows from all rows.
 
-    Panels of samples meet in pairs. Every sample meets the panels in their order, so that of
-    equal distances the first stays the nearer, and no two threads have the same sample.
+    Manhattan distances are computed in float32 first. Samples whose distances differ by less
+    than the proven error of float32 are compared in float64, so that the neighbours are those
+    of float64 distances. Where too many are almost equally near all distances are in float64.
     """
-    shape = (len(X), n_groups or 2, n_neighbors)
-    best, index = np.full(shape, np.inf), np.full(shape, -1, np.int64)
+    index = None if squared else _by_rough_distances(X, codes, n_groups, n_neighbors, map)
+    if index is None:
+        shape = (len(X), n_groups or 2, n_neighbors)
+        best, index = np.full(shape, np.inf), np.full(shape, -1, np.int64)
+
+        def between(own: slice, others: slice) -> np.ndarray:
+            if own == others:
+                return distances(X[own], squared)
+            return distances_between(X[own], X[others], squared)
+
+        list(_search_panels(between, codes, n_groups == 0, best, index, map))
+    return index
+
+
+def _by_rough_distances(
+    X: np.ndarray, codes: np.ndarray, n_groups: int, n_neighbors: int, map: Callable[..., Any]
+) -> np.ndarray | None:
+    """Search by float32 distances; None if they do not suffice for many rows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Differences stay what they are; rounding is relative to what is left.
+        rough = (X - X.mean(axis=0)).astype(np.float32)
+        sizes = np.abs(rough).sum(axis=1, dtype=np.float64)
+        largest = sizes.max(initial=0.0)
+    if not largest < _ROUGH_LARGEST:
+        return None
+    blocks = distance_sums.ROUGH_FEATURES
+    # A hundredth more covers rounding in float64, and that of the bound itself.
+    relative = 1.01 * _ROUNDOFF * (blocks + X.shape[1] / blocks + 4)
+    slack = 1.01 * _ROUNDOFF * (sizes + largest) + X.shape[1] * _ROUGH_LEAST
+    shape = (len(X), n_groups or 2, n_neighbors + _SPARE)
+    best, index = np.full(shape, np.inf, np.float32), np.full(shape, -1, np.int64)
+
+    def between(own: slice, others: slice) -> np.ndarray:
+        found = distance_sums.rough_between(rough[own], rough[others], own == others)
+        return np.ascontiguousarray(found)
+
+    failed = np.zeros(len(X), dtype=bool)
+    for own in _search_panels(between, codes, n_groups == 0, best, index, map):
+        lists = best[own], index[own]
+        failed[own] = nearest.settle(X, own.start, n_neighbors, slack, relative, *lists)
+        if own.start == 0 and failed[own].mean() > _FAILED:
+            return None
+    again = np.flatnonzero(failed)
+    for rows in (again[start : start + _PANEL] for start in range(0, len(again), _PANEL)):
+        for row, dist in zip(rows, distances_between(X[rows], X), strict=True):
+            best[row], index[row] = np.inf, -1
+            lists = np.full((1, *shape[1:]), np.inf), index[row : row + 1]
+            nearest.take_nearer(dist[None], row, 0, codes, n_groups == 0, *lists)
+    return np.ascontiguousarray(index[:, :, :n_neighbors])
+
+
+def _search_panels(
+    between: Callable[[slice, slice], np.ndarray],
+    codes: np.ndarray,
+    pooled: bool,
+    best: np.ndarray,
+    index: np.ndarray,
+    map: Callable[..., Any],
+) -> Iterator[slice]:
+    """Fill in the lists of the nearest; yield panels of samples whose lists are finished.
+
+    Panels meet in pairs. Every sample meets the panels in their order, so that of equal
+    distances the first stays the nearer, and no two threads have the same sample.
+    """
 
     def take(dist: np.ndarray, own: slice, others: slice) -> None:
-        lists = best[own], index[own]
-        nearest.take_nearer(dist, own.start, others.start, codes, n_groups == 0, *lists)
+        nearest.take_nearer(dist, own.start, others.start, codes, pooled, best[own], index[own])
 
     def meet(later: slice, own: slice) -> np.ndarray:
-        dist = distances_between(X[own], X[later], squared)
+        dist = between(own, later)
         take(np.ascontiguousarray(dist.T), later, own)
         return dist
 
-    panels = [slice(start, start + _PANEL) for start in range(0, len(X), _PANEL)]
+    panels = [slice(start, start + _PANEL) for start in range(0, len(index), _PANEL)]
     for number, own in enumerate(panels):
-        take(distances(X[own], squared), own, own)
+        take(between(own, own), own, own)
         later = panels[number + 1 :]
         for others, dist in zip(later, map(partial(meet, own=own), later), strict=True):
             take(dist, own, others)
-    return index
+        yield own
 
 
 def require_finite(dist: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from convexfs.data.out_of_core import ColumnSource
 from convexfs.errors import InputError, check_choice, check_number, did_you_mean, shortened
 from convexfs.neighbors import distances as dense
 from convexfs.neighbors import out_of_core
-from convexfs.neighbors.distances import require_finite, row_blocks
+from convexfs.neighbors.distances import BLOCK_CELLS, require_finite, row_blocks
 from convexfs.neighbors.kernels import nearest as kernels
 from convexfs.neighbors.missing_values import MixedSamples, NeighborLists
 from convexfs.neighbors.samples import as_samples, spreads
@@ -27,6 +27,8 @@ MISS_RULES = ("nearest", "prior", "uniform")
 RADII = ("surf", "multisurf")
 #: What a term of a margin errs by, relative to the largest there can be.
 _ROUNDING = 1e-15
+#: Rows of distances that stay in the cache while their radii are computed.
+_CACHED_ROWS = 32
 
 
 @dataclass(frozen=True)
@@ -87,19 +89,11 @@ def signed_neighbors(
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
     """
     check_neighbors(len(X), n_neighbors, metric, miss)
-    if is_radius(n_neighbors):
-        return NeighborOrder(X, metric, map, str(n_neighbors)).signed(codes, n_neighbors, miss)
+    if is_radius(n_neighbors) or is_share(n_neighbors):
+        return signed_neighbors_at(sample_distances(X, metric, map), codes, n_neighbors, miss)
     groups = _Groups.of(codes, n_neighbors, miss)
-    if not is_share(n_neighbors):
-        index = _nearest_in_groups(X, codes, groups.number, int(n_neighbors), metric, map)
-        return groups.signed(index, codes)
-    rows = distance_rows(X, metric, map)
-
-    def search(block: tuple[int, int]) -> np.ndarray:
-        order = np.argsort(rows(block), axis=1, kind="stable")
-        return kernels.first_in_groups(order, block[0], codes, groups.number, groups.limits)
-
-    return groups.signed(np.concatenate(list(map(search, row_blocks(len(X))))), codes)
+    index = _nearest_in_groups(X, codes, groups.number, int(n_neighbors), metric, map)
+    return groups.signed(index, codes)
 
 
 def sample_distances(
@@ -148,8 +142,8 @@ class NeighborOrder:
     """Samples by their distance from each other, for the neighbours at many labellings.
 
     Distances do not depend on the classes: they are sorted once, and classes only choose
-    hits and misses. :meth:`signed` equals :func:`signed_neighbors` of the same arguments; with
-    one of `RADII` as `n_neighbors`, that must be the `radius` given here.
+    hits and misses. :meth:`signed` has the neighbours of :func:`signed_neighbors` of the same
+    arguments; with one of `RADII` as `n_neighbors`, that must be the `radius` given here.
     """
 
     def __init__(
@@ -159,43 +153,57 @@ class NeighborOrder:
         map: Callable[..., Any] = map,
         radius: str | None = None,
     ):
-        self._sort(distance_rows(X, metric, map), len(X), map, radius)
+        self._near: _Near | None = None
+        if radius is not None:
+            self._near = _Near.of(sample_distances(X, metric, map), radius)
+            return
+        rows = distance_rows(X, metric, map)
 
-    @classmethod
-    def at(cls, distances: np.ndarray, radius: str | None = None) -> "NeighborOrder":
-        """Sort samples of known distances (N, N)."""
-        order = cls.__new__(cls)
-        order._sort(lambda block: distances[slice(*block)], len(distances), map, radius)
-        return order
+        def sort(block: tuple[int, int]) -> np.ndarray:
+            return np.argsort(rows(block), axis=1, kind="stable").astype(np.int32)
 
-    def _sort(
-        self,
-        rows: Callable[[tuple[int, int]], np.ndarray],
-        number: int,
-        map: Callable[..., Any],
-        radius: str | None,
-    ) -> None:
-        mean, blocks = 0.0, row_blocks(number)
-        if radius == "surf":
-            mean = sum(map(lambda block: float(rows(block).sum()), blocks)) / number**2
-
-        def sort(block: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-            dist = rows(block)
-            near = _own_radii(dist, block[0]) if radius == "multisurf" else mean
-            order = np.argsort(dist, axis=1, kind="stable").astype(np.int32)
-            return order, (dist < np.reshape(near, (-1, 1))).sum(axis=1)
-
-        orders, reaches = zip(*map(sort, blocks), strict=True)
-        self._order, self._reach = np.concatenate(orders), np.concatenate(reaches)
+        self._order = np.concatenate(list(map(sort, row_blocks(len(X)))))
 
     def signed(self, codes: np.ndarray, n_neighbors: float | str, miss: str) -> SignedNeighbors:
         """The hits and misses of these classes."""
+        if self._near is not None:
+            return self._near.signed(codes, miss)
         groups = _Groups.of(codes, n_neighbors, miss)
-        if is_radius(n_neighbors):
-            index = kernels.near_in_groups(self._order, self._reach, codes, groups.number)
-            return groups.signed(index, codes)
         index = kernels.first_in_groups(self._order, 0, codes, groups.number, groups.limits)
         return groups.signed(index, codes)
+
+
+@dataclass(frozen=True)
+class _Near:
+    """Distances between all samples, and the radius within which each has its neighbours."""
+
+    distances: np.ndarray
+    radii: np.ndarray
+
+    @classmethod
+    def of(cls, distances: np.ndarray, radius: str) -> "_Near":
+        n = len(distances)
+        if radius == "surf":
+            return cls(distances, np.full(n, distances.sum() / n**2))
+        rows = range(0, n, _CACHED_ROWS)
+        parts = [_own_radii(distances[start : start + _CACHED_ROWS], start) for start in rows]
+        return cls(distances, np.concatenate(parts))
+
+    def signed(self, codes: np.ndarray, miss: str) -> SignedNeighbors:
+        """All pairs of samples, with weight 0 beyond the radius."""
+        groups = _Groups.of(codes, RADII[0], miss)
+        counts, rows = np.zeros((len(codes), len(groups.counts))), np.arange(len(codes))
+        counts[:] = kernels.count_near(self.distances, self.radii, codes, counts.shape[1])
+        if miss == "nearest":
+            hits = counts[rows, codes]
+            counts[:] = (counts.sum(axis=1) - hits)[:, None]
+            counts[rows, codes] = hits
+            share = np.ones(counts.shape)
+            share[rows, codes] = -1.0
+        else:
+            share = _group_shares(codes, groups.counts, miss)
+        share *= (groups.counts[codes] > 1)[:, None] / np.maximum(counts, 1.0)
+        return all_pairs(kernels.weigh_near(self.distances, self.radii, codes, share))
 
 
 def signed_neighbors_at(
@@ -206,16 +214,30 @@ def signed_neighbors_at(
     A share of a class comes in the order of the samples instead of the nearest first.
     """
     if is_radius(n_neighbors):
-        radius = str(n_neighbors)
-        return NeighborOrder.at(distances, radius).signed(codes, radius, miss)
+        return _Near.of(distances, str(n_neighbors)).signed(codes, miss)
     groups = _Groups.of(codes, n_neighbors, miss)
     if is_share(n_neighbors):
-        members = np.argsort(codes, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(groups.counts)])
-        index = kernels.nearest_shares(distances, codes, members, starts, groups.limits)
+        bounds = _share_bounds(distances, codes, groups.limits)
+        index = kernels.within_bounds(distances, codes, bounds, groups.limits)
     else:
         index = kernels.nearest_in_groups(distances, 0, codes, groups.number, int(n_neighbors))
     return groups.signed(index, codes)
+
+
+def _share_bounds(distances: np.ndarray, codes: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Distance of the last neighbour of each sample in each class; infinite if all are."""
+    bounds = np.full((len(codes), len(limits)), np.inf)
+    size = max(BLOCK_CELLS // len(codes), 1)
+    for own, other in np.ndindex(limits.shape):
+        # A sample itself comes first, at a distance of 0.
+        place = int(limits[own, other]) - (own != other)
+        rows, members = np.flatnonzero(codes == own), np.flatnonzero(codes == other)
+        for start in range(0, len(rows) if place < len(members) else 0, size):
+            part = rows[start : start + size]
+            near = np.take(distances[part], members, axis=1)
+            near.partition(place, axis=1)
+            bounds[part, other] = near[:, place]
+    return bounds
 
 
 @dataclass(frozen=True)
@@ -291,17 +313,26 @@ def margin_vector(
         return X.margin_sum(lists, map)
     X = as_samples(X)
     squared = metric == "sqeuclidean"
+    pairs = () if isinstance(X, SparseSamples) else _merged_pairs(neighbors)
 
     def partial(block: tuple[int, int]) -> np.ndarray:
+        if not isinstance(X, SparseSamples):
+            return kernels.pair_difference_sum(X, *block, *pairs, squared)
         rows = slice(*block)
         # The indices of all pairs are one row, broadcast.
         index = np.ascontiguousarray(neighbors.index[rows])
         coefficient = np.ascontiguousarray(neighbors.coefficient[rows])
-        if isinstance(X, SparseSamples):
-            return X.signed_difference_sum(block[0], index, coefficient, squared)
-        return kernels.signed_difference_sum(X, block[0], index, coefficient, squared)
+        return X.signed_difference_sum(block[0], index, coefficient, squared)
 
     return np.sum(list(map(partial, row_blocks(len(X)))), axis=0)
+
+
+def _merged_pairs(neighbors: SignedNeighbors) -> tuple[np.ndarray, ...]:
+    """Add the weights of (n, i) and (i, n): their differences are the same."""
+    index, coefficient = neighbors.index, neighbors.coefficient
+    if index.strides[0] == 0 and index.shape[1] == 1:
+        return kernels.merge_all(coefficient[:, 0])
+    return kernels.merge_lists(np.ascontiguousarray(index), np.ascontiguousarray(coefficient))
 
 
 def cancelled_sums(X: Any, metric: str = "manhattan") -> np.ndarray:
@@ -345,9 +376,11 @@ def is_share(n_neighbors: Any) -> bool:
 
 def _own_radii(dist: np.ndarray, start: int) -> np.ndarray:
     """Mean distance of each row's sample from the others, minus half the deviation."""
-    rows, n = dist.shape
-    others = dist[np.arange(n) != np.arange(start, start + rows)[:, None]].reshape(rows, n - 1)
-    return others.mean(axis=1) - others.std(axis=1) / 2.0
+    rows, others = np.arange(len(dist)), dist.shape[1] - 1
+    mean = (dist.sum(axis=1) - dist[rows, start + rows]) / others
+    apart = dist - mean[:, None]
+    apart[rows, start + rows] = 0.0
+    return mean - np.sqrt(np.square(apart, out=apart).sum(axis=1) / others) / 2.0
 
 
 def _coefficients(

@@ -91,7 +91,7 @@ def shadow_margins(
         if joined:
             near = neighbors_at(sample_distances(beside(X, told(some_rows(X, order)))))
         else:
-            near = neighbors_at(distances + distances[np.ix_(order, order)])
+            near = neighbors_at(nearest.add_permuted(distances, order))
         if isinstance(X, np.ndarray) and len(np.unique(order)) == len(order):
             # To move the neighbours is cheaper than to copy the samples.
             margin = margin_vector(X, _moved(near, order), metric)

@@ -90,6 +90,8 @@ class Backend:
         Whether it may abort the process it runs in, and is called in a child process.
     bundled : bool
         Whether the package brings the solver along under a version of its own.
+    needs_rows : bool
+        Whether it refuses problems without constraints.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Backend:
     faults: tuple[str, ...] = ()
     aborts: bool = False
     bundled: bool = False
+    needs_rows: bool = False
 
     @property
     def installed(self) -> bool:

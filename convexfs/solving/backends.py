@@ -46,7 +46,7 @@ _ROWS = (
         "SCS", "scs", "MIT", _ALL,
         tolerances=("eps_abs", "eps_rel"), translate=lambda tol: 0.1 * tol,
         limit=same_value("time_limit_secs"), always={"max_iters": 200_000}, warm=POINT, extra="",
-        tested=True, pace=adaptive_tolerance(2e-7, max_iters=10_000),
+        tested=True, pace=adaptive_tolerance(2e-7, max_iters=10_000), needs_rows=True,
         faults=(
             "stops at its tolerance exactly, so it is asked for a tenth of it",
             "at an iteration or time limit it says optimal_inaccurate, whatever the point",

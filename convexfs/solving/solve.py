@@ -19,6 +19,7 @@ from convexfs.records import ERROR, TIMEOUT, ConePoint, Solution, symbols
 from convexfs.solving.backends import BACKENDS, choose
 from convexfs.solving.child_process import call_in_child, can_stop
 from convexfs.solving.dcp_rules import why_not_convex
+from convexfs.solving.direct import direct_call
 from convexfs.solving.option_names import check_options
 from convexfs.solving.parametrized import compile_problem
 
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 AROUND: ContextVar[Callable[[], AbstractContextManager[Any]]] = ContextVar(
     "around", default=nullcontext
 )
+#: Given every compiled program and the point that a solver returned, by whoever measures it.
+OBSERVER: ContextVar[Callable[[Any, ConePoint], None] | None] = ContextVar("observer", default=None)
 #: Where a problem keeps the structure of the program that its solver has kept.
 _STRUCTURE = "structure"
 _kept: ContextVar[dict[str, Any] | None] = ContextVar("kept", default=None)
@@ -109,10 +112,15 @@ def solve(
         data, chain, inverse = compile_problem(problem, row.name, options)
         compiled = time.perf_counter()
         _refuse_nan(data)
+        if row.needs_rows and not data[cvxpy_settings.B].size:
+            raise SolverUnsuitable(f"{row.name} takes no problem without constraints")
         with AROUND.get()():
             start_from = _earlier(problem, row.name, data, warm_start)
             arguments = (problem, data, start_from, verbose, dict(options))
             call = partial(_timed, chain.solve_via_data, *arguments)
+            direct = direct_call()
+            if direct is not None:
+                call = partial(direct, row.name, data, options, time_limit)
             apart = row.aborts or stopped is not None
             outcome = call_in_child(call, stopped) if apart else call()
             raw, solve_seconds, cpu_seconds = outcome
@@ -237,12 +245,15 @@ def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any)
     if answer.status in cvxpy_settings.SOLUTION_PRESENT + cvxpy_settings.INF_OR_UNB:
         problem.unpack(answer)
     if answer.status in cvxpy_settings.SOLUTION_PRESENT:
+        point, observer = _cone_point(data, chain, inverse, raw), OBSERVER.get()
+        if point is not None and observer is not None:
+            observer(data[cvxpy_settings.PARAM_PROB], point)
         found |= {
             "primal": _primal(problem),
             "dual": _dual(problem),
             # As unpack has computed it, of the objective at the point.
             "objective": np.real(np.asarray(problem.value)).item(),
-            "cone": _cone_point(data, chain, inverse, raw),
+            "cone": point,
         }
     return found
 

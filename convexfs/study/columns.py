@@ -85,6 +85,8 @@ OBJECTIVE_ERROR = Column(
     "objective_error", "residual", "relative distance from a proven objective", "objective off"
 )
 
+DIMACS = Column("dimacs_error", "residual", "largest of the six DIMACS errors", "DIMACS")
+
 #: Of every solver at every settings.
 SUMMARY = (
     SETTINGS, SOLVER, SUCCESS,
@@ -107,6 +109,7 @@ SUMMARY = (
     Column("peak_megabytes", "number", "most memory a solver took", "peak MB", On.PAGE),
     Column("busy", "count", "tasks that waited for a core", on=On.PAGE),
     replace(ERROR, meaning="median of the solved"),
+    replace(DIMACS, meaning="largest of the six DIMACS errors, median of the solved", on=On.PAGE),
 )
 #: The options of every solver, at every setting.
 TOLD = (
@@ -143,6 +146,17 @@ LEADERS = (
     *SCOPE, Column("fastest"), SECONDS, Column("second"), *LEAD,
     Column("most_accurate"), MEAN_ERROR,
 )
+#: Of every public instance of which something is published.
+PUBLISHED = (
+    Column("set"), INSTANCE,
+    Column("published", "text", "optimum, or the status of an instance without one"),
+    Column("status", "text", "of the most accurate solved task"),
+    Column("objective", "number", "of the same"),
+    replace(OBJECTIVE_ERROR, meaning="distance from the published one, relative to it or 1"),
+    replace(SOLVED, on=On.PAGE),
+    Column("contradicting", "bad", "solved here, but against what is published"),
+    Column("solvers", "text", "whose tasks these are"),
+)
 #: Of every wrong claim, and of those of a solver together.
 CLAIMS = (
     SOLVER, SETTINGS, STATUS, INSTANCE, Column("claims", "count", "number of repeats"),
@@ -168,7 +182,11 @@ ROWS = (
     Column("wall_seconds", "seconds", "the whole task"),
     Column("busy", "flag", "the task waited for a core that other work had"),
     Column("failure", "long", label="message"),
-    *(replace(column, on=On.DEMAND) for column in (INSTANCE, *RESIDUALS, OBJECTIVE_ERROR)),
+    *(replace(column, on=On.DEMAND) for column in (INSTANCE, *RESIDUALS, OBJECTIVE_ERROR, DIMACS)),
+    Column("set", "text", "public set of the instance", on=On.DEMAND),
+    Column("published", "text", "its published optimum or status", on=On.DEMAND),
+    Column("interface", "text", "empty: cvxpy's; direct: the solver's own; or its environment",
+           on=On.DEMAND),
     Column("told", "code", "options, in the solver's own words", on=On.DEMAND),
     Column("solve_cpu_seconds", "seconds", "processor time of solve seconds", on=On.DEMAND),
     Column("clock_seconds", "seconds", "by the solver's own clock, if it has one", on=On.DEMAND),

@@ -13,31 +13,53 @@ A study is a batch with other solvers, accuracies, repeats and order, in the sam
   that their answers are alike; the same number given to all of them as it is. One thread
   and the iteration limits of the solver table hold in all: the time limit, not a count of
   iterations, is to end a solve.
+- every optimum is certified to ten times the accuracy that was asked for and, where that succeeds,
+  to the accuracy itself, so that a target is met by a proof and not by a guess.
 
 A file with ``FIT = True`` is compared as a whole method: its seconds are those of all steps.
 """
 
 import ctypes
+import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from convexfs.batch.problem_files.load import ProblemFile, load_problem_file
 from convexfs.batch.run import GRACE_SECONDS, Progress, command_line, run_tasks
 from convexfs.batch.store.shards import Shard
-from convexfs.batch.tasks import Result, Task, do, skipped_result, solving_of
-from convexfs.errors import SolverUnsuitable, check_number
-from convexfs.methods.base.solve_step import check_solver
-from convexfs.records import NATIVE, OPTIMAL
+from convexfs.batch.tasks import Result, Task, do, first_numbers, skipped_result, solving_of
+from convexfs.certification.certify import EFFORT, certify
+from convexfs.errors import InputError, SolverUnsuitable, check_number
+from convexfs.methods.base.solve_step import VERIFIER, check_solver, stated
+from convexfs.records import NATIVE, OPTIMAL, Certificate, Solution
+from convexfs.solving.backends import Needs, backend, check_takes, needs_of
+from convexfs.solving.dimacs import measured_errors
+from convexfs.solving.direct import (
+    START_SECONDS,
+    Environment,
+    called_directly,
+    find_environment,
+)
 from convexfs.solving.solve import AROUND, solve_tiny_program, warm_starts
-from convexfs.study.plan import Plan
+from convexfs.study.means import TICK
+from convexfs.study.plan import ALL, CVXPY, DIRECT, Plan, integer_variants
 
 #: Forked workers have another one.
 MAIN_PROCESS = os.getpid()
+#: Time limits of a solve that a whole task may take: its own, that of the neighbour of a warm
+#: start, stating and compiling, and two certificates while other work may have the core.
+TASK_LIMITS = 7
+#: Fields of a task that change neither its problem nor what that needs.
+_SAME_PROBLEM = {
+    "solver_version": "", "options": "{}", "own_options": "{}", "tol": None, "asked": "",
+    "warm_from": "", "interface": "",
+}  # fmt: skip
 
 
 def compare_files(
@@ -50,6 +72,7 @@ def compare_files(
     read_limit: str | float | None = None,
     shard: Shard | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
+    environments: Mapping[str, str | Path] | None = None,
     **plan: Any,
 ) -> Progress:
     """Run every solver on every problem of some files; go on where an earlier call stopped.
@@ -64,6 +87,9 @@ def compare_files(
         Solves at a time, at most one a core; more than one disturb each other's times.
     memory_limit, data_dir, read_limit, shard, watch
         As in :func:`convexfs.batch.run.solve_files`.
+    environments : mapping of str to path
+        Python interpreters of other environments by name. The solvers there that can be called
+        directly are compared as well, each in its own version.
     **plan
         What is compared and how: the fields of :class:`~convexfs.study.plan.Plan`.
 
@@ -75,7 +101,17 @@ def compare_files(
     problems = [load_problem_file(file) for file in files]
     reading = {"data_dir": data_dir, "read_limit": read_limit}
     limits = {"memory_limit": memory_limit, "jobs": jobs, "shard": shard, "watch": watch}
-    return compare_problems(problems, out, Plan(**plan), reading, **limits)
+    others = find_environments(environments or {})
+    plan["interfaces"] = [*plan.get("interfaces", (CVXPY,)), *others]
+    return compare_problems(problems, out, Plan(**plan), reading, others, **limits)
+
+
+def find_environments(pythons: Mapping[str, str | Path]) -> dict[str, Environment]:
+    """Return environments by name, each of their interpreters asked for its solvers."""
+    for name in pythons:
+        if not name.isidentifier() or name == DIRECT:
+            raise InputError(f"an environment needs a name of letters and digits, not {name!r}")
+    return {name: find_environment(name, python) for name, python in pythons.items()}
 
 
 def compare_problems(
@@ -83,21 +119,24 @@ def compare_problems(
     out: str | Path,
     plan: Plan,
     reading: dict[str, Any],
+    environments: Mapping[str, Environment] | None = None,
     *,
     jobs: int = 1,
     **limits: Any,
 ) -> Progress:
     """Do a plan on problem files that have been read, as :func:`compare_files` does."""
     check_number("jobs", jobs, 1, os.cpu_count() or 1, whole=True)
-    tasks = plan.tasks(problems, **reading)
+    tasks = plan.tasks(problems, environments, **reading)
+    pythons = {name: own.python for name, own in (environments or {}).items()}
+    variants = integer_variants() if plan.solvers == ALL else {}
     return run_tasks(
         tasks,
         out,
         study=_record(problems, plan, reading),
-        work=measure,
+        work=partial(measure, pythons=pythons, variants=variants),
         jobs=jobs,
-        # A warm start needs the neighbour solved before it.
-        time_limit=(3 if plan.warm else 2) * plan.time_limit + GRACE_SECONDS,
+        # Solvers are stopped by an alarm; the rest is for stating, compiling and certifying.
+        time_limit=TASK_LIMITS * plan.time_limit + START_SECONDS,
         # Tried until they succeed, solvers would look better than they are.
         retry_failed=False,
         **limits,
@@ -113,22 +152,97 @@ def _record(problems: Iterable[ProblemFile], plan: Plan, reading: dict[str, Any]
     return {"files": files, **plain}
 
 
-def measure(task: Task) -> Result:
-    """Do one task with a solver that this process has used before."""
+def measure(
+    task: Task, pythons: Mapping[str, Path] | None = None, variants: Mapping[str, str] | None = None
+) -> Result:
+    """Do one task with a solver that this process has used before.
+
+    `pythons` are the interpreters of environments, `variants` the solvers that are left out where
+    a problem has no integers, each with its twin that takes part.
+    """
     _hush(os.getpid())
     problem = load_problem_file(task.problem_file, task.problem_sha256)
     formulation = problem.formulation
     if task.solver == NATIVE and (problem.build or formulation.native is None):
         return skipped_result(f"there is no native twin of {problem.name}")
+    known: dict[str, str] = {}
     try:
         # Told by the table where it can be, before any numbers are computed.
         check_solver(formulation, solving_of(task, problem.build))
+        if problem.is_own and task.solver != NATIVE:
+            needs, sense = _needs(replace(task, key="", solver="", repeat=0, **_SAME_PROBLEM))
+            known = {"needs": str(needs), "sense": sense}
+            _check_takes(task.solver, needs, variants or {})
     except SolverUnsuitable as reason:
-        return skipped_result(reason)
+        return skipped_result(reason, **known)
     _warm_up(task.solver)
-    with peak_memory() as peak:
-        result = _from_neighbour(task) if task.warm_from else do(task)
-    return replace(result, row={**result.row, "peak_bytes": peak.bytes})
+    token = VERIFIER.set(partial(certify_to_target, limit=task.time_limit))
+    alarm = task.time_limit if task.interface in (CVXPY, DIRECT) else None
+    try:
+        with (
+            observed_calls(alarm) as peak,
+            measured_errors() as measured,
+            _interface(task, pythons or {}),
+        ):
+            result = _from_neighbour(task) if task.warm_from else do(task)
+    finally:
+        VERIFIER.reset(token)
+    more: dict[str, Any] = {"peak_bytes": peak.bytes}
+    if measured.errors is not None and not task.fit:
+        more["dimacs"] = json.dumps(dict(zip("123456", measured.errors, strict=True)))
+    if task.interface not in (CVXPY, DIRECT):
+        more |= {"peak_bytes": None, "solver_version": task.solver_version}
+    return replace(result, row={**result.row, **more})
+
+
+@lru_cache(maxsize=4)
+def _needs(task: Task) -> tuple[Needs, str]:
+    """Return what a user-defined problem needs of a solver, and its sense.
+
+    The solvers of one problem come one after the other, so that it is built once for all that
+    do not take it.
+    """
+    problem = load_problem_file(task.problem_file, task.problem_sha256)
+    values, hyper = first_numbers(task, problem)
+    built = stated(problem.formulation, {**values, **hyper}, problem.build)
+    return needs_of(built), built.objective.NAME[:3]
+
+
+def _check_takes(solver: str, needs: Needs, variants: Mapping[str, str]) -> None:
+    """Raise if a solver does not take a problem, or is another one where there are no integers."""
+    check_takes(backend(solver), needs)
+    if solver in variants and not needs.integer:
+        twin = variants[solver]
+        raise SolverUnsuitable(f"without integers {solver} is {twin}, which takes part")
+
+
+@contextmanager
+def _interface(task: Task, pythons: Mapping[str, Path]) -> Iterator[None]:
+    """Call the solver as a task says."""
+    if task.interface == CVXPY:
+        yield
+        return
+    if task.interface != DIRECT and task.interface not in pythons:
+        raise InputError(f"the environment {task.interface} is not given")
+    with called_directly(pythons.get(task.interface)):
+        yield
+
+
+def certify_to_target(problem: Any, solution: Solution, limit: float | None = None) -> Certificate:
+    """Certify a solution to the slack of a study, and an optimum to the accuracy asked for too.
+
+    A proof stops where it suffices: one of ten times the accuracy says nothing about whether the
+    accuracy itself was reached. A certificate takes as much CPU time as usual, but at most `limit`
+    seconds (and always its least).
+    """
+    spent = solution.compile_seconds + solution.solve_seconds
+    effort = EFFORT if limit is None else min(EFFORT, limit / max(spent, TICK))
+    found = certify(problem, solution, effort=effort)
+    reached = found.ok and solution.status == OPTIMAL and found.primal_residual <= solution.tol
+    if not reached or (found.gap is not None and found.gap <= solution.tol):
+        return found
+    closer = certify(problem, solution, tol=solution.tol, effort=effort)
+    return closer if closer.ok else found
 
 
 def _from_neighbour(task: Task) -> Result:
@@ -161,7 +275,7 @@ def _warm_up(solver: str) -> None:
         solve_tiny_program(solver)
 
 
-# ---- the memory that solvers take, as far as the operating system tells ------------------------
+# ---- time and memory that solvers take, as far as the operating system tells ------------------
 
 
 @dataclass
@@ -172,27 +286,43 @@ class Peak:
 
 
 @contextmanager
-def peak_memory() -> Iterator[Peak]:
-    """Measure the memory that solvers called meanwhile take at most.
+def observed_calls(seconds: float | None = None) -> Iterator[Peak]:
+    """Measure the memory that solvers called meanwhile take at most, and limit their time.
 
     It is what the process held at its peak beyond what it held when the solver was called.
-    Linux tells; what an earlier solve has left for reuse is given back first.
+    Linux tells; what an earlier solve has left for reuse is given back first. A worker process
+    whose solver takes longer than `seconds` is ended by an alarm: many solvers have no time limit.
     """
     peak = Peak()
 
     @contextmanager
-    def measured() -> Iterator[None]:
+    def observed() -> Iterator[None]:
         before = _forget_the_peak()
-        yield
+        with _alarm(seconds):
+            yield
         if before is not None:
             taken = _held("VmHWM") - before
             peak.bytes = max(peak.bytes or 0, taken, 0)
 
-    token = AROUND.set(measured)
+    token = AROUND.set(observed)
     try:
         yield peak
     finally:
         AROUND.reset(token)
+
+
+@contextmanager
+def _alarm(seconds: float | None) -> Iterator[None]:
+    """End this process if it takes longer than `seconds` and a grace, unless it is the main one."""
+    if seconds is None or os.getpid() == MAIN_PROCESS or not hasattr(signal, "setitimer"):
+        yield
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds + GRACE_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _forget_the_peak() -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from convexfs.batch.problem_files.base import OWN_DATA
 from convexfs.methods import stored_formulation
 from convexfs.records import RAW
 from convexfs.study.outcome_rules import Frame
@@ -36,9 +37,13 @@ def format_tolerance(tol: float) -> str:
 
 
 def solvers(frame: Frame) -> Frame:
-    """Return solvers with the options they were given by name: each choice is one to compare."""
+    """Return solvers with how they are called and the options they were given by name.
+
+    Each choice is one to compare.
+    """
     named = frame["own_options"].fillna("{}").map(words)
-    return (frame["solver"] + " " + named).str.strip().astype("string")
+    called = frame["solver"] + " " + frame["interface"].fillna("")
+    return (called.str.strip() + " " + named).str.strip().astype("string")
 
 
 @cache
@@ -88,7 +93,7 @@ def instances(frame: Frame) -> Frame:
     """Return labels that differ where anything but solver, settings and repeat differs."""
     labels = pd.Series(
         [
-            " ".join([str(problem), Path(str(data)).name, words(str(hyper))]).strip()
+            " ".join(filter(None, [str(problem), _data_name(str(data)), words(str(hyper))]))
             for problem, data, hyper in zip(
                 frame["problem"], frame["data"], frame["hyper"], strict=True
             )
@@ -101,6 +106,11 @@ def instances(frame: Frame) -> Frame:
         values = told.map(lambda value, name=name: f" {name}={_short(value)}")
         labels = labels.where(values.groupby(labels).transform("nunique") == 1, labels + values)
     return labels
+
+
+def _data_name(data: str) -> str:
+    """Return the name of a data set; nothing for a problem that brings its own numbers."""
+    return "" if data == OWN_DATA else Path(data).name
 
 
 def from_common_folder(paths: Frame) -> Frame:

@@ -10,16 +10,17 @@ for all: ten times the 1e-5 that most first-order solvers default to, and a hund
 Whole points of a local method are solved if they are verified to be feasible and stationary.
 
 A *wrong claim* is an ``optimal`` about a point that is not feasible (primal residual beyond
-the bound) or not optimal (refuted by its certificate, or an objective farther than the bound
-from a proven one of the same problem), or an ``infeasible`` or ``unbounded`` about a problem
-that has a proven optimum, or one of the two about a problem that is proven to be the other.
+the bound, and not left undecided by its certificate) or not optimal (refuted by its certificate,
+or an objective farther than the bound from a proven one of the same problem), or an
+``infeasible`` or ``unbounded`` about a problem that has a proven optimum, or one of the two about
+a problem that is proven to be the other.
 Solvers that say they are unsure (``optimal_inaccurate``, ``user_limit``) have *failed*.
 
 A status that is neither proven nor refuted is *undecided*: nothing is known against it, so it
 is counted apart and charged its own seconds. A point without a proof of its own (its gap is
 unknown) is proven by another solver's proof, if it is feasible and its objective is that of a
-proven one. Where nobody has proven any, it is compared with the best feasible one, and stays
-undecided unless it is worse. A claim without an objective is wrong.
+proven one. Where nobody has proven any, it is compared with the best of the points that are
+feasible to FEASIBLE, and stays undecided unless it is worse. A claim without an objective is wrong.
 
 Two proven objectives of one problem that are far apart cannot both be right: one certificate
 was fooled. The better one is the reference, for its point is verified to be feasible; the
@@ -60,6 +61,11 @@ RESIDUALS = ["primal_residual", "dual_residual", "complementarity", "gap"]
 BY_PROOF, BY_BEST = "objective of a proven answer", "best objective known"
 #: Objectives are compared relative to themselves, or to this: an optimum may be zero.
 SMALL_OBJECTIVE = 0.01
+#: Points that violate constraints by more may be better than the optimum for it: their objectives
+#: refute nothing.
+FEASIBLE = 1e-9
+#: A proof to some accuracy may exceed it by rounding.
+ROUNDING = 1e-9
 #: A proven objective that is worse than another proven one by this share of its size, or of
 #: 1, is wrong. Two right answers to one problem, each of its own accuracy, do not differ so.
 FAR = 1e-3
@@ -67,7 +73,7 @@ FAR = 1e-3
 
 def allowed(frame: Frame) -> Frame:
     """Return the largest residual with which each answer counts as solved."""
-    return SLACK * frame["tol"].fillna(DEFAULT_ACCURACY)
+    return SLACK * (1 + ROUNDING) * frame["tol"].fillna(DEFAULT_ACCURACY)
 
 
 def classify_outcomes(frame: Frame) -> Frame:
@@ -110,12 +116,14 @@ def _references(candidates: Frame, frame: Frame) -> Frame:
     """Return how far each objective is from its problem's reference, and whether that is proven.
 
     The reference is the most accurate proven one of the `candidates`, which are rows of `frame`
-    without those that a proof contradicts, or, without any, the best feasible one.
+    without those that a proof contradicts, or, without any, the best one that is feasible to
+    FEASIBLE.
     ``beyond`` is an objective farther from it than the bound and the reference's error allow,
     or none at all.
     """
     problem = ["instance", "repeat"]
     claimed = candidates[(candidates["status"] == OPTIMAL) & candidates["ok"].fillna(False)]
+    claimed = claimed[claimed["gap"].notna() | (claimed["primal_residual"] <= FEASIBLE)]
     proven = claimed["gap"].notna()
     worse = claimed["objective"].where(_senses(claimed) != "max", -claimed["objective"])
     ranked = claimed.assign(proven=proven, place=claimed["error"].where(proven, worse))
@@ -125,7 +133,10 @@ def _references(candidates: Frame, frame: Frame) -> Frame:
     best["proven"] = best["proven"].eq(True).astype(bool)
     sizes = np.maximum(frame["objective"].abs(), best["objective"].abs().clip(SMALL_OBJECTIVE))
     best["distance"] = (frame["objective"] - best["objective"]).abs() / sizes
+    better = (frame["objective"] - best["objective"]) * np.where(_senses(frame) == "max", 1, -1) > 0
     far = best["distance"].fillna(np.inf) > allowed(frame) + best["error"]
+    # A point that is better than one without a proof may well be the right one.
+    far &= best["proven"] | ~better
     best["beyond"] = far & best["objective"].notna()
     return best
 
@@ -163,7 +174,8 @@ def _outcome(frame: Frame, off: Frame, far: Frame) -> Frame:
     optimal, impossible, endless = (
         _of_anyone(frame, said & settled) for said in (claims, infeasible, denies & ~infeasible)
     )
-    good = (frame["primal_residual"] <= allowed(frame)) & ~off
+    # A certificate leaves violations of rows open whose terms are all near 0.
+    good = ((frame["primal_residual"] <= allowed(frame)) | frame["undecided"]) & ~off
     beyond = claims & ~frame["ok"].fillna(True)
     late = frame["solve_seconds"] > frame["time_limit"]
     chosen = [

@@ -25,6 +25,7 @@ from convexfs.study.outcome_rules import (
     classify_outcomes,
 )
 from convexfs.study.plan import integer_variants
+from convexfs.study.published import add_published
 
 #: Tasks equal in these are the same task; done again after a change of code, the last counts.
 _SAME = ["instance", "solver", "settings", "repeat"]
@@ -75,6 +76,8 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
     frame["instance"] = labels.instances(frame)
     frame["problem_class"] = labels.problem_classes(frame)
     frame["busy"] = was_disturbed(frame)
+    add_published(frame)
+    frame["dimacs_error"] = _largest_dimacs(frame["dimacs"])
     _skip_integer_variants(frame)
     frame = (
         frame.sort_values("finished_utc", kind="stable")
@@ -87,6 +90,15 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
     frame = classify_outcomes(frame.reset_index(drop=True)).drop(columns=["undecided", "refuted"])
     frame["charged_seconds"] = charged_seconds(frame)
     return frame
+
+
+def _largest_dimacs(told: Frame) -> Frame:
+    """Return the largest of the six DIMACS errors of every task; NaN where there are none."""
+    errors = [
+        max(json.loads(own).values(), default=np.nan) if isinstance(own, str) else np.nan
+        for own in told
+    ]
+    return pd.to_numeric(pd.Series(errors, index=told.index, dtype=object), errors="coerce")
 
 
 def _skip_integer_variants(frame: Frame) -> None:

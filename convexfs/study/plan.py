@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,12 @@ from convexfs.batch.tasks import Task, expand, keyed
 from convexfs.errors import InputError, check_number, check_seed
 from convexfs.records import NATIVE, RAW, TRANSLATED
 
+if TYPE_CHECKING:
+    from convexfs.solving.direct import Environment
+
 ALL = "all"
+#: How solvers are called: through cvxpy, or by their own interfaces; or in an environment by name.
+CVXPY, DIRECT = "", "direct"
 #: Accuracies at which a solver's time can be told for almost any accuracy it reaches.
 LADDER = tuple(10.0**-power for power in range(2, 11))
 
@@ -41,6 +46,9 @@ class Plan:
     warm : bool
         Whether to solve a second time from the solution at the neighbouring value of the
         grid: the value before it in the last list of GRID that has several.
+    interfaces : list of str
+        How solvers are called: CVXPY, DIRECT, or the names of other Python environments, whose
+        solvers are called directly there. Of solvers that have no direct call, CVXPY alone.
     repeats, seed : int
         How often to measure, and what the order and anything random follow from.
     time_limit : float
@@ -53,6 +61,7 @@ class Plan:
     asked: Sequence[str] = (TRANSLATED,)
     own_options: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     warm: bool = False
+    interfaces: Sequence[str] = (CVXPY,)
     repeats: int = 5
     seed: int = 0
     time_limit: float = 60.0
@@ -68,14 +77,28 @@ class Plan:
         unknown = sorted(set(self.asked) - {TRANSLATED, RAW})
         if unknown or not self.asked:
             raise InputError(f"tolerances are {TRANSLATED} or {RAW}, not {unknown or 'nothing'}")
+        if not self.interfaces:
+            raise InputError("there is no way to call solvers: give cvxpy's, direct or both")
 
     @property
     def accuracies(self) -> list[float | None]:
         """Return the accuracies, None for the solvers' own."""
         return [None] * self.default + list(dict.fromkeys(self.tols))
 
-    def tasks(self, problems: Iterable[ProblemFile], **reading: Any) -> list[Task]:
-        """Return the tasks of some problem files in the order they are done."""
+    def tasks(
+        self,
+        problems: Iterable[ProblemFile],
+        environments: Mapping[str, "Environment"] | None = None,
+        **reading: Any,
+    ) -> list[Task]:
+        """Return the tasks of some problem files in the order they are done.
+
+        `environments` are those that the interfaces name.
+        """
+        there = environments or {}
+        for name in self.interfaces:
+            if name not in (CVXPY, DIRECT) and name not in there:
+                raise InputError(f"the environment {name} is not given: add --env {name}=PYTHON")
         chosen = [replace(own, solvers=self._solvers_of(own)) for own in problems]
         self._check_own_options(chosen)
         shared = {"time_limit": self.time_limit, "repeats": self.repeats, "seed": self.seed}
@@ -85,7 +108,8 @@ class Plan:
             for tol in dict.fromkeys([None, *self.accuracies])
             for task in expand(chosen, tol=tol, **shared, **reading)
             if self._is_asked(task.solver, tol)
-            for variant in self._variants(task, grids[task.problem_file])
+            for called in self._called(task, there)
+            for variant in self._variants(called, grids[task.problem_file])
         ]
         if self.warm and not any(task.warm_from for task in tasks):
             raise InputError(
@@ -102,7 +126,11 @@ class Plan:
 
     def _solvers_of(self, problem: ProblemFile) -> tuple[str, ...]:
         names = named_solvers(self.solvers)
-        return without_integer_variants(names, problem) if self.solvers == ALL else names
+        if self.solvers != ALL:
+            return names
+        if problem.build is not None or problem.formulation.native is None:
+            names = tuple(name for name in names if name != NATIVE)
+        return without_integer_variants(names, problem)
 
     def _check_own_options(self, problems: Iterable[ProblemFile]) -> None:
         taking_part = {name for problem in problems for name in problem.solvers} - {NATIVE}
@@ -111,23 +139,41 @@ class Plan:
             names = ", ".join(sorted(taking_part))
             raise InputError(f"options are given to {absent[0]}, which is none of {names}")
 
+    def _called(self, task: Task, environments: Mapping[str, "Environment"]) -> Iterator[Task]:
+        """Yield a task by every interface that its solver has."""
+        from convexfs.solving.direct import SOLVERS
+
+        for name in dict.fromkeys(self.interfaces):
+            if name == CVXPY:
+                yield task
+            elif task.solver not in SOLVERS or task.fit:
+                continue
+            elif name == DIRECT:
+                yield _changed(task, interface=name)
+            elif task.solver in environments[name].versions:
+                version = environments[name].versions[task.solver]
+                yield _changed(task, interface=name, solver_version=version)
+
     def _variants(self, task: Task, grid: Mapping[str, list[Any]]) -> Iterator[Task]:
         """Yield a task in every way it is asked for; a default accuracy is put in no words."""
-        starts = ["", neighbour(task.hyper, grid)] if self.warm else [""]
+        warm = self.warm and task.interface == CVXPY
+        starts = ["", neighbour(task.hyper, grid)] if warm else [""]
         for asked in (TRANSLATED,) if task.tol is None else self.asked:
             for own in self.own_options.get(task.solver, [{}]):
                 for warm_from in dict.fromkeys(starts):
-                    yield _asked(task, asked, canonical(own), warm_from)
+                    options = canonical(own)
+                    told = solver_fields(task.solver, task.tol, task.time_limit, asked, options)
+                    how = {"asked": asked, "own_options": options, "warm_from": warm_from}
+                    yield _changed(task, options=told["options"], **how)
 
 
-def _asked(task: Task, asked: str, own_options: str, warm_from: str) -> Task:
-    changed = {"asked": asked, "own_options": own_options, "warm_from": warm_from}
+def _changed(task: Task, **changed: str) -> Task:
+    """Return a task with other fields, and with the key that belongs to them."""
     fields = asdict(task)
     if all(fields[name] == value for name, value in changed.items()):
         return task
     del fields["key"]
-    told = solver_fields(task.solver, task.tol, task.time_limit, asked, own_options)
-    return keyed(**fields | changed | told)
+    return keyed(**fields | changed)
 
 
 def neighbour(hyper: str, grid: Mapping[str, list[Any]]) -> str:

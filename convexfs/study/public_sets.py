@@ -3,7 +3,6 @@
 Nothing is shipped: a set is a folder of files as its authors publish them, which the user names.
 """
 
-import csv
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,8 +37,6 @@ SETS = {
     "liu-pataki": PublicSet("SDP, infeasible", "unc.edu/~pataki/SDP.zip", "not stated"),
     "miplib3": PublicSet("MILP", "miplib.zib.de", "public"),
 }
-#: Where published optima stand, beside the folders of the sets: columns problem and optimum.
-OPTIMA = "{}_optima.csv"
 
 
 def files_of(
@@ -77,21 +74,6 @@ def files_of(
         found += _sampled(_problems(folder), sample, seed)
     if not found:
         raise InputError(f"{instances} has no folder of any public set: {', '.join(SETS)}")
-    return found
-
-
-def published_optima(name: str, instances: Path) -> dict[str, float]:
-    """Return published optima by instance; empty where there is no table of them."""
-    path = instances / OPTIMA.format(name.replace("-", "_"))
-    if not path.is_file():
-        return {}
-    found = {}
-    with path.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            try:
-                found[row["problem"]] = float(row["optimum"])
-            except (KeyError, TypeError, ValueError):
-                continue  # an infeasible instance has a word there
     return found
 
 

@@ -60,13 +60,15 @@ def summary(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
     """Return the :data:`~convexfs.study.columns.SUMMARY` of every solver.
 
     In each settings the best ``success_rate`` comes first, then the least ``times_best``.
-    Without a `shift` it is the usual one.
+    Without a `shift` it is the usual one. Where no problem has a native twin, ``native`` is left
+    out.
     """
     shift = chosen_shift(shift)
     rows = [
         {"settings": settings, "solver": solver, **_counts(own), **_speed(own, shift)}
         for settings, group in with_best(outcomes).groupby("settings")
         for solver, own in group.groupby("solver")
+        if solver != NATIVE or (own["outcome"] != SKIPPED).any()
     ]
     table = pd.DataFrame(rows, columns=names(columns.SUMMARY))
     table["of"] = table["settings"].map(outcomes.groupby("settings")["instance"].nunique())
@@ -103,6 +105,7 @@ def _speed(own: Frame, shift: float) -> dict[str, Any]:
         "peak_megabytes": tried["peak_bytes"].max() / 1e6,
         "busy": int(tried["busy"].sum()),
         "error": right["error"].median(),
+        "dimacs_error": _median(right["dimacs_error"]),
     }
 
 

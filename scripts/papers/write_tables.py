@@ -3,9 +3,9 @@
     python scripts/papers/write_tables.py RUNS [RUNS ...]
 
 RUNS is the ``--out`` of the command. Of every experiment there the summary and the numbers of
-single runs go to ``problems/results``; in the guide's two pages and ``problems/RESULTS.md`` what
-stands between ``<!-- table NAME -->`` and ``<!-- end -->`` is written anew, be it a table or the
-points of a figure.
+single runs go to ``problems/results``; in the two pages of
+``scripts/pages/results`` the text between ``<!-- table NAME -->`` and ``<!-- end -->`` is
+replaced, be it a table or the points of a figure.
 """
 
 import re
@@ -17,11 +17,7 @@ import pandas as pd
 from convexfs.study.outcome_rules import Frame
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = (
-    "convexfs/guide/reproduction.md",
-    "convexfs/guide/reproduction-llfs.md",
-    "problems/RESULTS.md",
-)
+DOCUMENTS = ("scripts/pages/results/lfe-logo.md", "scripts/pages/results/llfs-lmba.md")
 PLACE = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

@@ -60,7 +60,8 @@ def main() -> None:
         for name in asked.only or CONTENDERS:
             measure(name, asked, rows)
         keep(asked.results, read(asked.results))
-    page.write(read(asked.results), ROOT / "convexfs/guide", asked.results)
+    results, guide = ROOT / "scripts/pages/results", ROOT / "convexfs/guide"
+    page.write(read(asked.results), results, guide, asked.results)
 
 
 def measure(name: str, asked: argparse.Namespace, rows: list[dict[str, Any]]) -> None:

@@ -202,3 +202,39 @@ def test_a_budget_of_time_leaves_the_verdict_undecided(monkeypatch):
     certificate = certify(problem, Solution("infeasible", "HIGHS"))
     assert certificate.ok is None
     assert str(certificate).startswith("undecided: stopped")
+
+
+def test_a_constant_objective_is_reported_exactly():
+    x = cp.Variable(name="x")
+    problem = cp.Problem(cp.Minimize(0 * x), [x >= 1e-6])
+    point = {"x": np.array(1.0)}
+    right, wrong = (Solution("optimal", "HIGHS", primal=point, objective=v) for v in (0.0, 1e-8))
+    assert certify(problem, right).ok
+    assert certify(problem, wrong).ok is False
+
+
+def test_multipliers_that_overflow_end_no_search():
+    X = cp.Variable((4, 4), symmetric=True, name="X")
+    ones = np.outer([1.0, 0, 0, 1.0], [1.0, 0, 0, 1.0])
+    rows = [X >> 0, cp.trace(ones @ X) <= -5.960464477539063e-08]
+    problem = cp.Problem(cp.Minimize(2.0**-33 * cp.sum(X)), rows)
+    assert certify(problem, Solution("infeasible", "CLARABEL")).ok is not False
+
+
+def test_a_ratio_near_0_has_the_unit_of_its_data():
+    """Changing all entries by their units leaves this ratio as it is, so that it has no unit."""
+    a, e, x = np.array([-2.0, 3.0, 1.0]), np.array([0.0, 3.0, 2.0]), cp.Variable(3, nonneg=True)
+    ratio = (a @ x + 2.0**21) / (e @ x + 2.0**20)
+    problem = cp.Problem(cp.Minimize(ratio), [x >= 0, x <= 2.0**20])
+    assert certify(problem, primal={x: np.array([1048575.9990234375, 0.0, 0.0])}).ok is not False
+
+
+@pytest.mark.parametrize(
+    ("top", "slope", "bottom", "limit"),
+    [(4.0, 1.0, 2.0, 2.0), (2.0**-15, 2.0, 2.0**-14, 2.0**-15)],
+)
+def test_a_denominator_near_0_gives_no_unit(top, slope, bottom, limit):
+    """A variable that changes by its unit may make the ratio huge."""
+    x = cp.Variable(nonneg=True)
+    problem = cp.Problem(cp.Minimize((top - x) / (slope * x + bottom)), [x >= 0, x <= limit])
+    assert certify(problem, primal={x: 0.9 * limit}).ok is False

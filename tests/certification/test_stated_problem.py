@@ -9,7 +9,7 @@ import pytest
 from cvxpy.atoms.affine.wraps import nonneg_wrap, psd_wrap
 from cvxpy.constraints.finite_set import FiniteSet
 
-from convexfs import Solution, certify
+from convexfs import Solution, certify, solve
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.errors import InputError
 from convexfs.records import ConePoint
@@ -287,3 +287,11 @@ def test_bounds_of_a_fixed_column_do_not_prevent_a_proof():
     problem = minimum(cp.sum(cp.exp(PAIR)) + X, PAIR >= 0, X >= 0, X == 0, PAIR[1] >= 1)
     problem.solve(solver="CLARABEL")
     assert certify(problem).ok is True
+
+
+def test_a_point_too_far_to_compare_is_not_blamed_on_the_compiler():
+    z = cp.Variable(name="z")
+    problem = cp.Problem(cp.Maximize(cp.log(z)), [z >= 1])
+    certificate = certify(problem, solve(problem, "CLARABEL"))
+    assert certificate.ok is not True
+    assert "compiled another" not in certificate.reason

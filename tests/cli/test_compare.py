@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from convexfs.cli import main
-from convexfs.cli.compare import _accuracies, _own_options, _table
+from convexfs.cli.compare import _accuracies, _environments, _own_options
+from convexfs.cli.compare_outputs import table_of
 from convexfs.study.columns import CLAIMANTS, LEADERS
 from convexfs.study.outcomes import outcomes
 from convexfs.study.summary import RESIDUALS, claimants, leaders, summary
@@ -39,7 +40,7 @@ SMALL = ("--solvers", "native,SCS,HIGHS", "--tol", "1e-6", "--repeats", "2", "--
 
 
 def test_tables_then_where_the_results_are(compare, tmp_path):
-    code, out, _ = compare(*SMALL)
+    code, out, _ = compare(*SMALL, "--verbose")
     assert code == 0
     assert "Verdict" in out
     row = summary(outcomes(tmp_path / "run")).set_index("solver").loc["native"]
@@ -72,7 +73,9 @@ def test_wrong_claims_are_named_and_are_no_reason_to_fail(compare, monkeypatch):
     monkeypatch.setattr("convexfs.study.outcome_rules.SLACK", 1e-9)
     code, out, _ = compare(*SMALL)
     assert code == 0
-    assert "Wrong claims" in out
+    assert out.startswith("12 tasks: ")
+    assert "Wrong claims are of SCS." in out
+    code, out, _ = compare(*SMALL, "--verbose")
     assert re.search(r"SCS +│ 1e-06 +│ optimal +│ 2 .*small iris n_neighbors=1", out)
 
 
@@ -84,7 +87,7 @@ def test_wrong_claims_of_a_solver_are_one_row_with_the_largest_numbers():
     printed = io.StringIO()
     console = Console(file=printed, width=200)
     claims = pd.DataFrame([small, denial, large | {"instance": "q"}])
-    console.print(_table("Wrong claims", claimants(claims), CLAIMANTS))
+    console.print(table_of("Wrong claims", claimants(claims), CLAIMANTS))
     cells = [
         [cell.strip() for cell in line.split("│")[1:-1]]
         for line in printed.getvalue().splitlines()
@@ -112,6 +115,9 @@ def test_wrong_claims_of_a_solver_are_one_row_with_the_largest_numbers():
         (["--solvers", "SCS", "--set", "OSQP.rho=1"], "options are given to OSQP, which is none"),
         (["--tolerances", "loose"], "tolerances are translated or raw, not ['loose']"),
         (["--shift", "-1", *SMALL], "shift, in seconds, must be a number"),
+        (["--env", "old"], "--env takes NAME=PYTHON, such as old=venv/bin/python, not 'old'"),
+        (["--env", "old=nowhere/python"], "nowhere/python is no Python interpreter"),
+        (["--env", "direct=python"], "an environment needs a name of letters and digits"),
     ],
 )
 def test_bad_lines_get_one_line_and_exit_code_2(compare, words, message):
@@ -143,7 +149,7 @@ def test_a_ladder_goes_from_coarse_to_fine():
 def test_ways_of_asking_stand_side_by_side(compare, tmp_path):
     words = ["--solvers", "native,SCS", "--tol", "1e-6", "--no-default", "--repeats", "1"]
     more = ["--tolerances", "translated,raw", "--set", "SCS.max_iters=500,900", "--warm"]
-    code, out, _ = compare(*words, *more, "--shift", "0.5")
+    code, out, _ = compare(*words, *more, "--shift", "0.5", "--verbose")
     assert code == 0
     assert "Verdict; means are shifted by 0.5 s" in out
     assert re.search(
@@ -161,6 +167,32 @@ def test_a_busy_machine_is_told(compare, monkeypatch):
     monkeypatch.setattr("convexfs.study.outcomes.MOMENT", -1e9)
     _, out, _ = compare(*SMALL)
     assert "The machine was busy: 12 of 12 tasks" in out
+
+
+def test_one_screen_of_80_columns_with_the_verdict_first(compare, tmp_path):
+    words = ["--solvers", "CLARABEL,SCS,ECOS,HIGHS", "--repeats", "1", "--direct"]
+    code, out, _ = compare(*words)
+    lines = out.replace(str(tmp_path), "").splitlines()
+    assert code == 0
+    assert re.match(r"\d+ tasks: \d+ solved", lines[0])
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 24
+    rows = [line.split() for line in lines if re.match(" (CLARABEL|SCS|ECOS)", line)]
+    assert sorted(row[0] for row in rows) == sorted(["CLARABEL", "SCS", "ECOS"] * 2)
+    assert sum(row[1] == "direct" for row in rows) == 3
+    found = summary(outcomes(tmp_path / "run")).set_index(["settings", "solver"])
+    row = found.loc[("1e-08", "SCS")]
+    assert [str(row["tried"]), str(row["solved"])] == next(
+        own[1:3] for own in rows if own[0] == "SCS" and own[1] != "direct"
+    )
+
+
+def test_environments_are_given_by_name_and_interpreter():
+    assert _environments(["old=/a/b=c/python", "new=python"]) == {
+        "old": "/a/b=c/python",
+        "new": "python",
+    }
+    assert _environments(None) == {}
 
 
 def test_nothing_to_compare_on_is_told(capsys):
@@ -203,5 +235,5 @@ def test_a_class_with_one_solver_left_has_no_second():
         [row | {"problem_class": "LP", "second": "B"}, row | {"problem_class": "SDP"}]
     )
     shown = Console(file=io.StringIO(), width=160, record=True)
-    shown.print(_table("Leaders", told, LEADERS))
+    shown.print(table_of("Leaders", told, LEADERS))
     assert re.search(r"SDP .* A +│ 0.1 +│ - ", shown.export_text())

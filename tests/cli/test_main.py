@@ -22,8 +22,28 @@ def test_version(run):
 def test_list_names_everything(run):
     code, out, _ = run("list")
     assert code == 0
-    for word in ("relief", "convexfs.Relief", "spiral", "wdbc", "norm2(w) <= 1"):
+    for word in ("relief", "Relief", "logo-penalised", "spiral", "wdbc"):
         assert word in out
+    assert max(map(len, out.splitlines())) < 80
+
+
+def test_list_prints_equations_on_request(run):
+    code, out, _ = run("list", "--verbose")
+    assert code == 0
+    for word in ("norm2(w) <= 1", "Sun & Wu", "Fermat's spiral"):
+        assert word in out
+
+
+def test_the_command_alone_prints_its_help(run):
+    code, out, _ = run()
+    assert code == 0
+    assert out.startswith("usage: convexfs")
+
+
+def test_a_misspelt_command_is_corrected(run):
+    code, _, err = run("lst")
+    assert code == 2
+    assert err == "convexfs: error: unknown command 'lst': did you mean list?\n"
 
 
 def test_show_states_the_problem_and_its_solvers(run):
@@ -33,11 +53,22 @@ def test_show_states_the_problem_and_its_solvers(run):
         assert word in out
 
 
-def test_solvers_shows_licences_and_faults(run):
+def test_solvers_shows_problem_classes_and_licences(run):
     code, out, _ = run("solvers")
     assert code == 0
-    for word in ("ECOS", "GPL-3.0", "MOSEK", "untested"):
+    for word in ("ECOS", "GPL-3.0", "EXP LP POW QP SDP SOC"):
         assert word in out
+    assert max(map(len, out.splitlines())) < 80
+
+
+def test_solvers_describes_those_that_are_named(run):
+    code, out, _ = run("solvers", "scs", "MOSEK")
+    assert code == 0
+    for word in ("iteration or time limit", "untested", "pip install"):
+        assert word in out
+    code, _, err = run("solvers", "CLARABELL")
+    assert code == 2
+    assert "did you mean CLARABEL?" in err
 
 
 def test_select_prints_a_table_with_a_certificate(run):
@@ -171,8 +202,7 @@ BAD_LINES = [
     (["select", "iris", "--plot", "x.bmp"], "has no known format"),
     (["select", "iris", "--scale", "log"], "invalid choice: 'log'"),
     (["show", "releif"], "unknown method or formulation 'releif': did you mean relief?"),
-    (["selekt"], "invalid choice: 'selekt'"),
-    ([], "the following arguments are required: COMMAND"),
+    (["selekt"], "unknown command 'selekt': did you mean select?"),
 ]
 
 

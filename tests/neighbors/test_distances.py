@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from convexfs.errors import InputError
 from convexfs.neighbors import distances
-from convexfs.neighbors.kernels import nearest
+from convexfs.neighbors.kernels import distance_sums, nearest
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -52,7 +52,7 @@ def test_blocks_and_threads_change_no_distance(seed, n, cells, squared):
         distances.distances_of(X, start, stop, squared), whole[start:stop]
     )
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(3) as pool:
-        patch.setattr(distances, "_BLOCK_CELLS", cells)
+        patch.setattr(distances, "BLOCK_CELLS", cells)
         np.testing.assert_array_equal(distances.distances(X, squared, pool.map), whole)
 
 
@@ -92,20 +92,56 @@ def test_panels_find_the_nearest_of_sorted_distances(seed, panel, number, pooled
             assert found[n, group].tolist() == expected.tolist()
 
 
-@given(seed=SEEDS, j=st.integers(1, 1100), number=st.integers(1, 9), squared=st.booleans())
-def test_differences_from_neighbours_are_added_one_after_the_other(seed, j, number, squared):
+@given(seed=SEEDS, exponent=st.integers(-12, -4), offset=st.sampled_from([0.0, 1e6]))
+def test_near_ties_are_decided_in_float64(seed, exponent, offset):
+    """Distances differ by less than float32 can tell, and lists of the nearest overflow."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((30, j))
-    index = rng.integers(30, size=(10, 2, number))
-    coefficient = rng.standard_normal(index.shape) * rng.integers(2, size=index.shape)
+    X = rng.integers(2, size=(120, 6)) + 10.0**exponent * rng.random((120, 6)) + offset
+    codes, D = rng.integers(2, size=120), naive_distances(X, squared=False)
+    expected = nearest.nearest_in_groups(D, 0, codes, 2, 5)
+    for most in (0.0, 1.0):  # all in float64, or float32 at first
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(distances, "_FAILED", most)
+            found = distances.nearest_in_groups(X, codes, 2, 5)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("shape", [(2, 1), (5, 30), (37, 511), (41, 1030)])
+def test_rough_distances_err_by_less_than_their_bound(shape):
+    X = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+    some, exact = X[: shape[0] // 2], cdist(X, X, "cityblock")
+    roundings = distance_sums.ROUGH_FEATURES + shape[1] / distance_sums.ROUGH_FEATURES + 2
+    for found, true in (
+        (distance_sums.rough_between(X, X, True), exact),
+        (distance_sums.rough_between(some, X, False), exact[: len(some)]),
+    ):
+        assert (np.abs(found - true) <= 2.0**-24 * roundings * true).all()
+
+
+@given(seed=SEEDS, j=st.integers(1, 1100), number=st.integers(1, 9), squared=st.booleans())
+def test_differences_of_merged_pairs_are_added_one_after_the_other(seed, j, number, squared):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((150, j))
+    index = rng.integers(150, size=(150, 2, number))
+    coefficient = rng.integers(-4, 5, size=index.shape) / 4
+    coefficient[index == np.arange(150)[:, None, None]] = 0.0
     index[coefficient == 0.0] = -1
-    expected = np.zeros(j)
-    for row, group, m in np.ndindex(index.shape):
-        apart = X[5 + row] - X[index[row, group, m]]
-        c = coefficient[row, group, m]
-        expected += c * apart * apart if squared else c * np.abs(apart)
-    found = nearest.signed_difference_sum(X, 5, index, coefficient, squared)
-    np.testing.assert_array_equal(found, expected)
+    signed = np.zeros((150, 150))
+    for row, group, m in zip(*np.nonzero(coefficient), strict=True):
+        signed[row, index[row, group, m]] += coefficient[row, group, m]
+    merged, expected = signed + signed.T, np.zeros(j)
+    for panel in (slice(0, 128), slice(128, 150)):
+        for row in range(150):
+            for i in range(max(row + 1, panel.start), panel.stop):
+                apart, c = X[row] - X[i], merged[row, i]
+                expected += c * apart * apart if squared else c * np.abs(apart)
+    for pairs in (nearest.merge_lists(index, coefficient), nearest.merge_all(signed)):
+        found = nearest.pair_difference_sum(X, 0, 150, *pairs, squared)
+        np.testing.assert_array_equal(found, expected)
+        parts = [
+            nearest.pair_difference_sum(X, a, b, *pairs, squared) for a, b in ((0, 60), (60, 150))
+        ]
+        np.testing.assert_allclose(sum(parts), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("place", [0, 40])

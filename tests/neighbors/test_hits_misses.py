@@ -13,6 +13,7 @@ from convexfs.errors import InputError
 from convexfs.neighbors import distances
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
+    SignedNeighbors,
     margin_vector,
     row_blocks,
     signed_neighbors,
@@ -50,6 +51,14 @@ def brute_force_margin(X, codes, n_neighbors, metric, miss):
                 z += share * mean_difference(np.flatnonzero(codes == c))
         z -= mean_difference(hits)
     return z
+
+
+def as_matrix(neighbors: SignedNeighbors) -> np.ndarray:
+    """Signed weights of all pairs."""
+    signed = np.zeros((len(neighbors.index),) * 2)
+    for n, group, m in zip(*np.nonzero(neighbors.coefficient), strict=True):
+        signed[n, neighbors.index[n, group, m]] += neighbors.coefficient[n, group, m]
+    return signed
 
 
 @pytest.mark.parametrize("metric", ["manhattan", "sqeuclidean"])
@@ -93,8 +102,35 @@ def test_samples_sorted_once_have_the_same_neighbours_at_any_labels(metric, miss
     for labels in (codes, np.random.default_rng(1).permutation(codes)):
         once = order.signed(labels, n_neighbors, miss)
         every = signed_neighbors(X, labels, n_neighbors, metric, miss)
-        np.testing.assert_array_equal(once.index, every.index)
-        np.testing.assert_array_equal(once.coefficient, every.coefficient)
+        np.testing.assert_array_equal(as_matrix(once), as_matrix(every))
+        np.testing.assert_array_equal(
+            margin_vector(X, once, metric), margin_vector(X, every, metric)
+        )
+
+
+@pytest.mark.parametrize("miss", ["nearest", "prior", "uniform"])
+@pytest.mark.parametrize("radius", ["surf", "multisurf"])
+def test_near_samples_are_those_within_the_radius(miss, radius):
+    X, codes = sample(n=40)
+    codes[:3] = [3, 4, 4]
+    D = cdist(X, X, "cityblock")
+    others = ~np.eye(40, dtype=bool)
+    expected = np.zeros(D.shape)
+    for n, own in enumerate(codes):
+        far = D[n, others[n]]
+        bound = D.mean() if radius == "surf" else far.mean() - far.std() / 2
+        near = (D[n] < bound) & others[n]
+        rivals = [c for c in np.unique(codes) if c != own]
+        sizes = np.array([np.sum(codes == c) if miss == "prior" else 1.0 for c in rivals])
+        groups = [(codes != own, 1.0)] if miss == "nearest" else [
+            (codes == c, share) for c, share in zip(rivals, sizes / sizes.sum(), strict=True)
+        ]  # fmt: skip
+        for members, share in [(codes == own, -1.0), *groups] if own != 3 else []:
+            expected[n, near & members] = share / max((near & members).sum(), 1)
+    near = signed_neighbors(X, codes, radius, miss=miss)
+    np.testing.assert_allclose(as_matrix(near), expected, rtol=1e-12)
+    at_labels = NeighborOrder(X, radius=radius).signed(codes, radius, miss)
+    np.testing.assert_array_equal(as_matrix(near), as_matrix(at_labels))
 
 
 @pytest.mark.parametrize("miss", ["nearest", "prior"])
@@ -145,7 +181,7 @@ def test_blocks_and_threads_change_nothing(seed, cells, panel):
     X, codes = sample(seed=seed)
     whole = signed_neighbors(X, codes, 3)
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(3) as pool:
-        patch.setattr(distances, "_BLOCK_CELLS", cells)
+        patch.setattr(distances, "BLOCK_CELLS", cells)
         patch.setattr(distances, "_PANEL", panel)
         assert len(row_blocks(len(X))) > 1
         blocked = signed_neighbors(X, codes, 3, map=pool.map)

@@ -5,6 +5,7 @@ Nothing of convexfs is used but the export: what is told on the page has to foll
     python -m tests.study.recomputed DIR     # the folder of a comparison
 """
 
+import json
 import math
 import statistics
 import sys
@@ -114,6 +115,8 @@ def summary(rows, shift):
     best, table = best_of(rows), {}
     for (settings, solver), own in groups(rows, "settings", "solver").items():
         tried = [row for row in own if row["outcome"] != "skipped"]
+        if solver == "native" and not tried:
+            continue
         solved = [row for row in own if row["outcome"] == "solved"]
         counts = {
             name: sum(row["outcome"] == outcome for row in own) for outcome, name in LIMITS.items()
@@ -144,8 +147,38 @@ def summary(rows, shift):
             "peak_megabytes": max(peaks) / 1e6 if peaks else math.nan,
             "busy": sum(row["busy"] is True for row in tried),
             "error": median(row["error"] for row in solved),
+            "dimacs_error": median(
+                max(json.loads(row["dimacs"]).values()) if row["dimacs"] else None for row in solved
+            ),
         }  # fmt: skip
     return table
+
+
+def published(rows):
+    """What the table of published optima says of each instance."""
+    table = {}
+    for (of, instance, printed), own in groups(
+        [row for row in rows if told(row["published"])], "set", "instance", "published"
+    ).items():
+        solved = [row for row in own if row["outcome"] == "solved"]
+        wrong = [row for row in solved if against(row, printed)]
+        table[of, instance] = {
+            "solved": len(solved),
+            "contradicting": len(wrong),
+        }
+    return table
+
+
+def against(row, printed):
+    """Whether a solved row is not what is printed: another status, or another optimum."""
+    if printed in ("infeasible", "unbounded"):
+        return row["status"] != printed
+    mantissa, _, power = printed.lower().partition("e")
+    digits = len(mantissa.split(".")[1]) if "." in mantissa else 0
+    room = 0.5 * 10.0 ** (int(power or 0) - digits)
+    tol = row["tol"] if told(row["tol"]) else 1e-5
+    room += 10 * (1 + 1e-9) * tol * max(1.0, abs(float(printed)))
+    return row["status"] != "optimal" or abs(row["objective"] - float(printed)) > room
 
 
 def accuracy(row):
@@ -267,6 +300,8 @@ def page_differences(page, rows):
     if "ranking" in tables:
         where = ("settings", "problem_class", "scope", "solver")
         found += differences(tables["ranking"], ranks(rows, shift), where)
+    if "published" in tables:
+        found += differences(tables["published"], published(rows), ("set", "instance"))
     if "cost-of-accuracy" in numbers["figures"]:
         drawn = frame_of(numbers["figures"]["cost-of-accuracy"]["table"])
         expected = {

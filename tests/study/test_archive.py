@@ -71,7 +71,7 @@ def test_done_again_elsewhere_it_comes_out_the_same(study, tmp_path, monkeypatch
     finally:
         hidden.rename(folder)
     said = capsys.readouterr()
-    assert "what differs from the archive" in said.out
+    assert "Done again: 8 of 8 tasks, 0 of them with another outcome" in said.out
     assert "the same machine and versions" in said.out
     assert "runs own.py" in said.err
     before, after = outcomes(folder / "run"), outcomes(tmp_path / "again")

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from convexfs.cli.compare import _table
+from convexfs.cli.compare_outputs import table_of
 from convexfs.study import columns, summary
 from convexfs.study.columns import Column, On, names
 from convexfs.study.page import sections
@@ -63,7 +63,7 @@ def test_a_new_column_is_a_declaration_and_a_computation(monkeypatch):
         "_speed",
         lambda own, shift: speed(own, shift) | {"slowest_seconds": own["charged_seconds"].max()},
     )
-    shown = printed(_table("Verdict", summary.summary(STUDY), columns.SUMMARY))
+    shown = printed(table_of("Verdict", summary.summary(STUDY), columns.SUMMARY))
     assert "slowest: the longest of all" in " ".join(shown.split())
     assert next(line for line in shown.splitlines() if "│ B " in line).rstrip(" │").endswith("0.42")
     (column,) = (own for own in on_page(STUDY) if own["name"] == "slowest_seconds")
@@ -73,7 +73,7 @@ def test_a_new_column_is_a_declaration_and_a_computation(monkeypatch):
 
 
 def test_terminal_and_page_say_the_same_of_a_column():
-    shown = printed(_table("Verdict", summary.summary(STUDY), columns.SUMMARY))
+    shown = printed(table_of("Verdict", summary.summary(STUDY), columns.SUMMARY))
     page = {column["name"]: column for column in on_page(STUDY)}
     both = [own for own in columns.SUMMARY if own.on == On.BOTH]
     assert len(both) > 10
@@ -87,7 +87,7 @@ def test_terminal_and_page_say_the_same_of_a_column():
 
 def test_an_interval_stands_beside_its_number():
     table = summary.summary(STUDY).set_index("solver").loc["A"]
-    shown = printed(_table("Verdict", summary.summary(STUDY), columns.SUMMARY))
+    shown = printed(table_of("Verdict", summary.summary(STUDY), columns.SUMMARY))
     ends = f"({table['seconds_low']:.3g}…{table['seconds_high']:.3g})"
     assert f"{table['seconds']:.3g} {ends}" in shown
 

@@ -303,3 +303,66 @@ def test_where_nobody_has_multipliers_the_best_feasible_objective_is(folder, sen
 def test_constants_said_twice_agree():
     assert outcome_rules.SLACK == CERTIFIED_SLACK
     assert rows.RELEVANT_SHARE == RELEVANT_SHARE
+
+
+def test_a_coarse_point_that_is_not_feasible_refutes_no_fine_one_where_nothing_is_proven(folder):
+    """Four solvers agree at 1e-6; a fifth, asked for 1e-3, is better by what it violates."""
+    fine = ALONE | {"primal_residual": 1e-11}
+    run = folder(
+        *(({"sense": "min", "solver": name, "objective": -5.0}, fine) for name in "ABCD"),
+        (
+            {"sense": "min", "solver": "E", "objective": -5.01, "tol": 1e-3},
+            ALONE | {"primal_residual": 5e-5, "certificate_tol": 1e-2},
+        ),
+        ({"sense": "min", "solver": "F", "objective": -4.99}, fine),
+    )
+    found = verdicts(run)
+    assert {found[f"k{i}"] for i in range(5)} == {"undecided"}
+    assert found["k5"] == "wrong claim"
+
+
+def test_a_proof_that_exceeds_its_tolerance_by_rounding_is_one(folder):
+    run = folder(({"tol": 1e-3}, PROVEN | {"gap": 0.01 + 1e-16, "certificate_tol": 1e-2}))
+    assert verdicts(run) == {"k0": "solved"}
+
+
+def test_verdicts_do_not_depend_on_the_name_of_the_solver(folder):
+    """Identical solutions get identical verdicts, whoever found them and in whatever order."""
+    cases: list[tuple[dict[str, Any], Any]] = [
+        ({}, PROVEN),
+        ({"objective": 4.0}, PROVEN),
+        ({"objective": 5.0}, ALONE),
+        ({"objective": 4.0}, ALONE),
+        ({"status": "infeasible", "objective": None}, ALONE),
+        ({"status": "optimal_inaccurate"}, PROVEN),
+        ({}, PROVEN | {"primal_residual": 0.5, "ok": False}),
+        ({"solve_seconds": 11.0}, PROVEN),
+    ]
+    names = ["CLARABEL", "HIGHS", "DAQP", "SCIP", "native", "SCS"]
+    run = folder(
+        *(
+            (case | {"solver": name, "repeat": repeat}, own)
+            for repeat, (case, own) in enumerate(cases)
+            for name in names
+        )
+    )
+    frame: Any = outcomes(run)
+    number = frame["key"].str[1:].astype(int) // len(names)
+    for column in ("outcome", "ok", "error", "gap", "fooled"):
+        told = frame[column].astype(object).where(frame[column].notna(), None)
+        assert (told.groupby(number).nunique(dropna=False) == 1).all(), column
+    assert frame.groupby(number)["outcome"].first().nunique() >= 3
+
+
+def test_a_violation_that_its_certificate_leaves_undecided_is_no_wrong_claim(folder):
+    """As of a row whose terms are all near 0: its violation is large in its own terms only."""
+    vague = ALONE | {"primal_residual": 0.24}
+    run = folder(
+        ({"solver": "A"}, vague),
+        ({"solver": "B"}, vague | {"ok": False}),
+        ({"solver": "A", "repeat": 1}, PROVEN),
+        ({"solver": "B", "repeat": 1}, vague),
+        ({"solver": "C", "repeat": 1, "objective": 4.0}, vague),
+    )
+    expected = ["undecided", "wrong claim", "solved", "undecided", "wrong claim"]
+    assert verdicts(run) == {f"k{i}": verdict for i, verdict in enumerate(expected)}

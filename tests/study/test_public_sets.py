@@ -3,7 +3,7 @@
 import pytest
 
 from convexfs.errors import InputError
-from convexfs.study.public_sets import files_of, published_optima
+from convexfs.study.public_sets import files_of
 
 
 @pytest.fixture
@@ -53,11 +53,3 @@ def test_the_folder_must_be_named(tmp_path):
         files_of(["netlib"], None)
     with pytest.raises(InputError, match="no folder of any public set"):
         files_of(["all"], tmp_path)
-
-
-def test_published_optima_are_read_and_words_left_out(tmp_path):
-    (tmp_path / "sdplib_optima.csv").write_text(
-        "problem,optimum\narch0,5.66517e-01\ninfd1,dual infeasible\n"
-    )
-    assert published_optima("sdplib", tmp_path) == {"arch0": 0.566517}
-    assert published_optima("netlib", tmp_path) == {}

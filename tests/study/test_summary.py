@@ -50,6 +50,7 @@ def rows(*told, **shared):
                 "setup_seconds": math.nan,
                 "iterations": 7,
                 "peak_bytes": 2e6,
+                "dimacs_error": 1e-9,
                 "busy": False,
                 "solver_version": "1",
                 "told": "eps=1e-06",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 
-VERSION = 7
+VERSION = 8
 #: Version of the certificates' rules: 2 has three verdicts about the stated problem.
 CERTIFICATES = 2
 SCHEMA = """
@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS tasks ( -- one row for every task that has come to it
   tol REAL,                    -- accuracy asked for; NULL: the solver's own default
   asked TEXT,                  -- how it was: translated for the solver, or raw
   warm_from TEXT,              -- hyper-parameters of the problem it started from; empty: cold
+  interface TEXT,              -- empty: cvxpy's; direct: the solver's own; or its environment
   time_limit REAL,             -- seconds allowed; NULL: no limit
   repeat INTEGER,              -- number of the repetition
   seed INTEGER,
@@ -44,6 +45,7 @@ CREATE TABLE IF NOT EXISTS tasks ( -- one row for every task that has come to it
   solve_cpu_seconds REAL,      -- its processor time
   clock_seconds REAL,          -- of it, what the solver's own clock says; NULL: it has none
   setup_seconds REAL,          -- of it, what the solver says its setup took
+  dimacs TEXT,                 -- the DIMACS errors 1 to 6 of the point, JSON
   peak_bytes INTEGER,          -- memory the solver took at most; NULL: not measured
   wall_seconds REAL,           -- the whole last attempt
   cpu_seconds REAL,            -- its processor time
@@ -123,6 +125,8 @@ UPGRADES = {
     5: "ALTER TABLE solutions ADD COLUMN certificates INTEGER;",
     6: """ALTER TABLE tasks ADD COLUMN solve_cpu_seconds REAL;
           ALTER TABLE tasks ADD COLUMN clock_seconds REAL;""",
+    7: """ALTER TABLE tasks ADD COLUMN interface TEXT;
+          ALTER TABLE tasks ADD COLUMN dimacs TEXT;""",
 }
 _OWN = re.compile(r"CREATE (TABLE|INDEX|UNIQUE INDEX)\b", re.IGNORECASE)
 #: Tables that SCHEMA makes where they are missing, by the version they came with.
@@ -133,7 +137,7 @@ VOLATILE = {"n_attempts", "environment", "finished_utc", "peak_bytes"} | {
     for stage in ("build", "compile", "setup", "solve", "solve_cpu", "clock", "wall", "cpu")
 }
 #: Columns of texts that are read as JSON objects.
-JSON_OBJECTS = {"hyper", "options", "own_options", "record"}
+JSON_OBJECTS = {"hyper", "options", "own_options", "dimacs", "record"}
 #: Tasks are read in this order, whatever the order of arrival was.
 ORDER = "problem, data, method, formulation, hyper, solver, options, repeat, key"
 

@@ -182,6 +182,8 @@ class _Job:
         return Outcome(self.task, status, value, attempt.failure, tuple(self.attempts))
 
 
+#: The signal that ends a worker whose task took longer than the task itself allows.
+ALARM = "SIGALRM"
 #: Signals that are for the process that owns the workers: Ctrl-C, and a scheduler's warning.
 _IGNORED = [signal.SIGINT, *([signal.SIGUSR1] if hasattr(signal, "SIGUSR1") else [])]
 
@@ -323,6 +325,8 @@ class _Crew:
         if late:
             worker.process.kill()
         how, job = worker.end(patience=1.0), worker.job
+        # A task may set itself an alarm for a call that cannot be interrupted otherwise.
+        late = late or how == ALARM
         logger.warning("worker %d ended: %s", worker.pid, "over its time limit" if late else how)
         if worker.began is None:
             self._false_starts += not worker.ready
@@ -331,7 +335,7 @@ class _Crew:
                 raise RunError(f"{FALSE_STARTS} workers in a row ended at their start ({why})")
             return self._hire(job)
         if late:
-            attempt = worker.cut_short(TIMEOUT, f"TimeLimit: over {job.limit:g} s")
+            attempt = worker.cut_short(TIMEOUT, f"TimeLimit: over {job.limit or 0:g} s")
         else:
             attempt = worker.cut_short(DIED, f"WorkerDied: {how}")
             killed = how == "SIGKILL"

@@ -17,12 +17,14 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from convexfs.certification.program.standard_form import StandardForm
+from convexfs.certification.program.standard_form import StandardForm, once
 from convexfs.certification.rigorous.implied_bounds import Box
 from convexfs.certification.rigorous.rounding import EPSILON, dot, matrix_products
 
 #: Multipliers count as terms of reduced costs up to this multiple of their natural size.
 LARGEST_MULTIPLIER = 1e3
+#: Points whose costs are remembered.
+REMEMBERED = 8
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,22 @@ def reduced_costs(
 
 def cost_at(form: StandardForm, w: np.ndarray) -> tuple[float, float]:
     """Return the objective without its constant, and a bound of the error."""
+    costs = _costs(form)
+    key = w.tobytes()
+    if key not in costs:
+        if len(costs) >= REMEMBERED:
+            costs.clear()
+        costs[key] = _cost_at(form, w)
+    return costs[key]
+
+
+@once
+def _costs(form: StandardForm) -> dict[bytes, tuple[float, float]]:
+    """Return the costs of the last points, by their bytes: a proof asks for them repeatedly."""
+    return {}
+
+
+def _cost_at(form: StandardForm, w: np.ndarray) -> tuple[float, float]:
     value, error = dot(form.q, w)
     if form.P is not None:
         Pw, Pw_error = matrix_products(form.P, w, np.zeros_like(w))

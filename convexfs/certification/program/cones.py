@@ -19,6 +19,8 @@ FUNCTIONS = 1e-13
 UNDERFLOW = 1e-300
 #: Cones with more rows are moved by balls only: other metrics are dense matrices.
 LARGEST_DENSE = 64
+#: Least eigenvalue of a matrix with a diagonal of 1 that has a Cholesky factor.
+LEAST_EIGENVALUE = 1e-14
 
 
 class Cone(Protocol):
@@ -269,8 +271,9 @@ class Semidefinite:
         return self.triangles(moved)
 
     def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
-        """Return Cholesky factors L, which act by L V L'."""
-        matrices = self.matrices(values)
+        """Return Cholesky factors L, which act by L V L'; 0 where a value is not finite."""
+        finite = np.isfinite(values).all(axis=1, keepdims=True)
+        matrices = self.matrices(np.where(finite, values, 0.0))
         traces = np.einsum("kii->k", matrices)
         if ball:
             lowest = np.linalg.eigvalsh(matrices)[:, 0]
@@ -320,19 +323,18 @@ class Semidefinite:
 
 def _inverse_root_factors(hessians: np.ndarray, inside: np.ndarray) -> np.ndarray:
     """Return factors G with G G' the inverse of each Hessian; 0 outside."""
-    side = hessians.shape[-1]
     factors = np.zeros_like(hessians)
-    for k in np.flatnonzero(inside):
-        units = np.sqrt(np.diagonal(hessians[k]))
-        with np.errstate(all="ignore"):
-            scaled = hessians[k] / np.outer(units, units)
-        if not np.isfinite(scaled).all():
-            continue
-        try:
-            lower = np.linalg.cholesky(scaled)
-        except np.linalg.LinAlgError:
-            continue
-        factors[k] = (np.linalg.solve(lower, np.eye(side)) / units).T
+    with np.errstate(all="ignore"):
+        units = np.sqrt(np.einsum("kii->ki", hessians))
+        scaled = hessians / (units[:, :, None] * units[:, None, :])
+    good = np.flatnonzero(inside & np.isfinite(scaled).all(axis=(1, 2)))
+    try:
+        lower = np.linalg.cholesky(scaled[good])
+    except np.linalg.LinAlgError:
+        good = good[np.linalg.eigvalsh(scaled[good])[:, 0] > LEAST_EIGENVALUE]
+        lower = np.linalg.cholesky(scaled[good])
+    inverses = np.linalg.solve(lower, np.broadcast_to(np.eye(lower.shape[-1]), lower.shape))
+    factors[good] = (inverses / units[good][:, None, :]).transpose(0, 2, 1)
     return factors
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from convexfs.certification.program.standard_form import StandardForm, once
+from convexfs.certification.program.standard_form import StandardForm, once, reduce_rows
 
 #: Entries below this share of their row's largest are rounding errors, and tell no unit.
 NOISE = 1e-13
@@ -109,7 +109,7 @@ def data_units(form: StandardForm) -> Units:
 
 def _data_sizes(form: StandardForm) -> np.ndarray:
     """Return right-hand sides in units of their rows' largest entries."""
-    largest = _by_row(form.sizes, form.sizes.data, np.maximum, 0.0)
+    largest = form.largest_entries
     return np.divide(np.abs(form.b), largest, out=np.abs(form.b), where=largest > 0)
 
 
@@ -131,9 +131,11 @@ def _is_clear_data(form: StandardForm) -> np.ndarray:
 @once
 def _telling(form: StandardForm) -> tuple[Any, Any]:
     """Return the sizes of entries that are no rounding errors, by row and by column."""
+    noise = form.sizes.data <= NOISE * form.largest_entries[form.entry_rows]
+    if not noise.any():
+        return form.sizes, form.transposed_sizes
     entries = form.sizes.copy()
-    largest = _by_row(entries, entries.data, np.maximum, 0.0)
-    entries.data[entries.data <= NOISE * np.repeat(largest, np.diff(entries.indptr))] = 0.0
+    entries.data[noise] = 0.0
     entries.eliminate_zeros()
     return entries, sp.csr_array(entries.T)
 
@@ -141,7 +143,7 @@ def _telling(form: StandardForm) -> tuple[Any, Any]:
 def _least_change(telling: tuple[Any, Any], rows: np.ndarray) -> np.ndarray:
     """Return, for each column, the least change that is as large as one of its rows."""
     entries = telling[1]
-    return _by_row(entries, rows[entries.indices] / entries.data, np.minimum, np.inf)
+    return reduce_rows(entries, rows[entries.indices] / entries.data, np.minimum, np.inf)
 
 
 def _largest_term(telling: tuple[Any, Any], columns: np.ndarray) -> np.ndarray:
@@ -149,17 +151,7 @@ def _largest_term(telling: tuple[Any, Any], columns: np.ndarray) -> np.ndarray:
     entries = telling[0]
     sizes = columns[entries.indices]
     terms = np.where(np.isfinite(sizes), entries.data * sizes, 0.0)
-    return _by_row(entries, terms, np.maximum, 0.0)
-
-
-def _by_row(entries: sp.csr_array, values: np.ndarray, reduce: np.ufunc, none: float) -> np.ndarray:
-    """Reduce the values at a matrix's entries row by row; `none` for empty rows."""
-    starts = entries.indptr[:-1]
-    filled = np.diff(entries.indptr) > 0
-    reduced = np.full(starts.size, none)
-    if filled.any():
-        reduced[filled] = reduce.reduceat(values, starts[filled])
-    return reduced
+    return reduce_rows(entries, terms, np.maximum, 0.0)
 
 
 def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
@@ -171,11 +163,9 @@ def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
     q = np.abs(form.q)
     bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
     rows, own = data_units(form).rows, np.abs(form.b) > 0
-    entries = _telling(form)[0].tocoo()
-    units = np.full(q.size, np.inf)
-    used = own[entries.row]
-    least = rows[entries.row][used] / entries.data[used]
-    np.minimum.at(units, entries.col[used], least)
+    entries = _telling(form)[1]
+    least = np.where(own, rows, np.inf)[entries.indices] / entries.data
+    units = reduce_rows(entries, least, np.minimum, np.inf)
     units = np.where(np.isfinite(units), units, data_units(form).columns)
     sizes = [np.where(np.isfinite(end), np.abs(end), 0.0) for end in ends]
     for size in sizes:
@@ -205,18 +195,16 @@ def unit_of_objective(form: StandardForm) -> float:
         return 0.0
     kinds = np.round(np.log2(np.where(q > 0, q, bend)[used]), 9)
     cones = _curved_cones(form)[used]
-    pairs = np.column_stack([cones, np.where(cones >= 0, 0.0, kinds)])
-    _, group = np.unique(pairs, axis=0, return_inverse=True)
+    _, group = np.unique(cones + 1j * np.where(cones >= 0, 0.0, kinds), return_inverse=True)
     largest = np.zeros(group.max() + 1)
-    np.maximum.at(largest, group.ravel(), costs[used])
+    np.maximum.at(largest, group, costs[used])
     return float(largest.min())
 
 
 def _curved_cones(form: StandardForm) -> np.ndarray:
     """Return, for each column, the first row of a curved cone that it stands in, else -1."""
-    first = form.first_rows
-    entries = form.sizes.tocoo()
-    curved = form.curved[entries.row]
     found = np.full(form.q.size, -1)
-    found[entries.col[curved]] = first[entries.row[curved]]
+    if form.curved.any():
+        curved = form.curved[form.entry_rows]
+        found[form.A.indices[curved]] = form.first_rows[form.entry_rows[curved]]
     return found

@@ -72,18 +72,23 @@ class StandardForm:
         program = ConeProgram.verified(problem)
         constraints = tuple(each for each in program.constraints if each.size)
         cones, layout = _ordered(constraints, UPPER, program.memory)
+        A: Any = sp.csr_array(program.A)
+        b = program.b
+        if layout is not None:
+            A, b = layout @ A, layout @ b
         low, high = np.isfinite(program.lower), np.isfinite(program.upper)
-        side = sp.csr_array(sp.eye_array(program.q.size))
-        A: Any = sp.vstack([layout @ sp.csr_array(program.A), side[low], -side[high]], format="csr")
+        if low.any() or high.any():
+            side = sp.csr_array(sp.eye_array(program.q.size))
+            A = sp.vstack([A, side[low], -side[high]], format="csr")
+            b = np.concatenate([b, -program.lower[low], program.upper[high]])
+            cones = [*cones, (NonNegative(), int(low.sum() + high.sum()))]
         A.sum_duplicates()
         A.eliminate_zeros()
-        b = np.concatenate([layout @ program.b, -program.lower[low], program.upper[high]])
-        cones = [*cones, (NonNegative(), int(low.sum() + high.sum()))]
         return cls(
             P=None if program.P is None or not program.P.nnz else sp.csr_array(program.P),
             q=program.q.astype(float),
             d=program.d,
-            A=sp.csr_array(A),
+            A=A,
             b=b.astype(float),
             blocks=tuple(_blocks(cones)),
             columns=_own_columns(problem, program),
@@ -107,12 +112,14 @@ class StandardForm:
         )
         for triangle in orders:
             _, layout = _ordered(self.constraints, triangle, self.memory)
-            spare = layout.shape[1] - y.size
-            if spare == 0:
-                yield self._with_bounds(layout @ y)
-            elif spare > 0 and self._starts_or_ends_with_bounds(spare):
-                yield self._with_bounds(layout @ np.concatenate([np.zeros(spare), y]))
-                yield self._with_bounds(layout @ np.concatenate([y, np.zeros(spare)]))
+            rows = sum(each.size for each in self.constraints)
+            spare = (rows if layout is None else layout.shape[1]) - y.size
+            padded = [y] if spare == 0 else []
+            if spare > 0 and self._starts_or_ends_with_bounds(spare):
+                zeros = np.zeros(spare)
+                padded = [np.concatenate([zeros, y]), np.concatenate([y, zeros])]
+            for each in padded:
+                yield self._with_bounds(each if layout is None else layout @ each)
 
     def _with_bounds(self, y: np.ndarray) -> np.ndarray:
         return np.concatenate([y, np.zeros(self.b.size - y.size)])
@@ -121,9 +128,20 @@ class StandardForm:
         return int((~self.equalities & ~self.curved).sum()) >= number
 
     @cached_property
+    def entry_rows(self) -> np.ndarray:
+        """The row of each entry of A."""
+        return np.repeat(np.arange(self.b.size), np.diff(self.A.indptr))
+
+    @cached_property
+    def largest_entries(self) -> np.ndarray:
+        """The largest absolute value of each row of A; 0 where it has no entries."""
+        return reduce_rows(self.sizes, self.sizes.data, np.maximum, 0.0)
+
+    @cached_property
     def sizes(self) -> Any:
         """The absolute values of A."""
-        return sp.csr_array(abs(self.A))
+        A = self.A
+        return sp.csr_array((np.abs(A.data), A.indices, A.indptr), shape=A.shape)
 
     @cached_property
     def transposed(self) -> Any:
@@ -269,6 +287,18 @@ class StandardForm:
         return f"column {column}"
 
 
+def reduce_rows(entries: Any, values: np.ndarray, reduce: np.ufunc, none: float) -> np.ndarray:
+    """Reduce the values at a matrix's entries row by row; `none` for empty rows."""
+    starts = entries.indptr[:-1]
+    filled = np.diff(entries.indptr) > 0
+    if filled.all() and starts.size:
+        return reduce.reduceat(values, starts)
+    reduced = np.full(starts.size, none)
+    if filled.any():
+        reduced[filled] = reduce.reduceat(values, starts[filled])
+    return reduced
+
+
 def _own_columns(problem: cp.Problem, program: ConeProgram) -> dict[int, slice]:
     ends = np.array(sorted({*program.starts.values(), program.q.size}))
     own = {}
@@ -296,7 +326,10 @@ UPPER, LOWER, FULL = TRIANGLES = ("upper", "lower", "full")
 def _ordered(
     constraints: tuple[Any, ...], triangle: str, memory: dict[str, Any]
 ) -> tuple[list[tuple[Cone, int]], Any]:
-    """Return the cones of all constraints, and the matrix that brings rows into their order."""
+    """Return the cones of all constraints, and the matrix that brings rows into their order.
+
+    The matrix is None where they are in order already.
+    """
     if triangle not in memory:
         memory[triangle] = _new_order(constraints, triangle)
     return memory[triangle]
@@ -304,7 +337,9 @@ def _ordered(
 
 def _new_order(constraints: tuple[Any, ...], triangle: str) -> tuple[list[tuple[Cone, int]], Any]:
     ordered = [_in_order(each, triangle) for each in constraints]
-    maps = [part for _, part in ordered] or [sp.csr_array((0, 0))]  # block_diag takes no empty list
+    if all(isinstance(each, Zero | NonNeg) for each in constraints):
+        return [cone for part, _ in ordered for cone in part], None
+    maps = [part for _, part in ordered]
     return [cone for part, _ in ordered for cone in part], sp.csr_array(sp.block_diag(maps))
 
 

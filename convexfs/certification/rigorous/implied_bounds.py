@@ -25,7 +25,7 @@ from convexfs.certification.program.cones import (
     SecondOrder,
     Semidefinite,
 )
-from convexfs.certification.program.standard_form import StandardForm
+from convexfs.certification.program.standard_form import StandardForm, once
 from convexfs.certification.rigorous.rounding import EPSILON
 
 #: Rounds of propagation; they end earlier when no interval shrinks by this share.
@@ -69,33 +69,25 @@ class BoundPropagation:
 
     def __init__(self, form: StandardForm, cutoff: float | None = None, loosened: float = 0.0):
         self.form, self.cutoff = form, cutoff
-        A, self.b = form.A, form.b
         low, high = _cone_intervals(form)
         slack = _loosening(form, loosened)
         low, high = low - slack, high + slack
+        propagated = _propagated_rows(form)
+        one, other = propagated.pairs.T
+        # Quadratic terms are at least 0, so that q'z alone is at most the cutoff.
+        limit, least = 0.0, -np.inf
         if cutoff is not None and form.q.any():
-            # Quadratic terms are at least 0, so that q'z alone is at most the cutoff.
-            A = sp.csr_array(sp.vstack([A, -sp.csr_array(form.q[None])]))
-            self.b = np.append(self.b, cutoff)
-            low, high = np.append(low, 0.0), np.append(high, np.inf)
-        A = sp.csr_array(A)
-        pairs = _rows_that_cancel(form)
-        if pairs.size:
-            one, other = pairs.T
-            A = sp.csr_array(sp.vstack([A, A[one] + A[other]]))
-            A.eliminate_zeros()
-            error = 2 * EPSILON * (np.abs(self.b[one]) + np.abs(self.b[other]))
-            low = np.concatenate([low, low[one] + low[other] - error])
-            high = np.concatenate([high, np.full(len(pairs), np.inf)])
-            self.b = np.concatenate([self.b, self.b[one] + self.b[other]])
-        self.low, self.high = low, high
-        self.entries, self.columns = A.data, A.indices
-        self.counts = np.diff(A.indptr)
-        self.rows = np.repeat(np.arange(self.b.size), self.counts)
-        self.filled = np.flatnonzero(self.counts)
-        self.starts = A.indptr[:-1][self.filled]
-        self.by_column = np.argsort(self.columns, kind="stable")
-        self.used, self.column_starts = np.unique(self.columns[self.by_column], return_index=True)
+            limit, least = cutoff, 0.0
+        error = 2 * EPSILON * (np.abs(form.b[one]) + np.abs(form.b[other]))
+        none = np.full(one.size, np.inf)
+        self.b = np.concatenate([form.b, [limit], form.b[one] + form.b[other]])
+        self.low = np.concatenate([low, [least], low[one] + low[other] - error])
+        self.high = np.concatenate([high, [np.inf], none])
+        self.entries, self.columns = propagated.A.data, propagated.A.indices
+        self.counts, self.rows = propagated.counts, propagated.rows
+        self.filled, self.starts = propagated.filled, propagated.starts
+        self.by_column = propagated.by_column
+        self.used, self.column_starts = propagated.used, propagated.column_starts
         self.bend = _separable_curvature(form) if cutoff is not None else None
 
     def run(self, box: Box | None = None, rounds: int = ROUNDS) -> Box:
@@ -230,6 +222,47 @@ def implied_box(form: StandardForm, cutoff: float | None = None, box: Box | None
     return BoundPropagation(form, cutoff).run(box)
 
 
+@dataclass(frozen=True)
+class _PropagatedRows:
+    """The rows of a form, one of -q, and the sums of `pairs` of rows that cancel."""
+
+    A: sp.csr_array
+    pairs: np.ndarray
+    counts: np.ndarray
+    rows: np.ndarray
+    filled: np.ndarray
+    starts: np.ndarray
+    by_column: np.ndarray
+    used: np.ndarray
+    column_starts: np.ndarray
+
+
+@once
+def _propagated_rows(form: StandardForm) -> _PropagatedRows:
+    pairs = _rows_that_cancel(form)
+    parts = [form.A, -sp.csr_array(form.q[None])]
+    if pairs.size:
+        sums = sp.csr_array(form.A[pairs[:, 0]] + form.A[pairs[:, 1]])
+        sums.eliminate_zeros()
+        parts.append(sums)
+    A = sp.csr_array(sp.vstack(parts, format="csr"))
+    counts = np.diff(A.indptr)
+    filled = np.flatnonzero(counts)
+    by_column = np.argsort(A.indices, kind="stable")
+    used, column_starts = np.unique(A.indices[by_column], return_index=True)
+    return _PropagatedRows(
+        A=A,
+        pairs=pairs,
+        counts=counts,
+        rows=np.repeat(np.arange(counts.size), counts),
+        filled=filled,
+        starts=A.indptr[:-1][filled],
+        by_column=by_column,
+        used=used,
+        column_starts=column_starts,
+    )
+
+
 def _integer_slack(ends: np.ndarray) -> np.ndarray:
     return INTEGER_SLACK + INTEGER_SHARE * np.where(np.isfinite(ends), np.abs(ends), 0.0)
 
@@ -277,10 +310,7 @@ def _cone_intervals(form: StandardForm) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _loosening(form: StandardForm, share: float) -> np.ndarray:
-    largest = np.zeros(form.b.size)
-    filled = np.flatnonzero(np.diff(form.A.indptr))
-    if filled.size:
-        largest[filled] = np.maximum.reduceat(np.abs(form.A.data), form.A.indptr[:-1][filled])
+    largest = form.largest_entries
     sizes = np.divide(np.abs(form.b), largest, out=np.zeros_like(largest), where=largest > 0)
     slack = max(share, 4 * EPSILON) * (np.abs(form.b) + largest * sizes.max(initial=0.0))
     loose = (np.diff(form.A.indptr) > 1) | (share > 0)

@@ -1,5 +1,6 @@
 """Sums and matrices whose rounding errors are known."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,10 @@ import numpy as np
 EPSILON = 2.0**-52
 #: Products below this size may underflow, so that their errors are not representable.
 _TINY = 1e-270
+#: Sums of terms below this size do not overflow.
+_HUGE = 1e300
+#: Sums of up to this many terms are added one by one.
+_FEW = 500
 #: Splits a double into two halves of 26 bits (Dekker).
 _SPLITTER = 134217729.0
 
@@ -95,9 +100,14 @@ def matrix_products(
 
 def dot(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     """Return x'y and a bound of its error."""
-    values = np.concatenate(two_products(x, y))
-    total, error = segment_sums(values, np.array([0, values.size]))
-    return float(total[0]), float(error[0]) if np.isfinite(total[0]) else np.inf
+    products, rest = two_products(x, y)
+    lost = _TINY * np.count_nonzero((np.abs(products) < _TINY) & (x != 0) & (y != 0))
+    values = np.concatenate([products, rest])
+    if values.size <= _FEW and np.abs(values).max(initial=0.0) < _HUGE:
+        total = math.fsum(values.tolist())  # correctly rounded (Shewchuk 1997)
+        return total, EPSILON * abs(total) + lost
+    totals, errors = segment_sums(values, np.array([0, values.size]))
+    return float(totals[0]), float(errors[0]) + lost if np.isfinite(totals[0]) else np.inf
 
 
 def is_surely_semidefinite(matrix: np.ndarray, shift: float = 0.0) -> bool:

@@ -4,6 +4,7 @@ import inspect
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,11 @@ from convexfs.records import INFEASIBLE, NATIVE, UNBOUNDED, Certificate, Solutio
 NATIVE_TOL = 1e-9
 #: Statuses of a user's problem that are explained, the CPU seconds for it, and the most rows.
 UNSOLVED, EXPLAINED_SECONDS, EXPLAINED_ROWS = (INFEASIBLE, UNBOUNDED), 2.0, 20_000
+#: How solutions are certified by whoever measures solvers; None: to the tolerance of certify, with
+#: an explanation where there is no solution.
+VERIFIER: ContextVar[Callable[[Any, Solution], Certificate] | None] = ContextVar(
+    "verifier", default=None
+)
 
 
 def solve_step(
@@ -45,7 +51,8 @@ def solve_step(
     solution = solve(
         problem, solving.solver, solving.tol, solving.time_limit, solving.options, solving.verbose
     )
-    certificate = certify(problem, solution)
+    verifier = VERIFIER.get()
+    certificate = (verifier or certify)(problem, solution)
     if solution.primal and certificate.ok is False:
         warn(
             f"the solution of {solution.solver} ({solution.status}) is {certificate}; use another "
@@ -56,7 +63,7 @@ def solve_step(
             f"the solution of {solution.solver} is feasible, but its optimality is {certificate}; "
             "it may well be right: compare it with that of another solver"
         )
-    if solving.build is not None and solution.status in UNSOLVED:
+    if verifier is None and solving.build is not None and solution.status in UNSOLVED:
         solution = replace(solution, failure=solution.failure or explained(problem))
     return replace(solution, build_seconds=built), certificate
 

@@ -21,7 +21,7 @@ FOLDS = 10
 
 @parameters
 class LFE(Settings, Projection):
-    r"""Project samples so that misses are far and hits near: RELIEF with a full matrix.
+    r"""Project samples by RELIEF with a full matrix (LFE).
 
     Solves :math:`\max_W \mathrm{tr}(W \Sigma)` over :math:`\|W\|_F \le 1, W \succeq 0`,
     where :math:`\Sigma = \sum_n m_n m_n^T - h_n h_n^T` sums the differences of every

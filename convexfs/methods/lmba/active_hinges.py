@@ -133,20 +133,25 @@ def _merged(
 def _solve(
     program: "Program", v: np.ndarray, R: np.ndarray, theta: np.ndarray, times: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Weights, and shares times how often a hinge occurs, of the small program, by HiGHS."""
+    r"""Weights, and shares times how often a hinge occurs, of the small program, by HiGHS.
+
+    Its dual has a row for each feature instead of each hinge, of which there are more:
+    :math:`\max \theta^T \pi + s \lambda,\ \lambda 1 - R^T \pi \le v,\ 0 \le \pi \le c` with the
+    total s of the simplex; of the box, :math:`\max \theta^T \pi - 1^T \kappa,\
+    -R^T \pi - \kappa \le v,\ \kappa \ge 0`.
+    """
     n_kinks, n_features = R.shape
-    box = program.total is None
     # In units of the slope, so that the solver's absolute accuracy means something.
     unit = max(float(np.abs(v).max(initial=0.0)), _ACCURACY * program.c)
-    cost = np.concatenate([v, program.c * times]) / unit
-    sums = np.concatenate([np.ones(n_features), np.zeros(n_kinks)])[None]
+    if program.total is None:
+        others, cost, bounds = -np.eye(n_features), np.ones(n_features), (0, None)
+    else:
+        others, cost, bounds = np.ones((n_features, 1)), [-program.total], (None, None)
     solved = linprog(
-        cost,
-        A_ub=np.hstack([R, -np.eye(n_kinks)]),
-        b_ub=-theta,
-        A_eq=None if box else sums,
-        b_eq=None if box else [program.total],
-        bounds=[(0, 1 if box else None)] * n_features + [(0, None)] * n_kinks,
+        np.concatenate([-theta, cost]),
+        A_ub=np.hstack([-R.T, others]),
+        b_ub=v / unit,
+        bounds=[(0.0, most) for most in program.c * times / unit] + [bounds] * others.shape[1],
         method="highs-ds",
         options={
             "primal_feasibility_tolerance": _ACCURACY,
@@ -155,8 +160,7 @@ def _solve(
     )
     if not solved.success:
         return None
-    u = np.clip(solved.x[:n_features], 0.0, 1.0 if box else None)
+    u = np.clip(-solved.ineqlin.marginals, 0.0, 1.0 if program.total is None else None)
     if program.total is not None:
         u *= program.total / u.sum()
-    share = np.clip(-solved.ineqlin.marginals * unit / program.c, 0.0, times)
-    return u, share
+    return u, np.clip(solved.x[:n_kinks] * unit / program.c, 0.0, times)

@@ -45,7 +45,7 @@ _HALVINGS = 40
 #: Newton's decrement that ends a width, relative to the barrier parameter.
 _CENTRED = 1e-3
 #: From this gap on the kinks that matter can be told from the others.
-_NEARLY = 1e-4
+_NEARLY = 1e-2
 #: Multipliers of bounds stay within this factor of their central values.
 _MULTIPLIER_RANGE = 1e4
 

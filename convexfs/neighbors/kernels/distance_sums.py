@@ -5,6 +5,8 @@ in the order of the features, 128 at a time, and no other: it is the same number
 processor, whatever rows stand around it, and equal samples are equally far from any other.
 Matrices (samples, features) are C-contiguous, in float64. All loops release the GIL, and share
 one file because numba's cache does not notice an edit in another one.
+
+:func:`rough_between` computes in float32 in any order, about twice as fast, with a known bound.
 """
 
 import numpy as np
@@ -19,6 +21,9 @@ _SIDE = 128
 _SWEEP = 4
 #: Samples whose values lie in one line of the cache.
 _LINE = 8
+#: Features whose float32 terms are summed in any order, and float32 numbers in a register.
+ROUGH_FEATURES = 512
+_REGISTER = 16
 
 
 @compiled()
@@ -99,3 +104,43 @@ def add_tile(values, row, others, column, squared, half, lines):
         line, total = lines[a, column + first : stop], sums[a, first:]
         for b in range(len(line)):
             line[b] += total[b]
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def rough_between(some, rows, same):
+    """Manhattan distances of some rows from other rows, all in float32.
+
+    At most ``ROUGH_FEATURES + n_features / ROUGH_FEATURES + 2`` roundings enter a distance. With
+    `same` both are the same rows, and each pair is visited once.
+    """
+    n, m, n_features = len(some), len(rows), some.shape[1]
+    out = np.zeros((n + n % 2, m + m % 2), np.float32)
+    for first in range(0, n_features, ROUGH_FEATURES):
+        last = min(first + ROUGH_FEATURES, n_features)
+        width = last - first + (first - last) % _REGISTER
+        left = np.zeros((out.shape[0], width), np.float32)
+        right = np.zeros((out.shape[1], width), np.float32)
+        left[:n, : last - first], right[:m, : last - first] = (
+            some[:, first:last],
+            rows[:, first:last],
+        )
+        for a in range(0, n, 2):
+            x0, x1, line0, line1 = left[a], left[a + 1], out[a], out[a + 1]
+            # Two rows against two: each value loaded serves two differences.
+            for b in range(a if same else 0, m, 2):
+                y0, y1 = right[b], right[b + 1]
+                s00 = s01 = s10 = s11 = np.float32(0)
+                for j in range(width):
+                    s00 += abs(x0[j] - y0[j])
+                    s01 += abs(x0[j] - y1[j])
+                    s10 += abs(x1[j] - y0[j])
+                    s11 += abs(x1[j] - y1[j])
+                line0[b] += s00
+                line0[b + 1] += s01
+                line1[b] += s10
+                line1[b + 1] += s11
+    if same:
+        for a in range(n):
+            for b in range(a):
+                out[a, b] = out[b, a]
+    return out[:n, :m]

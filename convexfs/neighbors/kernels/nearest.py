@@ -8,10 +8,14 @@ import numpy as np
 
 from convexfs.kernels import INNER, compiled
 
-#: Features visited together: those of a few hundred rows then stay in the L2 cache.
-_FEATURES = 512
+#: Features and samples visited together, which then stay in the L2 cache.
+_FEATURES, _SAMPLES = 512, 128
+#: Features whose terms are summed before they are added to those of others, as for distances.
+_TERMS = 128
 #: Neighbours a sweep: the running sum is loaded and stored once for them.
 _SWEEP = 4
+#: Distances compared at once with that of the farthest neighbour.
+_FEW = 32
 
 
 @compiled()
@@ -40,29 +44,92 @@ def take_nearer(dist, start, first, codes, pooled, best, index):
     last = best.shape[2] - 1
     for row in range(rows):
         own, line, farthest = codes[start + row], dist[row], largest(best[row, :, last])
-        for column in range(n):
-            d, i = line[column], first + column
-            if d >= farthest or i == start + row:
+        for few in range(0, n, _FEW):
+            nearer, part = 0, line[few : few + _FEW]
+            for column in range(len(part)):
+                nearer += part[column] < farthest
+            if nearer == 0:
                 continue
-            group = (0 if codes[i] == own else 1) if pooled else codes[i]
-            near, known = best[row, group], index[row, group]
-            if d >= near[last]:
-                continue
-            place = last
-            while place > 0 and near[place - 1] > d:
-                near[place], known[place] = near[place - 1], known[place - 1]
-                place -= 1
-            near[place], known[place] = d, i
-            farthest = largest(best[row, :, last])
+            for column in range(few, min(few + _FEW, n)):
+                d, i = line[column], first + column
+                if d >= farthest or i == start + row:
+                    continue
+                group = (0 if codes[i] == own else 1) if pooled else codes[i]
+                near, known = best[row, group], index[row, group]
+                if d >= near[last]:
+                    continue
+                place = last
+                while place > 0 and near[place - 1] > d:
+                    near[place], known[place] = near[place - 1], known[place - 1]
+                    place -= 1
+                near[place], known[place] = d, i
+                farthest = largest(best[row, :, last])
 
 
 @compiled(**INNER)
 def largest(few):
     """The largest of a few distances, for which ``max`` takes longer."""
-    found = 0.0
+    found = few[0]
     for d in few:
         found = max(found, d)
     return found
+
+
+@compiled()
+def settle(X, start, number, slack, relative, best, index):
+    """Put the nearest by float32 distances in the order of float64 ones; return which rows failed.
+
+    A distance d in `best` of sample ``start + row`` errs by at most ``slack[start + row] +
+    relative * d``. Lists hold more than the `number` of neighbours. A row fails if samples
+    outside of its lists may be among these: too many are almost equally near.
+    """
+    failed = np.zeros(len(best), np.bool_)
+    exact = np.empty(best.shape[2])
+    for row in range(len(best)):
+        x, error = X[start + row], 2.0 * slack[start + row]
+        for group in range(best.shape[1]):
+            near, known = best[row, group], index[row, group]
+            first = 0
+            while first < number and known[first] >= 0:
+                stop = first + 1
+                while (
+                    stop < len(near)
+                    and known[stop] >= 0
+                    and near[stop] - near[stop - 1]
+                    <= error + relative * (np.float64(near[stop]) + near[stop - 1])
+                ):
+                    stop += 1
+                if stop == len(near):
+                    failed[row] = True
+                elif stop > first + 1:
+                    sort_exactly(X, x, known[first:stop], exact)
+                first = stop
+    return failed
+
+
+@compiled(**INNER)
+def sort_exactly(X, x, known, exact):
+    """Sort a few samples by their distance from `x`, and equally far ones by their index."""
+    for m in range(len(known)):
+        i, d, place = known[m], distance(x, X[known[m]]), m
+        while place > 0 and (
+            exact[place - 1] > d or (exact[place - 1] == d and known[place - 1] > i)
+        ):
+            exact[place], known[place] = exact[place - 1], known[place - 1]
+            place -= 1
+        exact[place], known[place] = d, i
+
+
+@compiled(**INNER)
+def distance(x, y):
+    """Add terms in the order of :mod:`convexfs.neighbors.kernels.distance_sums`."""
+    total = 0.0
+    for first in range(0, len(x), _TERMS):
+        part = 0.0
+        for j in range(first, min(first + _TERMS, len(x))):
+            part += abs(x[j] - y[j])
+        total += part
+    return total
 
 
 @compiled()
@@ -96,30 +163,44 @@ def first_in_groups(order, start, codes, n_groups, limits):
 
 
 @compiled()
-def nearest_shares(dist, codes, members, starts, limits):
-    """Like `first_in_groups` of all rows, from distances that are not sorted.
+def within_bounds(dist, codes, bounds, limits):
+    """Take the samples of each class whose distances are within a row's bound, in their order.
 
-    ``members[starts[c]:starts[c + 1]]`` are the samples of class c, in order. The nearest of a
-    class come in the order of the samples, and of equal distances the first count as nearer.
+    Of samples at the bound itself the first are taken, until there are ``limits[own, class]``.
     """
-    n, n_classes = len(dist), len(starts) - 1
+    n, n_classes = bounds.shape
     index = np.full((n, n_classes, limits.max()), -1, np.int64)
+    ties, places = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
     for row in range(n):
-        for c in range(n_classes):
-            group, number = members[starts[c] : starts[c + 1]], limits[codes[row], c]
-            group = group[group != row]
-            near = dist[row][group]
-            if len(near) <= number:
-                index[row, c, : len(near)] = group
+        line, bound, found = dist[row], bounds[row], index[row]
+        ties[:] = limits[codes[row]]
+        for i in range(n):
+            ties[codes[i]] -= line[i] < bound[codes[i]]
+        ties[codes[row]] += line[row] < bound[codes[row]]
+        places[:] = 0
+        for i in range(n):
+            c, d = codes[i], line[i]
+            if d > bound[c] or i == row:
                 continue
-            bound = np.partition(near, number - 1)[number - 1]
-            ties, place = number - np.sum(near < bound), 0
-            for m in range(len(near)):
-                if near[m] < bound or (near[m] == bound and ties > 0):
-                    ties -= near[m] == bound
-                    index[row, c, place] = group[m]
-                    place += 1
+            if d == bound[c]:
+                if ties[c] == 0:
+                    continue
+                ties[c] -= 1
+            found[c, places[c]] = i
+            places[c] += 1
     return index
+
+
+@compiled()
+def add_permuted(dist, order):
+    """``out[n, i] = dist[n, i] + dist[order[n], order[i]]``."""
+    n = len(dist)
+    out = np.empty((n, n))
+    for row in range(n):
+        line, other = dist[row], dist[order[row]]
+        for i in range(n):
+            out[row, i] = line[i] + other[order[i]]
+    return out
 
 
 @compiled()
@@ -134,65 +215,138 @@ def add_signed(index, coefficient, total):
 
 
 @compiled()
-def near_in_groups(order, reach, codes, n_groups):
-    """Like `first_in_groups`, of the first ``reach[row]`` samples in each row of `order`."""
-    rows = len(order)
-    pooled = n_groups == 0
-    groups = 2 if pooled else n_groups
-    index = np.full((rows, groups, max(reach.max(), 1)), -1, np.int64)
-    taken = np.zeros(groups, np.int64)
-    for row in range(rows):
-        taken[:] = 0
-        for place in range(reach[row]):
-            i = order[row, place]
-            if i == row:
-                continue
-            group = (0 if codes[i] == codes[row] else 1) if pooled else codes[i]
-            index[row, group, taken[group]] = i
-            taken[group] += 1
-    return index
+def count_near(dist, radii, codes, n_classes):
+    """Count the other samples of each class that are nearer than a sample's radius."""
+    n = len(dist)
+    counts = np.zeros((n, n_classes), np.int64)
+    for row in range(n):
+        line, radius, count = dist[row], radii[row], counts[row]
+        for i in range(n):
+            count[codes[i]] += line[i] < radius
+        count[codes[row]] -= line[row] < radius
+    return counts
 
 
 @compiled()
-def signed_difference_sum(X, start, index, coefficient, squared):
-    """Sum over rows and neighbours of coefficient * |x_row - x_neighbour| (or its square).
+def weigh_near(dist, radii, codes, weights):
+    """``out[n, i] = weights[n, class of i]`` of samples i nearer than the radius of n, else 0."""
+    n = len(dist)
+    out = np.empty((n, n))
+    for row in range(n):
+        line, radius, weight = dist[row], radii[row], weights[row]
+        for i in range(n):
+            out[row, i] = weight[codes[i]] if line[i] < radius else 0.0
+        out[row, row] = 0.0
+    return out
 
-    Of each feature the terms are added one after the other, in the order of the neighbours.
+
+@compiled()
+def merge_lists(index, coefficient):
+    """Merge neighbours (n, i) and (i, n) of lists into one pair, of which n is the lower.
+
+    Returns ``starts, stops, others, weight``: the partners of sample n in pairs are
+    ``others[starts[n]:stops[n]]``, sorted.
     """
-    n_features, room = X.shape[1], index[0].size + _SWEEP
-    out, others, weights = np.zeros(n_features), np.empty(room, np.int64), np.empty(room)
+    n, n_groups, number = index.shape
+    ends, starts = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    for row in range(n):
+        for group in range(n_groups):
+            for m in range(number):
+                if coefficient[row, group, m] != 0.0:
+                    i = index[row, group, m]
+                    ends[max(row, i) + 1] += 1
+                    starts[min(row, i) + 1] += 1
+    for row in range(n):
+        ends[row + 1] += ends[row]
+        starts[row + 1] += starts[row]
+    # First by the higher sample, so that the lower ones meet theirs in order.
+    lower, value = np.empty(ends[n], np.int32), np.empty(ends[n])
+    places = ends[:n].copy()
+    for row in range(n):
+        for group in range(n_groups):
+            for m in range(number):
+                if coefficient[row, group, m] != 0.0:
+                    i = index[row, group, m]
+                    place = places[max(row, i)]
+                    lower[place], value[place] = min(row, i), coefficient[row, group, m]
+                    places[max(row, i)] += 1
+    others, weight = np.empty(ends[n], np.int32), np.empty(ends[n])
+    stops = starts[:n].copy()
+    for i in range(n):
+        for k in range(ends[i], ends[i + 1]):
+            a = lower[k]
+            place = stops[a]
+            if place > starts[a] and others[place - 1] == i:
+                weight[place - 1] += value[k]
+            else:
+                others[place], weight[place] = i, value[k]
+                stops[a] += 1
+    return starts[:n], stops, others, weight
+
+
+@compiled()
+def merge_all(signed):
+    """Like :func:`merge_lists`, of weights of all pairs (N, N)."""
+    n = len(signed)
+    starts = np.empty(n, np.int64)
+    for row in range(n):
+        starts[row] = row * (n - 1) - row * (row - 1) // 2
+    stops = starts.copy()
+    others, weight = np.empty(n * (n - 1) // 2, np.int32), np.empty(n * (n - 1) // 2)
+    for first in range(0, n, _SAMPLES):
+        for column in range(first, n, _SAMPLES):
+            for row in range(first, min(first + _SAMPLES, n)):
+                place = stops[row]
+                for i in range(max(column, row + 1), min(column + _SAMPLES, n)):
+                    both = signed[row, i] + signed[i, row]
+                    if both != 0.0:
+                        others[place], weight[place] = i, both
+                        place += 1
+                stops[row] = place
+    return starts, stops, others, weight
+
+
+@compiled()
+def pair_difference_sum(X, first_row, last_row, starts, stops, others, weight, squared):
+    """Sum over the pairs of some rows of weight * |x_n - x_i| (or its square).
+
+    Pairs come as from :func:`merge_lists`. Of each feature the terms are added one after the
+    other: by `_SAMPLES` of the higher samples, then by the lower and the higher sample.
+    """
+    n, n_features = X.shape
+    out, places = np.zeros(n_features), np.empty(last_row, np.int64)
     for first in range(0, n_features, _FEATURES):
         last = min(first + _FEATURES, n_features)
         z = out[first:last]
-        for row in range(len(index)):
-            number = list_neighbors(index[row], coefficient[row], start + row, others, weights)
-            x = X[start + row, first:last]
-            for m in range(0, number, _SWEEP):
-                y0, y1 = X[others[m], first:last], X[others[m + 1], first:last]
-                y2, y3 = X[others[m + 2], first:last], X[others[m + 3], first:last]
-                c0, c1, c2, c3 = weights[m], weights[m + 1], weights[m + 2], weights[m + 3]
-                if squared:
-                    for j in range(len(z)):
-                        d0, d1, d2, d3 = x[j] - y0[j], x[j] - y1[j], x[j] - y2[j], x[j] - y3[j]
-                        z[j] = z[j] + c0 * d0 * d0 + c1 * d1 * d1 + c2 * d2 * d2 + c3 * d3 * d3
-                else:
-                    for j in range(len(z)):
-                        d0, d1, d2, d3 = x[j] - y0[j], x[j] - y1[j], x[j] - y2[j], x[j] - y3[j]
-                        z[j] = z[j] + c0 * abs(d0) + c1 * abs(d1) + c2 * abs(d2) + c3 * abs(d3)
+        places[first_row:] = starts[first_row:last_row]
+        for panel in range(first_row - first_row % _SAMPLES, n, _SAMPLES):
+            for row in range(first_row, min(last_row, panel + _SAMPLES)):
+                x, k, stop = X[row, first:last], places[row], stops[row]
+                while k < stop and others[k] < panel + _SAMPLES:
+                    k += 1
+                add_differences(X, x, places[row], k, others, weight, first, last, squared, z)
+                places[row] = k
     return out
 
 
 @compiled(**INNER)
-def list_neighbors(index, coefficient, itself, others, weights):
-    """Write neighbours that count and their coefficients in a row; return how many there are.
-
-    The last sweep is filled up with the sample itself, which adds nothing.
-    """
-    number = 0
-    for group in range(index.shape[0]):
-        for m in range(index.shape[1]):
-            if coefficient[group, m] != 0.0:
-                others[number], weights[number] = index[group, m], coefficient[group, m]
-                number += 1
-    others[number : number + _SWEEP], weights[number : number + _SWEEP] = itself, 0.0
-    return number
+def add_differences(X, x, start, stop, others, weight, first, last, squared, z):
+    """Add the terms of pairs [start, stop) of the sample x in features [first, last)."""
+    full = stop - (stop - start) % _SWEEP
+    for k in range(start, full, _SWEEP):
+        y0, y1 = X[others[k], first:last], X[others[k + 1], first:last]
+        y2, y3 = X[others[k + 2], first:last], X[others[k + 3], first:last]
+        c0, c1, c2, c3 = weight[k], weight[k + 1], weight[k + 2], weight[k + 3]
+        if squared:
+            for j in range(len(z)):
+                d0, d1, d2, d3 = x[j] - y0[j], x[j] - y1[j], x[j] - y2[j], x[j] - y3[j]
+                z[j] = z[j] + c0 * d0 * d0 + c1 * d1 * d1 + c2 * d2 * d2 + c3 * d3 * d3
+        else:
+            for j in range(len(z)):
+                d0, d1, d2, d3 = x[j] - y0[j], x[j] - y1[j], x[j] - y2[j], x[j] - y3[j]
+                z[j] = z[j] + c0 * abs(d0) + c1 * abs(d1) + c2 * abs(d2) + c3 * abs(d3)
+    for k in range(full, stop):
+        y, c = X[others[k], first:last], weight[k]
+        for j in range(len(z)):
+            d = x[j] - y[j]
+            z[j] += c * d * d if squared else c * abs(d)

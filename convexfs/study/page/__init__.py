@@ -95,6 +95,7 @@ def _sections(
     yield sections.verdicts(frame, shift)
     yield sections.best(frame, shift)
     yield sections.instances(frame)
+    yield sections.beside_published(frame)
     yield drawn(figures.profile(frame))
     yield sections.matched(frame, shift)
     yield drawn(figures.accuracy(frame))

@@ -8,13 +8,14 @@ from typing import Any
 import pandas as pd
 
 from convexfs.records import TIMEOUT
-from convexfs.study import columns, figures, llfs_points
+from convexfs.study import columns, figures, llfs_points, published
 from convexfs.study.figures import Figure
 from convexfs.study.means import CONFIDENCE
 from convexfs.study.outcome_rules import WRONG, Frame
 from convexfs.study.outcomes import busy_words, certificate_warnings, counts
 from convexfs.study.page import assemble
 from convexfs.study.page.assemble import Section, Table, escape, facts, table_place
+from convexfs.study.public_sets import SETS
 from convexfs.study.summary import (
     by_instance,
     leaders,
@@ -149,6 +150,25 @@ def instances(frame: Frame) -> Section | None:
     )
     tables = {"instances": Table("Instances and solvers", table, declared, _same(frame))}
     return _tables("instances", "Instances and solvers", lead, tables)
+
+
+def beside_published(frame: Frame) -> Section | None:
+    """Compare public instances with what is published about them."""
+    table: Frame = published.beside_published(frame)
+    if table.empty:
+        return None
+    wrong = int(table["contradicting"].sum())
+    told = "No solved task contradicts" if not wrong else f"{wrong:,} solved tasks contradict"
+    sources = "; ".join(
+        f"{name}: {SETS[name].source} ({SETS[name].licence})" for name in sorted(set(table["set"]))
+    )
+    lead = (
+        f"{told} what is published, beyond ten times the accuracy asked for and the digits that "
+        "are printed. Published values play no part in any verdict. "
+        f"Sources and licences of the files: {escape(sources)}."
+    )
+    tables = {"published": Table("Published optima", table, columns.PUBLISHED)}
+    return _tables("published", "Published optima", lead, tables)
 
 
 def failures(frame: Frame) -> Section | None:

@@ -1,0 +1,213 @@
+"""What ``convexfs compare`` prints: one screen of 80 columns, or all tables."""
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from convexfs.cli.console import Console
+
+if TYPE_CHECKING:
+    from convexfs.study.columns import Column
+    from convexfs.study.outcome_rules import Frame
+
+#: Columns of the one screen, and of all tables where there is no terminal.
+NARROW, WIDE = 80, 180
+#: Reasons of failures named at the end.
+SHOWN_FAILURES = 10
+#: Rows of the one table that is always printed.
+SHOWN_SOLVERS = 20
+#: What the names of an interval's ends add to that of its number.
+ENDS = ("_low", "_high")
+#: Columns of that table, under shorter headings where theirs are long.
+BRIEF = {
+    "solver": "", "tried": "", "solved": "", "undecided": "undec.", "wrong_claims": "wrong",
+    "failed": "", "timeouts": "late", "seconds": "", "times_best": "",
+}  # fmt: skip
+
+
+def print_comparison(
+    folder: Path, keys: frozenset[str], shift: float | None, verbose: bool
+) -> Console:
+    """Print how the tasks of one command ended; the folder may hold others.
+
+    The console is returned for what else is to be said.
+    """
+    from convexfs.batch.store.store import RESULTS, Store
+    from convexfs.study import llfs_points
+    from convexfs.study.means import chosen_shift
+    from convexfs.study.outcomes import busy_words, certificate_warnings, outcomes
+
+    console = Console(width=WIDE if verbose else NARROW)
+    found: Frame = outcomes(folder, keys)
+    judged: Frame = found[found["key"].isin(keys)]
+    with Store.read(folder) as store:
+        tasks, solutions = store.tasks(), store.solutions()
+    own: Frame = solutions[solutions["key"].isin(list(keys))]
+    console.print(Text(headline(judged), style="bold"))
+    for line in certificate_warnings(judged):
+        console.print(Text(line, style="bold red"))
+    by_point = llfs_points.kept_points(tasks, own)
+    if verbose:
+        console.print(f"comparison: {llfs_points.compared(own)}")
+    _print_points(console, by_point)
+    (_print_all if verbose else _print_brief)(console, judged, chosen_shift(shift))
+    if judged["published"].notna().any():
+        console.print(published_line(judged))
+    if busy_words(judged):
+        console.print(f"The machine was {busy_words(judged)}.")
+    if len(judged) < len(found):
+        console.print(f"The folder, page and export have {len(found) - len(judged)} other tasks.")
+    console.print(
+        f"results: {folder / RESULTS}\n"
+        f"page:    convexfs report {folder}\n"
+        f"table:   convexfs export {folder} --to study.csv\n"
+        f"archive: convexfs archive {folder}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return console
+
+
+def headline(judged: "Frame") -> str:
+    """Return how many tasks had each outcome, in a sentence."""
+    from convexfs.records import TIMEOUT
+    from convexfs.study.outcome_rules import WRONG
+    from convexfs.study.outcomes import counts
+
+    found = counts(judged)
+    several = {WRONG: "wrong claims", TIMEOUT: "timeouts"}
+    words = [
+        f"{count:,} {several.get(outcome, outcome) if count > 1 else outcome}"
+        for outcome, count in found.items()
+        if count
+    ]
+    claimants = sorted(set(judged.loc[judged["outcome"] == WRONG, "solver"]))
+    line = f"{len(judged):,} tasks: {', '.join(words)}."
+    if not claimants:
+        return line
+    return f"{line} Wrong claims are of {', '.join(claimants)}."
+
+
+def published_line(judged: "Frame") -> str:
+    """Return how many solved tasks agree with what is published of public instances."""
+    from convexfs.study.outcome_rules import SOLVED
+    from convexfs.study.published import contradicts
+
+    known: Frame = judged[judged["published"].notna() & (judged["outcome"] == SOLVED)]
+    wrong = int(contradicts(known).sum())
+    return (
+        f"Published optima and statuses: {len(known) - wrong:,} solved tasks agree, {wrong:,} "
+        "contradict."
+    )
+
+
+def _print_points(console: Console, by_point: "Frame") -> None:
+    from convexfs.study import columns, llfs_points
+
+    if len(by_point):
+        title = "Whole points, U1 against the best of the other solvers"
+        console.print(table_of(title, llfs_points.comparison(by_point), columns.POINTS))
+
+
+def _print_brief(console: Console, judged: "Frame", shift: float) -> None:
+    """Print one table of the finest settings, and the fastest solver of every class."""
+    from convexfs.study import columns, summary
+
+    table: Frame = summary.summary(judged, shift)
+    table = table[table["tried"] > 0]
+    settings = _finest(judged, list(dict.fromkeys(table["settings"])))
+    own = table[table["settings"] == settings]
+    shown = {column.name: column for column in columns.SUMMARY}
+    title = f"At {settings}: tasks by outcome; seconds are means, shifted by {shift:g} s"
+    brief = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    brief.padding = (0, 0, 0, 1)
+    for name, heading in BRIEF.items():
+        where = "left" if name == "solver" else "right"
+        brief.add_column(heading or shown[name].heading, justify=where, overflow="fold")
+    for row in own.head(SHOWN_SOLVERS).to_dict("records"):
+        brief.add_row(*(_cell(shown[name], row, interval=False) for name in BRIEF))
+    console.print(brief)
+    for line in _fastest(summary.leaders(judged, shift), settings):
+        console.print(line, highlight=False)
+    more = [f"the solvers after {SHOWN_SOLVERS}"] if len(own) > SHOWN_SOLVERS else []
+    more += ["other settings"] if table["settings"].nunique() > 1 else []
+    more += ["times to an accuracy", "reasons of failures"]
+    console.print(f"--verbose prints {', '.join(more)}.")
+
+
+def _finest(judged: "Frame", settings: list[str]) -> str:
+    """Return the settings that asked for the highest accuracy; the default if none asked."""
+    tried = judged[judged["settings"].isin(settings)]
+    least = tried.groupby("settings", sort=False)["tol"].min()
+    return str(least.idxmin()) if least.notna().any() else settings[0] if settings else "default"
+
+
+def _fastest(leaders: "Frame", settings: str) -> Iterator[str]:
+    """Yield lines that name the fastest solver of every class, and by how much it leads."""
+    own = leaders[(leaders["settings"] == settings) & (leaders["scope"] == "all")]
+    words = []
+    for row in own.to_dict("records"):
+        ahead = f" ({row['lead']:.2g} × {row['second']})" if row["lead"] == row["lead"] else ""
+        words.append(f"{row['problem_class']} {row['fastest']}{ahead}")
+    if words:
+        yield from textwrap.wrap(f"Fastest: {'; '.join(words)}.", NARROW)
+
+
+def _print_all(console: Console, judged: "Frame", shift: float) -> None:
+    """Print every table: what solvers were told, how they did, and why not better."""
+    from convexfs.study import columns, summary, time_to_accuracy
+
+    title = f"Verdict; means are shifted by {shift:g} s"
+    console.print(table_of(title, summary.summary(judged, shift), columns.SUMMARY))
+    console.print(
+        table_of("What each solver was told", summary.solver_options_table(judged), columns.TOLD)
+    )
+    leaders, claims = summary.leaders(judged, shift), summary.wrong_claims(judged)
+    if len(leaders):
+        title = "Fastest and most accurate solver of each class"
+        console.print(table_of(title, leaders, columns.LEADERS))
+    reached: Frame = time_to_accuracy.time_to_accuracy(judged, shift)
+    if reached["solver"].nunique() > 1:
+        title = "Time to a verified accuracy, by any of the settings"
+        console.print(table_of(title, reached, columns.ACHIEVED))
+    if len(claims):
+        console.print(table_of("Wrong claims", summary.claimants(claims), columns.CLAIMANTS))
+    told: Frame = summary.reasons(judged)
+    _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
+
+
+def table_of(title: str, rows: "Frame", columns: Iterable["Column"]) -> Table:
+    """Return the columns that are shown here, an interval beside the number it belongs to."""
+    from convexfs.study.columns import On
+
+    shown = [own for own in columns if On.TERMINAL in own.on and not own.name.endswith(ENDS)]
+    table = Table(title=title, title_justify="left", caption=_caption(shown))
+    for column in shown:
+        table.add_column(column.heading, overflow="fold")
+    for row in rows.to_dict("records"):
+        table.add_row(*(_cell(column, row) for column in shown))
+    return table
+
+
+def _caption(columns: Iterable["Column"]) -> str:
+    return " · ".join(f"{own.heading}: {own.meaning}" for own in columns if own.meaning)
+
+
+def _cell(column: "Column", row: dict[str, Any], interval: bool = True) -> Text:
+    value, (low, high) = row[column.name], (row.get(column.name + end) for end in ENDS)
+    ends = "" if not interval or low is None or low != low else f" ({low:.3g}…{high:.3g})"
+    style = "bold red" if column.kind == "bad" and value else ""
+    return Text(column.printed(value) + ends, style=style)
+
+
+def _list_failures(console: Console, told: "Frame") -> None:
+    for row in told.head(SHOWN_FAILURES).to_dict("records"):
+        line = "{outcome}, {tasks} tasks with {solvers}: {message} ({example})".format(**row)
+        console.print(Text(line), soft_wrap=True)
+    if len(told) > SHOWN_FAILURES:
+        console.print(f"… and {len(told) - SHOWN_FAILURES} more reasons on the page")

@@ -1,0 +1,221 @@
+"""Solve compiled problems by the solvers' own interfaces, here or in other Python environments.
+
+cvxpy compiles a problem and reads the answer as always; between the two, cvxpy's interface to the
+solver is replaced by :mod:`convexfs.solving.direct_calls`. Times are then those of the solver's
+setup and solve alone.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from convexfs.errors import InputError, SolverUnsuitable
+from convexfs.solving import direct_calls
+from convexfs.solving.direct_calls import SOLVERS, VERSIONS
+
+#: Seconds that another interpreter may take to start and to read a program.
+START_SECONDS = 20.0
+#: Variables that keep linear algebra to one thread.
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
+)
+#: OSQP's codes for its words, which differ between its versions.
+_OSQP_CODES = {
+    "solved": 1, "solved inaccurate": 2, "primal infeasible": 3, "primal infeasible inaccurate": 4,
+    "dual infeasible": 5, "dual infeasible inaccurate": 6, "maximum iterations reached": 7,
+    "run time limit reached": 8,
+}  # fmt: skip
+
+Call = Callable[[str, Mapping[str, Any], Mapping[str, Any], float | None], tuple[Any, float, float]]
+_call: ContextVar[Call | None] = ContextVar("call", default=None)
+
+
+def direct_call() -> Call | None:
+    """Return the function that calls solvers now; None if cvxpy does."""
+    return _call.get()
+
+
+@contextmanager
+def called_directly(python: Path | None = None) -> Iterator[None]:
+    """Call solvers by their own interfaces meanwhile, in this interpreter or in another one."""
+
+    def call(
+        solver: str, data: Mapping[str, Any], options: Mapping[str, Any], seconds: float | None
+    ) -> tuple[Any, float, float]:
+        program = plain_program(solver, data)
+        if python is None:
+            answer = direct_calls.call_solver(solver, program, dict(options))
+        else:
+            request = direct_calls.pack_program(solver, program, dict(options))
+            answer = direct_calls.unpack_answer(_ask(python, request, seconds))
+            if "failure" in answer:
+                raise RuntimeError(answer["failure"])
+        answer["equations"] = program["cones"]["z"]
+        return as_returned(solver, answer), answer["seconds"], answer["cpu_seconds"]
+
+    token = _call.set(call)
+    try:
+        yield
+    finally:
+        _call.reset(token)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Another Python environment: its interpreter, and the versions of the solvers it has."""
+
+    name: str
+    python: Path
+    versions: Mapping[str, str]
+
+
+def find_environment(name: str, python: str | Path) -> Environment:
+    """Return an environment, its interpreter asked for the solvers it has."""
+    from convexfs.solving.backends import BACKENDS
+
+    path = Path(python).expanduser().absolute()
+    if not (path.is_file() and os.access(path, os.X_OK)):
+        raise InputError(f"environment {name}: {path} is no Python interpreter")
+    packages = {solver: BACKENDS[solver].package for solver in SOLVERS}
+    try:
+        told = _ask(path, b"", START_SECONDS, VERSIONS, *packages.values())
+        versions = json.loads(told)
+    except (OSError, ValueError, RuntimeError, TimeoutError) as error:
+        raise InputError(f"environment {name}: {path} cannot be used: {error}") from error
+    found = {solver: versions[own] for solver, own in packages.items() if own in versions}
+    if not found:
+        raise InputError(f"environment {name}: {path} has none of {', '.join(SOLVERS)}")
+    return Environment(name, path, found)
+
+
+def _ask(python: Path, request: bytes, seconds: float | None, *words: str) -> bytes:
+    """Return what the script of direct calls answers in another interpreter."""
+    command = [str(python), "-I", direct_calls.__file__, *words]
+    limit = None if seconds is None else seconds + START_SECONDS
+    try:
+        done = subprocess.run(
+            command, input=request, capture_output=True, timeout=limit, env=os.environ | ONE_THREAD
+        )
+    except subprocess.TimeoutExpired as late:
+        raise TimeoutError(f"stopped after {late.timeout:g} s") from late
+    if done.returncode or not done.stdout:
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise RuntimeError(f"{python} ended with code {done.returncode} {' '.join(last)}".strip())
+    return done.stdout
+
+
+def plain_program(solver: str, data: Mapping[str, Any]) -> direct_calls.Program:
+    """Return what cvxpy has compiled for a solver as one program in plain arrays."""
+    if solver not in SOLVERS:
+        raise SolverUnsuitable(f"{solver} is not called directly: {', '.join(SOLVERS)} are")
+    dims = data["dims"]
+    if any(getattr(dims, kind, ()) for kind in ("pnd", "svec_psd")):
+        raise SolverUnsuitable(f"{solver} is not called directly with cones of this kind")
+    q = np.asarray(data["q"] if "q" in data else data["c"], dtype=float)
+    parts = [(data.get("A"), data.get("b")), (data.get("F"), data.get("G"))]
+    if "F" not in data:
+        parts[1] = (data.get("G"), data.get("h"))
+    there: list[tuple[Any, Any]] = [own for own in parts if own[0] is not None]
+    A = sparse.vstack([matrix for matrix, _ in there]) if there else sparse.csc_array((0, len(q)))
+    b = np.concatenate([right for _, right in there]) if there else np.empty(0)
+    bounds = [data.get(f"{end}_bounds") for end in ("lower", "upper")]
+    low, high = (
+        np.full(len(q), none) if own is None else np.asarray(own, dtype=float)
+        for own, none in zip(bounds, (-np.inf, np.inf), strict=True)
+    )
+    P = data["P"] if data.get("P") is not None else sparse.csc_array((len(q), len(q)))
+    cones = {
+        "z": int(dims.zero), "l": int(dims.nonneg), "q": [int(size) for size in dims.soc],
+        "s": [int(size) for size in dims.psd], "ep": int(dims.exp),
+        "p": [float(exponent) for exponent in dims.p3d],
+    }  # fmt: skip
+    return {
+        "P": _columns(P), "q": q, "A": _columns(A), "b": np.asarray(b, dtype=float),
+        "low": low, "high": high, "cones": cones,
+        "booleans": [int(column) for column in data.get("bool_vars_idx") or []],
+        "integers": [int(column) for column in data.get("int_vars_idx") or []],
+    }  # fmt: skip
+
+
+def _columns(matrix: Any) -> sparse.csc_matrix:
+    """Return a matrix with indices of 32 bits, which all solvers take."""
+    found = sparse.csc_matrix(matrix)
+    found.indices, found.indptr = found.indices.astype(np.int32), found.indptr.astype(np.int32)
+    return found
+
+
+def as_returned(solver: str, answer: direct_calls.Answer) -> Any:
+    """Return an answer as the solver's own interface would, for cvxpy to read."""
+    x, y = (None if answer.get(n) is None else np.asarray(answer[n]) for n in ("x", "y"))
+    given = {"x": x, "y": y, "ray": answer.get("ray")}
+    return _RETURNED[solver](SimpleNamespace(**{"setup": None, **answer, **given}))
+
+
+def _clarabel(a: Any) -> Any:
+    told = {"obj_val": a.objective, "solve_time": a.clock, "iterations": a.iterations}
+    return SimpleNamespace(status=a.status, x=a.x, z=a.y, **told)
+
+
+def _scs(a: Any) -> Any:
+    times = {"solve_time": 1000 * a.clock, "setup_time": 1000 * a.setup}
+    told = {"status_val": int(a.status), "pobj": a.objective, "iter": a.iterations}
+    return {"x": a.x, "y": a.y, "info": told | times}
+
+
+def _osqp(a: Any) -> Any:
+    told = {"status_val": _OSQP_CODES.get(a.status), "obj_val": a.objective, "iter": a.iterations}
+    info = SimpleNamespace(run_time=a.clock, setup_time=a.setup, **told)
+    ray = a.y if a.ray is None else a.ray
+    return SimpleNamespace(info=info, x=a.x, y=a.y, prim_inf_cert=np.asarray(ray))
+
+
+def _highs(a: Any) -> Any:
+    counts = dict.fromkeys(("ipm", "crossover", "pdlp", "qp"), 0) | {"simplex": a.iterations}
+    info = SimpleNamespace(
+        objective_function_value=a.objective,
+        **{f"{name}_iteration_count": count for name, count in counts.items()},
+    )
+    point = SimpleNamespace(col_value=a.x, row_dual=a.y)
+    told = {"model_status": a.status, "run_time": a.clock, "dual_ray": (None, None, a.ray)}
+    return {"solution": point, "info": info, **told}
+
+
+def _ecos(a: Any) -> Any:
+    times = {"tsolve": a.clock, "tsetup": a.setup}
+    info = {"exitFlag": int(a.status), "pcost": a.objective, "iter": a.iterations, "timing": times}
+    return {"x": a.x, "y": a.y[: a.equations], "z": a.y[a.equations :], "info": info}
+
+
+def _piqp(a: Any) -> Any:
+    status = SimpleNamespace(name=a.status)
+    told = {"primal_obj": a.objective, "iter": a.iterations, "run_time": a.clock}
+    info = SimpleNamespace(status=status, **told)
+    return SimpleNamespace(info=info, x=a.x, y=a.y[: a.equations], z_u=a.y[a.equations :])
+
+
+def _qoco(a: Any) -> Any:
+    told = {"obj": a.objective, "iters": a.iterations, "pres": None, "dres": None, "gap": None}
+    times = {"solve_time_sec": a.clock, "setup_time_sec": a.setup}
+    duals = {"y": a.y[: a.equations], "z": a.y[a.equations :]}
+    return SimpleNamespace(status=a.status, x=a.x, **duals, **told, **times)
+
+
+_RETURNED = {
+    "CLARABEL": _clarabel,
+    "SCS": _scs,
+    "OSQP": _osqp,
+    "HIGHS": _highs,
+    "ECOS": _ecos,
+    "PIQP": _piqp,
+    "QOCO": _qoco,
+}

@@ -1,0 +1,163 @@
+"""Write the numbers of the solver study on public instances into its page.
+
+    convexfs compare --set all --instances DIR --sample 6 --seed 33 --no-default \
+        --tol 1e-3,1e-6 --repeats 1 --time-limit 10 --out runs/study
+    python scripts/benchmarks/solver_study.py runs/study   # export, then tables of the page
+    python scripts/benchmarks/solver_study.py              # tables of the page from the export
+
+The export is scripts/pages/results/solver-study.csv; the page solver-study.md beside it has the
+tables between comments that name them, and words around them.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+PAGES = Path(__file__).parents[1] / "pages" / "results"
+PAGE, EXPORT = PAGES / "solver-study.md", PAGES / "solver-study.csv"
+#: Columns of the export: what the tables rest on, without places of the machine.
+COLUMNS = [
+    "set", "problem", "instance", "problem_class", "solver", "solver_version", "settings", "tol",
+    "time_limit", "repeat", "status", "outcome", "ok", "objective", "published", "objective_error",
+    "primal_residual", "gap", "error", "dimacs", "dimacs_error", "iterations", "compile_seconds",
+    "solve_seconds", "solve_cpu_seconds", "clock_seconds", "setup_seconds", "charged_seconds",
+    "peak_bytes", "busy", "failure",
+]  # fmt: skip
+#: Of whole numbers, and of those printed with three digits.
+DIGITS = 7
+WRONG = "wrong claim"
+Frame = Any
+
+
+def export(folder: Path) -> None:
+    """Write the outcomes of a study to the export."""
+    from convexfs.study.outcomes import outcomes
+
+    rows: Frame = outcomes(folder)[COLUMNS]
+    rows = rows[rows["solver"] != "native"]
+    rows["failure"] = rows["failure"].str.replace(r"/\S+/", "", regex=True).str.slice(0, 120)
+    rows.to_csv(EXPORT, index=False, float_format=f"%.{DIGITS}g")
+
+
+def by_solver(rows: Frame) -> Iterator[list[str]]:
+    """Yield outcomes of every solver at every accuracy."""
+    yield ["accuracy", "solver", "version", "tried", "solved", "undecided", "wrong claims",
+           "failed", "late", "DIMACS ≤ 10 × accuracy"]  # fmt: skip
+    tried = rows[rows["outcome"] != "skipped"]
+    for (settings, solver), own in tried.groupby(["settings", "solver"]):
+        counts = [(own["outcome"] == name).sum() for name in
+                  ("solved", "undecided", WRONG, "failed", "timeout")]  # fmt: skip
+        known = own["dimacs_error"].notna()
+        small = own["dimacs_error"] <= 10 * own["tol"].fillna(1e-5)
+        dimacs = f"{(small & known).sum()} of {known.sum()}" if known.any() else "-"
+        version = own["solver_version"].dropna().iloc[0]
+        yield [settings, solver, version, *map(str, [len(own), *counts]), dimacs]
+
+
+def by_set(rows: Frame) -> Iterator[list[str]]:
+    """Yield outcomes of every set, and how they agree with what is published."""
+    from convexfs.study.published import contradicts
+
+    yield ["set", "instances", "tried", "solved", "undecided", "wrong claims", "failed", "late",
+           "solved with a published value", "agree", "contradict"]  # fmt: skip
+    for name, own in rows[rows["outcome"] != "skipped"].groupby("set"):
+        counts = [(own["outcome"] == each).sum() for each in
+                  ("solved", "undecided", WRONG, "failed", "timeout")]  # fmt: skip
+        known = own[own["published"].notna() & (own["outcome"] == "solved")]
+        wrong = int(contradicts(known).sum())
+        told = [own["instance"].nunique(), len(own), *counts, len(known), len(known) - wrong, wrong]
+        yield [str(name), *map(str, told)]
+
+
+def false_statuses(rows: Frame) -> Iterator[list[str]]:
+    """Yield statuses that contradict a proof: who says what of which instances."""
+    yield ["solver", "says", "of", "which is proven to be", "tasks"]
+    wrong = rows[rows["outcome"] == WRONG]
+    proven = rows[rows["outcome"] == "solved"].groupby("instance")["status"].first()
+    truth = wrong["instance"].map(proven).fillna(wrong["published"].where(_is_word(wrong)))
+    denied = wrong[(truth.notna()) & (truth != wrong["status"])].assign(truth=truth)
+    for (solver, says, true), own in denied.groupby(["solver", "status", "truth"]):
+        names = ", ".join(sorted(set(own["problem"])))
+        yield [solver, says, names, true, str(len(own))]
+
+
+def refuted_points(rows: Frame) -> Iterator[list[str]]:
+    """Yield points called optimal that are refuted, with the largest numbers of each solver."""
+    yield ["solver", "accuracy", "tasks", "instances", "largest violation", "largest DIMACS error",
+           "objective off by"]  # fmt: skip
+    proven = rows[rows["outcome"] == "solved"].groupby("instance")["status"].first()
+    wrong = rows[(rows["outcome"] == WRONG) & (rows["status"] == "optimal")]
+    truth = wrong["instance"].map(proven).fillna(wrong["published"].where(_is_word(wrong)))
+    wrong = wrong[truth.fillna("optimal") == "optimal"]
+    for (solver, settings), own in wrong.groupby(["solver", "settings"]):
+        names = ", ".join(sorted(set(own["problem"])))
+        sizes = [own[name].replace(np.inf, np.nan).max() for name in
+                 ("primal_residual", "dimacs_error", "objective_error")]  # fmt: skip
+        shown = ["-" if size != size else f"{size:.0e}" for size in sizes]
+        yield [solver, settings, str(len(own)), names, *shown]
+
+
+def fastest(rows: Frame) -> Iterator[list[str]]:
+    """Yield the fastest three solvers of each class among those that solved the most."""
+    yield ["accuracy", "class", "instances", "solvers by share solved, then CPU seconds (median)"]
+    tried = rows[(rows["outcome"] != "skipped") & rows["tol"].notna()]
+    for (settings, name), group in tried.groupby(["settings", "problem_class"]):
+        told = []
+        for solver, own in group.groupby("solver"):
+            solved = own["outcome"] == "solved"
+            cpu = own.loc[solved, "solve_cpu_seconds"].median()
+            told.append((-solved.mean(), cpu, f"{solver} {solved.mean():.0%}, {cpu:.2g} s"))
+        words = "; ".join(text for share, _, text in sorted(told)[:3] if share < 0)
+        yield [settings, str(name), str(group["instance"].nunique()), words or "none solved"]
+
+
+def _is_word(rows: Frame) -> Frame:
+    return rows["published"].str.fullmatch("[a-z]+").eq(True)
+
+
+TABLES: dict[str, Callable[[Frame], Iterator[list[str]]]] = {
+    "by-solver": by_solver,
+    "by-set": by_set,
+    "false-statuses": false_statuses,
+    "refuted-points": refuted_points,
+    "fastest": fastest,
+}
+
+
+def markdown(lines: Iterator[list[str]]) -> str:
+    """Return rows as a table of Markdown, the first as its heading."""
+    head, *body = lines
+    rows = [head, ["---"] * len(head), *body]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def filled(page: str, rows: Frame) -> str:
+    """Return a page with its tables made anew."""
+    for name, table in TABLES.items():
+        block = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
+        text = markdown(table(rows))
+        page = re.sub(block, lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page,
+                      flags=re.S)  # fmt: skip
+    return page
+
+
+def read_export() -> Frame:
+    """Return the rows of the export."""
+    return pd.read_csv(EXPORT, dtype={"published": "string", "settings": "string"})
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        export(Path(sys.argv[1]))
+    page = filled(PAGE.read_text(encoding="utf-8"), read_export())
+    PAGE.write_text(page, encoding="utf-8")
+    print(f"{PAGE}: {len(TABLES)} tables of {len(read_export()):,} tasks")
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@ import numpy as np
 
 from convexfs.data.build import make_dataset
 from convexfs.data.dataset import Dataset
+from convexfs.data.readers.cells import number_text, read_cells
 from convexfs.data.readers.label_file import ID_NAMES, check_ids, join_labels, target_column
 from convexfs.data.readers.options import Reading, distinct_names
 from convexfs.data.readers.text import ROW_NAMES, is_number
@@ -20,8 +21,6 @@ _NUMBERED = 8
 _DECIMALS = 0.5
 #: Rows that a word stands in, on average, if it is a class.
 _ROWS_A_CLASS = 4
-#: What people type where there is no number: hyphens and longer ones.
-_DASHES = ("-", "--", "\N{EN DASH}", "\N{EM DASH}")
 #: Rows and columns that are looked at to see whether samples are columns.
 _LOOKED_AT = 50
 
@@ -42,7 +41,7 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
     if reading.transpose:
         frame = _transposed(frame, reading)
     frame = frame.set_axis(distinct_names(frame.columns, reading.tell), axis=1)
-    frame = _without_dashes(frame, reading)
+    frame = read_cells(frame, reading)
     if frame.shape[1] == 1:
         raise InputError(
             f"{name} has a single column '{frame.columns[0]:.40}', so no feature columns beside a "
@@ -178,7 +177,7 @@ def _transposed(frame: Any, reading: Reading) -> Any:
     cells.columns = [str(value) for value in frame.iloc[:, 0]]
     ids = [str(value) for value in frame.columns[1:]]
     cells = cells.reset_index(drop=True)
-    number = _number_text(reading)
+    number = number_text(reading)
     first = cells.iloc[0] if len(cells) else []
     numeric = np.array([pd.isna(cell) or is_number(number(cell)) for cell in first], dtype=bool)
     columns: list[Any] = [None] * cells.shape[1]
@@ -196,29 +195,6 @@ def _transposed(frame: Any, reading: Reading) -> Any:
         name += "_"
     turned.insert(0, name, ids)
     return turned
-
-
-def _number_text(reading: Reading) -> Any:
-    """What makes a cell a text that Python reads as a number."""
-    commas = reading.decimal == "," or "numbers have decimal commas" in reading.told
-    return (lambda cell: str(cell).replace(",", ".")) if commas else str
-
-
-def _without_dashes(frame: Any, reading: Reading) -> Any:
-    """Take dashes in columns of numbers as missing, and say so; among words they may be signs."""
-    import pandas as pd
-
-    number, mended = _number_text(reading), {}
-    for name in frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]:
-        column = frame[name].where(~frame[name].isin(_DASHES))
-        known = column.notna()
-        numbers: Any = pd.to_numeric(column[known].map(number), errors="coerce")
-        if known.any() and numbers.notna().all() and (known != frame[name].notna()).any():
-            mended[name] = numbers.reindex(column.index)
-    if mended:
-        more = f" and {len(mended) - 1} more" if len(mended) > 1 else ""
-        reading.tell(f"a dash is taken as a missing value in column '{next(iter(mended))}'{more}")
-    return frame.assign(**mended)
 
 
 def _transposition_hint(frame: Any, target: str | None) -> str:

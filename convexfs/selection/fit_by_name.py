@@ -202,7 +202,9 @@ def _projected(made: _Projecting, data: Dataset) -> Selection:
         if not X.shape[1]:
             raise InputError(f"{made.name} found no component, so there is nothing to write")
         names = tuple(f"component_{t}" for t in range(1, X.shape[1] + 1))
-        return replace(data, X=X, feature_names=names, scale="none", relevant=None)
+        return replace(
+            data, X=X, feature_names=names, scale="none", relevant=None, feature_metadata={}
+        )
 
     def picture() -> Any:
         if components is None:
@@ -236,7 +238,7 @@ def _of_features(
         "support": support,
         "judgement": judgement,
         "reduced": lambda data: data.select(support),
-        "picture": judgement.picture or (lambda: weight_bars(weights, data.feature_names, support)),
+        "picture": judgement.picture or (lambda: weight_bars(weights, data.full_names, support)),
     }
 
 

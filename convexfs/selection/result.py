@@ -94,16 +94,19 @@ class Selection:
         Returns
         -------
         DataFrame
-            name; weight; rank; selected; p, max_t_p and q if the
+            name; metadata of the features, such as symbols; weight; rank; selected. If the
             features were tested: p against shadow columns, max_t_p and q adjusted for all
-            features (family-wise error rate, false discovery rate); chosen_share if halves of
-            the samples selected; the class with the highest mean, and the difference of means
-            in standard deviations within classes: that of the second class less the first or,
-            with several classes, the highest less the rest. For a numeric target instead the
-            correlation with it.
+            features (family-wise error rate, false discovery rate). If halves of the samples
+            selected: chosen_share. Then the class with the highest mean, and the difference of
+            means in standard deviations within classes: that of the second class less the
+            first or, with several classes, the highest less the rest. For a numeric target
+            instead the correlation with it.
         """
         frame = ranking_frame(self.data.feature_names, self.weights, self.support)
         order = np.argsort(-self.weights, kind="stable")
+        for at, (name, values) in enumerate(self.data.feature_metadata.items(), start=1):
+            own = name if name not in frame else f"{name}_of_feature"
+            frame.insert(at, own, [values[j] for j in order])
         for name, values in self._evidence().items():
             frame[name] = values[order]
         return frame
@@ -182,5 +185,5 @@ class Selection:
     def _repr_html_(self) -> str:
         from convexfs.estimators.ranking import fit_html
 
-        frame = ranking_frame(self.data.feature_names, self.weights, self.support)
+        frame = ranking_frame(self.data.full_names, self.weights, self.support)
         return fit_html(frame, self.certificate)

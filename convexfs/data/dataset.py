@@ -79,6 +79,11 @@ class Dataset:
     categories: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     feature_metadata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        what = "a numeric target" if self.numeric else f"{self.n_classes} classes"
+        shape = f"{self.n_samples} samples x {self.n_features} features"
+        return f"<Dataset {self.name}: {shape}, {what}>"
+
     @cached_property
     def is_mixed(self) -> bool:
         """Whether there are categories or missing values, which few methods take."""

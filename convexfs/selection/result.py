@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: Folds, and seconds that fitting them may take unless they are asked for.
 FOLDS, MOST_SECONDS = 5, 20.0
 _AT_WISH = "not by default with {}; --curve does it"
+#: Selected features that a line names.
+SHOWN = 5
 #: How the features were scaled, by scale.
 SCALED = {
     "zscore": "features standardised",
@@ -87,6 +89,24 @@ class Selection:
     seconds: float = 0.0
     scale: str = "none"
     line: str = ""
+
+    def __repr__(self) -> str:
+        data, support = self.data, self.support
+        if support is None:
+            found = f"{0 if self.explained is None else len(self.explained)} components"
+        else:
+            order = np.argsort(-self.weights, kind="stable")
+            chosen = [data.full_names[j] for j in order[support[order]][:SHOWN].tolist()]
+            more = int(support.sum()) - len(chosen)
+            names = ", ".join(chosen) + (f" and {more} more" if more else "")
+            found = f"{support.sum()} of {data.n_features} features selected"
+            found += f": {names}" if names else ""
+        proof = "none" if self.certificate is None else str(self.certificate)
+        return f"<Selection by {self.method} on {data.name}: {found}; certificate {proof}>"
+
+    def plot(self) -> Any:
+        """Return a matplotlib figure of the weights, the metric, or the result of the rule."""
+        return self.picture()
 
     def ranking(self) -> "pd.DataFrame":
         """Every feature, the heaviest first.

@@ -202,6 +202,11 @@ def refuse_repeated_names(X: Any, where: str) -> None:
         )
 
 
+def as_pandas(X: Any) -> Any:
+    """Return a table of another library, such as polars, as pandas has it; else `X` itself."""
+    return X.to_pandas() if hasattr(X, "to_pandas") and hasattr(X, "columns") else X
+
+
 def as_labels(y: Any, where: str) -> np.ndarray:
     """Return classes as an array that sorts: none missing, objects as what they are.
 

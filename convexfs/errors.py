@@ -83,7 +83,7 @@ def check_number(
 
     >>> check_number("n_neighbors", 0, 1, whole=True)
     Traceback (most recent call last):
-    convexfs.errors.InputError: n_neighbors must be a whole number of at least 1, not 0
+    convexfs.errors.InputError: n_neighbors must be an integer of at least 1, not 0
     """
     kinds: Any = Integral if whole else Real
     is_number = isinstance(value, kinds) and not isinstance(value, bool)
@@ -91,7 +91,7 @@ def check_number(
     is_number = is_number and abs(value) <= (math.inf if whole else sys.float_info.max)
     if is_number and (low < value < high if open_ends else low <= value <= high):
         return
-    kind = "a whole number" if whole else "a number"
+    kind = "an integer" if whole else "a number"
     form = ".15g" if whole else "g"
     above = f"above {low:{form}}" if open_ends else f"of at least {low:{form}}"
     below = f"below {high:{form}}" if open_ends else f"at most {high:{form}}"
@@ -126,7 +126,7 @@ def shortened(value: Any) -> str:
     """
     try:
         text = repr(value)
-    except ValueError:  # Python writes no whole number of more than 4300 digits
+    except ValueError:  # Python writes no integer of more than 4300 digits
         return "a number of thousands of digits"
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]}...{text[-_SHOWN // 2 + 1 :]}"
 

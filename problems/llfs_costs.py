@@ -1,4 +1,4 @@
-"""LLFS in which measuring has a price: as llfs, with c'f <= BUDGET for every point."""
+"""LLFS in which measuring costs something: as llfs, with c'f <= BUDGET for every point."""
 
 import cvxpy as cp
 

@@ -1,6 +1,6 @@
 """Logo plus ridge: sum_n log(1 + exp(-z_n'w)) + lam 1'w + mu |w|^2,  w >= 0.
 
-Where features say the same, the price alone leaves open who takes the weight;
+Where features say the same, the penalty alone leaves open which one takes the weight;
 the ridge has them share it.
 """
 

@@ -1,6 +1,6 @@
 """A portfolio, no feature selection: min risk norm2(F'w)^2 - m'w,  1'w = 1,  0 <= w <= most.
 
-A file without METHOD states a problem of its own, on data of its own.
+A file without METHOD states a user-defined problem on its own data.
 """
 
 import cvxpy as cp

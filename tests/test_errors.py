@@ -22,7 +22,7 @@ def test_the_nearest_name_is_suggested_whatever_its_case():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, "3", None, True, 2.5, 0])
 def test_what_is_not_a_whole_number_in_range_is_refused(value):
-    with pytest.raises(InputError, match="k must be a whole number of at least 1, not"):
+    with pytest.raises(InputError, match="k must be an integer of at least 1, not"):
         check_number("k", value, 1, whole=True)
 
 
@@ -35,7 +35,7 @@ def test_numbers_in_range_pass():
 
 def test_integers_too_large_for_a_float_are_compared_all_the_same():
     check_number("k", 10**400, 1, whole=True)
-    with pytest.raises(InputError, match="k must be a whole number at most 9, not 1000"):
+    with pytest.raises(InputError, match="k must be an integer at most 9, not 1000"):
         check_number("k", 10**400, high=9, whole=True)
     with pytest.raises(InputError, match="share must be a number of at least 0, not 1000"):
         check_number("share", 10**400, 0)

@@ -522,7 +522,7 @@ def _objective_scale(form: StandardForm, z: np.ndarray, box: Box, cost: float) -
 
 @once
 def _has_stated_value(form: StandardForm) -> np.ndarray:
-    """Which columns an equation, or two bounds, of their own may fix: the user's constants.
+    """Which columns are fixed by their own equation or two bounds: the user's constants.
 
     Columns that only all rows together fix are found by solvers to their accuracy alone.
     """

@@ -24,6 +24,9 @@ from convexfs.certification.program.scaling import units_at
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate
 
+#: Random directions in which each variable is changed to find the objective's unit.
+DIRECTIONS = 5
+
 
 def quasiconvex_optimum(
     problem: cp.Problem, objective: float, reported: float, tol: float, budget: Budget
@@ -32,10 +35,10 @@ def quasiconvex_optimum(
     sizes = _sizes(problem)
     worst = min(violation(problem), violation(problem, sizes), key=lambda each: each.value)
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
-    unit = _change_of_objective(problem, objective, sizes)
-    scale = proof_scale(abs(objective), unit, tol)
+    least, typical = _changes_of_objective(problem, objective, sizes)
+    scale = proof_scale(abs(objective), least, tol)
     # Near 0 the unit of the data tells what is clearly better.
-    coarse = unit if abs(objective) < NEAR_ZERO * unit else abs(objective)
+    coarse = typical if abs(objective) < NEAR_ZERO * typical else abs(objective)
     off = abs(reported - objective) / (max(scale, coarse) or 1.0)
     made = Certificate(
         worst.value, None, None, None, tol, "level sets",
@@ -75,22 +78,27 @@ def _sizes(problem: cp.Problem) -> dict[int, Any]:
     return sizes | convex.sizes(form, units_at(form, convex.columns(form)[0]).columns)
 
 
-def _change_of_objective(problem: cp.Problem, objective: float, sizes: dict[int, Any]) -> float:
-    """Return the least change of the objective when one variable changes by its unit.
+def _changes_of_objective(
+    problem: cp.Problem, objective: float, sizes: dict[int, Any]
+) -> tuple[float, float]:
+    """Return how much the objective changes when one variable changes by about its unit.
 
-    Of several changes the largest counts: others may cancel by chance.
+    Of several changes the least is for proofs, and the median for refutations: single ones may
+    cancel, or come near a denominator of 0.
     """
-    changes, draw = [], np.random.default_rng(0)
+    least, typical, draw = [], [], np.random.default_rng(0)
     for variable in problem.variables():
         value = value_of(variable)
-        sides = []
-        for shares in (-1.0, 1.0, draw.uniform(-1.0, 1.0, size=value.shape)):
+        changes = []
+        for shares in (-1.0, 1.0, *draw.uniform(-1.0, 1.0, size=(DIRECTIONS, *value.shape))):
             variable.save_value(value + shares * sizes[variable.id])
-            moved = objective_value(problem)
-            sides.append(abs(moved - objective) if np.isfinite(moved) else 0.0)
+            change = abs(objective_value(problem) - objective)
+            changes += [change] if np.isfinite(change) and change > 0 else []
         variable.save_value(value)
-        changes.append(max(sides))
-    return min((each for each in changes if each > 0), default=0.0)
+        if changes:
+            least.append(min(changes))
+            typical.append(float(np.median(changes)))
+    return min(least, default=0.0), min(typical, default=0.0)
 
 
 class _Levels:

@@ -252,7 +252,7 @@ class _ConvexOptimum:
     def _violation(self, worst: Violation, columns: np.ndarray) -> Violation:
         """Return the worst violation, or what it takes to move the variables into feasibility.
 
-        Rows without data of their own, such as x <= 50 z at 0, are broken by 100 % of their terms
+        Rows without data, such as x <= 50 z at 0, are broken by 100 % of their terms
         when a last bit is off.
         """
         sizes = self.convex.sizes(self.form, columns)

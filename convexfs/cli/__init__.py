@@ -40,7 +40,7 @@ COMMANDS = {
     "explain": "convexfs.cli.explain:explain",
     "compare": "convexfs.cli.compare:compare",
     "report": "convexfs.cli.report:report",
-    "archive": "convexfs.cli.archive:archive",
+    "archive": "convexfs.cli.report:archive",
 }
 
 #: Commands of earlier versions, and where they went.

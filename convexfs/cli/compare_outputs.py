@@ -159,7 +159,7 @@ def _fastest(leaders: "Frame", settings: str) -> Iterator[str]:
 
 
 def _print_all(console: Console, judged: "Frame", shift: float) -> None:
-    """Print every table: what solvers were told, how they did, and why not better."""
+    """Print every table: options of the solvers, their results, and reasons of failures."""
     from convexfs.study import columns, summary, time_to_accuracy
 
     title = f"Verdict; means are shifted by {shift:g} s"

@@ -23,7 +23,7 @@ _FIRST = (
 _WIDTH = 96
 #: A link to another page: its text and topic.
 _LINK = re.compile(r"\[([^\]]*)\]\(([\w-]+)\.md(?:#[^)]*)?\)")
-#: TeX that has a character or a word of its own, the longer names first.
+#: TeX that has its own character or word, the longer names first.
 _PLAIN = {
     r"\left": "", r"\right": "", r"\lambda": "λ", r"\theta": "θ", r"\sigma": "σ", r"\Sigma": "Σ",
     r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\tau": "τ", r"\tilde ": "", r"\bar ": "",

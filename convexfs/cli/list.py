@@ -21,7 +21,7 @@ def list_all(arguments: argparse.Namespace) -> int:
     write("Methods: convexfs select DATA --method NAME, or the class in Python")
     for name, method in estimator_homes().items():
         home = f"{method.home}.{method.estimators[name]}"
-        _entry(f"{name:9}{method.class_name(name)}", first_sentence(home), indent=27)
+        _entry(f"{name:9}{method.class_name(name)}", first_sentence(home), indent=25)
     write("\nFormulations: convexfs show NAME")
     for method in METHODS.values():
         if arguments.verbose:

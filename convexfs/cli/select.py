@@ -24,6 +24,7 @@ from convexfs.cli.select_outputs import (
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.imputation import IMPUTATIONS
 from convexfs.data.readers.anndata_plink import write_h5ad
+from convexfs.data.readers.options import WORDS
 from convexfs.data.specs import listed, load
 from convexfs.data.targets import CLASSES, KINDS, NUMBERS, require_kind
 from convexfs.data.writers import write_file, write_frame
@@ -37,11 +38,6 @@ from convexfs.selection.rules import LEVELS, SelectionRule
 
 #: Ways to keep features, an option each.
 RULES = ("fdr", "fwer", "curve", "stability", "knockoffs")
-#: Options of reading, each an argument of :func:`convexfs.load` of the same name.
-READING = (
-    "drop", "id", "labels", "transpose", "sep", "decimal", "encoding", "sheet", "layer", "impute",
-    "categorical",
-)  # fmt: skip
 #: Of scikit-learn's random states.
 LARGEST_SEED = 2**32 - 1
 
@@ -66,14 +62,13 @@ def select(arguments: argparse.Namespace) -> int:
     kind = CLASSES if home is None else home.target
     data = load(
         arguments.source,
-        arguments.target,
-        arguments.data,
+        data_dir=arguments.data,
         target_kind=arguments.target_kind or (NUMBERS if kind == NUMBERS else None),
         aside=_sides(arguments),
         sparse=takes_sparse(arguments.method, judge),
         read_limit=arguments.read_limit,
         mixed=mixed and judge.takes_missing,
-        **{name: getattr(arguments, name) for name in READING},
+        **{name: getattr(arguments, name) for name in WORDS},
     )
     told = data.scaled(arguments.scale).told if data.is_sparse else data.told
     _say(f"{data.name}: {sentence}" for sentence in told)
@@ -210,18 +205,18 @@ def _assignment(text: str) -> tuple[str, Any]:
 
 def _add_reading_options(group: Any) -> None:
     add = group.add_argument
-    add("--drop", type=_names, default=[], metavar="COL,COL", help="columns to leave out")
-    add("--id", metavar="COL", help="column that names the samples [noticed, and said]")
-    add("--labels", metavar="FILE[:COL]", help="a table of classes, joined by id")
-    add("--transpose", action="store_true", help="samples are columns, features rows")
-    add("--sep", metavar="CHAR", help="what separates cells of text [noticed, and said]")
-    add("--decimal", metavar="CHAR", help="what stands before decimals [noticed, and said]")
-    add("--encoding", metavar="NAME", help="of text [noticed, and said]")
-    add("--sheet", metavar="NAME", help="of a workbook [the first]")
-    add("--layer", metavar="NAME", help="of an .h5ad file [X]")
-    add("--impute", choices=IMPUTATIONS, default="none", help="what fills missing numbers [none]")
-    add("--categorical", type=_names, default=[], metavar="COL,COL",
-        help="columns that are categories [text of few values: noticed, and said]")  # fmt: skip
+    for name, option in WORDS.items():
+        told: dict[str, Any] = {"help": option.metadata["help"]}
+        if name == "target":  # stands before these, with more words
+            continue
+        if option.default is False:
+            add(f"--{name}", action="store_true", **told)
+        elif name == "impute":
+            add(f"--{name}", choices=IMPUTATIONS, default=option.default, **told)
+        elif option.default == ():
+            add(f"--{name}", type=_names, default=[], metavar=option.metadata["metavar"], **told)
+        else:
+            add(f"--{name}", metavar=option.metadata["metavar"], **told)
     add("--missing", choices=MISSING_RULES,
         help="how methods of classes count missing values [hybrid]")  # fmt: skip
 

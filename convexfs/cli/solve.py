@@ -159,7 +159,7 @@ def default_folder(name: str, shard: "Shard | None") -> Path:
 
 
 def _judged(progress: "Progress") -> "Frame":
-    """The tasks of a run as every table and page judges them."""
+    """Return the tasks of a run with the outcomes that every table and page shows."""
     from convexfs.study.outcomes import outcomes
 
     found: Frame = outcomes(progress.folder, progress.keys)

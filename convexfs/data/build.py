@@ -188,7 +188,7 @@ def _encoded(
     codes = np.asarray(y).ravel()
     if codes.dtype.kind not in "iu" or not np.isin(codes, np.arange(len(class_names))).all():
         raise InputError(
-            f"{where} must hold whole numbers from 0 to {len(class_names) - 1}, "
+            f"{where} must hold integers from 0 to {len(class_names) - 1}, "
             "the positions of the class names; leave class_names out for other labels"
         )
     present, codes = np.unique(codes, return_inverse=True)

@@ -132,7 +132,7 @@ def mixed_table(
     categories : dict of int to tuple of str
         By position of a category, its values in the order of their codes.
     told : list of str
-        Which columns were noticed to be categories, one sentence each.
+        Which columns were detected as categorical, one sentence each.
     """
     import pandas as pd
 

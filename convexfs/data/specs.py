@@ -4,17 +4,18 @@ What reads or makes them is imported when it is needed: the names alone cost not
 """
 
 import csv
+import functools
 import inspect
 import os
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from convexfs.data.readers import memory_limit
 from convexfs.data.readers.memory_limit import ReadLimit
-from convexfs.data.readers.options import Reading
+from convexfs.data.readers.options import WORDS, Reading, ReadOptions
 from convexfs.data.targets import CLASSES, NUMBERS, check_kind
 from convexfs.errors import InputError, did_you_mean
 
@@ -45,28 +46,33 @@ BUNDLED = {
 }
 
 
-def load(
-    spec: Any,
-    target: str | None = None,
-    data_dir: str | os.PathLike[str] | None = None,
-    *,
-    drop: Sequence[str] = (),
-    aside: Sequence[str] = (),
-    id: str | None = None,
-    labels: str | os.PathLike[str] | None = None,
-    transpose: bool = False,
-    sep: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
-    layer: str | None = None,
-    target_kind: str | None = None,
-    impute: str = "none",
-    sparse: bool = False,
-    mixed: bool = False,
-    categorical: Sequence[str] = (),
-    read_limit: str | float | None = None,
-) -> "Dataset":
+P = ParamSpec("P")
+
+
+def _takes_options(
+    options: Callable[P, ReadOptions],
+) -> Callable[[Callable[[Any, ReadOptions], "Dataset"]], Callable[Concatenate[Any, P], "Dataset"]]:
+    """Give a function of data and options the parameters of these options."""
+
+    def decorate(function: Callable[[Any, ReadOptions], "Dataset"]) -> Any:
+        spec = inspect.Parameter("spec", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        own = inspect.signature(options).parameters.values()
+        signature = inspect.Signature([spec, *own], return_annotation="Dataset")
+
+        @functools.wraps(function)
+        def decorated(*args: Any, **kwargs: Any) -> "Dataset":
+            given: Any = signature.bind(*args, **kwargs).arguments
+            make: Any = options
+            return function(given.pop("spec"), make(**given))
+
+        vars(decorated)["__signature__"] = signature
+        return decorated
+
+    return decorate
+
+
+@_takes_options(ReadOptions)
+def load(spec: Any, options: ReadOptions) -> "Dataset":
     """Load or generate a data set.
 
     Parameters
@@ -122,32 +128,17 @@ def load(
     InputError
         If nothing fits or the data cannot be used.
     """
-    check_kind(target_kind)
-    reading = Reading(
-        target=target,
-        drop=[drop] if isinstance(drop, str) else list(drop),
-        aside=list(aside),
-        id=id,
-        labels=None if labels is None else os.fspath(labels),
-        transpose=transpose,
-        sep=sep,
-        decimal=decimal,
-        encoding=encoding,
-        sheet=sheet,
-        layer=layer,
-        target_kind=target_kind,
-        impute=impute,
-        sparse=sparse,
-        mixed=mixed,
-        categorical=[categorical] if isinstance(categorical, str) else list(categorical),
-        limit=memory_limit.read_limit(read_limit),
-    )
+    check_kind(options.target_kind)
+    lists = {name: _as_list(getattr(options, name)) for name in ("drop", "aside", "categorical")}
+    labels = None if options.labels is None else os.fspath(options.labels)
+    chosen: dict[str, Any] = vars(options) | lists | {"labels": labels}
+    reading = Reading(**chosen, limit=memory_limit.read_limit(options.read_limit))
     if not isinstance(spec, str | os.PathLike):
         return _from_object(spec, reading)
     text = os.fspath(spec)
     bare, said = split_spec(text) if not os.path.exists(os.path.expanduser(text)) else (text, {})
     try:
-        return replace(_load(bare, replace(reading, **said), data_dir), name=text)
+        return replace(_load(bare, replace(reading, **said)), name=text)
     except MemoryError:
         raise InputError(f"{text} does not fit into memory; ask for less of it") from None
 
@@ -188,7 +179,11 @@ def _from_object(table: Any, reading: Reading) -> "Dataset":
     return from_table(table, reading, "the table")
 
 
-def _load(text: str, reading: Reading, data_dir: Any) -> "Dataset":
+def _as_list(names: Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _load(text: str, reading: Reading) -> "Dataset":
     from convexfs.data.build import kept_features
     from convexfs.data.readers.files import read_file
     from convexfs.data.targets import require_kind
@@ -198,7 +193,7 @@ def _load(text: str, reading: Reading, data_dir: Any) -> "Dataset":
         return read_file(path, reading, text)
     name, _, options = text.partition(":")
     if name == "data" and options:
-        return read_file(_in_data_folder(options, data_dir), reading, text)
+        return read_file(_in_data_folder(options, reading.data_dir), reading, text)
     if name not in GENERATORS and name not in BUNDLED:
         raise InputError(_unknown(text, path))
     if reading.target is not None:
@@ -243,7 +238,7 @@ def _number(text: str, key: str, value: str, whole: bool) -> float | int:
     except ValueError:
         number = None
     if number is None or (whole and not number.is_integer()):
-        kind = "a whole number" if whole else "a number"
+        kind = "an integer" if whole else "a number"
         raise InputError(f"{text} gives '{value}' for {key}; {key} must be {kind}")
     return int(number) if whole else number
 
@@ -294,9 +289,6 @@ def _unknown(text: str, path: str) -> str:
     return f"no data set is called '{name}'; {did_you_mean(name, [*GENERATORS, *BUNDLED])}"
 
 
-_LISTS = ("drop", "categorical")
-_FLAGS = ("transpose",)
-_TEXTS = ("target", "id", "labels", "sep", "decimal", "encoding", "sheet", "layer", "impute")
 _MARK = " --"
 
 
@@ -322,16 +314,15 @@ def split_spec(spec: str) -> tuple[str, dict[str, Any]]:
     while words:
         word = words.pop(0)
         option = word.removeprefix("--")
-        known = (*_LISTS, *_FLAGS, *_TEXTS)
-        if not word.startswith("--") or option not in known:
-            raise InputError(f"{spec} says '{word}'; {did_you_mean(option, known)}")
-        if option in _FLAGS:
+        if not word.startswith("--") or option not in WORDS:
+            raise InputError(f"{spec} says '{word}'; {did_you_mean(option, WORDS)}")
+        if WORDS[option].default is False:
             said[option] = True
             continue
         if not words:
             raise InputError(f"{spec} says '{word}' without a value: write {word} NAME")
         value = words.pop(0)
-        said[option] = listed(value) if option in _LISTS else value
+        said[option] = listed(value) if WORDS[option].default == () else value
     return name.strip(), said
 
 

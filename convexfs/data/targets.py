@@ -61,7 +61,7 @@ def measured_error(values: "np.ndarray", where: str, insist: str) -> InputError:
     import numpy as np
 
     return InputError(
-        f"{where} has {len(np.unique(values))} different whole numbers in {values.size} rows, "
+        f"{where} has {len(np.unique(values))} different integers in {values.size} rows, "
         f"which looks like a quantity: for numbers there are {regressors()}; if these are "
         f"classes, {insist}"
     )

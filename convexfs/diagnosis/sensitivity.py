@@ -160,7 +160,7 @@ def _slacks(program: OwnedProgram) -> dict[int, float]:
 
 
 def _silent(program: OwnedProgram, found: list[Price], slacks: dict[int, float]) -> list[Member]:
-    """Return inequalities of constraints that hold with equality but have no price."""
+    """Return inequalities of constraints that hold with equality but have a dual value of 0."""
     if not found:
         return []
     priced = {id(each.member) for each in found}
@@ -173,7 +173,7 @@ def _silent(program: OwnedProgram, found: list[Price], slacks: dict[int, float])
 
 
 def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
-    """Return between which limits the prices of a linear program hold (HiGHS's ranging)."""
+    """Return between which limits the dual values of a linear program hold (HiGHS's ranging)."""
     form = names.program.form
     if form.curved.any() or form.integer.size or form.b.size > MOST_RANGED:
         return []
@@ -219,7 +219,7 @@ def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
 def _moved(
     names: Names, found: list[Price], solution: Solution, budget: Budget
 ) -> list[tuple[str, str]]:
-    """Move limits of a curved problem, solve it again, and compare with the price."""
+    """Move limits of a curved problem, solve it again, and compare with the dual value."""
     problem, lines = names.program.stated, []
     kept = {each.id: each.value for each in problem.variables()}
     for price in found[:MOST_MOVED]:

@@ -16,7 +16,7 @@ def build_of(
 ) -> Callable[..., Any] | None:
     """Return the build function behind the ``formulation`` parameter of a method's estimator.
 
-    Of a problem file, arguments of its own take the first value they have in its GRID;
+    Of a problem file, its own arguments take the first value they have in its GRID;
     what the method offers, such as ``lam``, the estimator's parameters decide.
     """
     if formulation is None or callable(formulation):
@@ -28,7 +28,7 @@ def build_of(
 
 
 def own_values(file: "ProblemFile") -> dict[str, Any]:
-    """Arguments of its own that a file's `build` takes, at the first value of its GRID."""
+    """Return the arguments that only a file's `build` takes, at the first value of its GRID."""
     if file.build is None:
         return {}
     offered = inspect.signature(file.formulation.build).parameters

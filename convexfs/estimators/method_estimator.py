@@ -111,7 +111,7 @@ class MethodEstimator(BaseEstimator):
         if samples.classes is not None:
             self.classes_ = samples.classes
         self._check_parameters(self.n_features_in_)
-        # Of samples that are fitted again it was said before.
+        # Samples that are fitted again were warned about before.
         if samples.constant.any() and not isinstance(X, MixedSamples):
             warn_constant_columns(samples.constant, getattr(self, "feature_names_in_", None))
         self._training = TrainingSamples(samples.X, samples.y)

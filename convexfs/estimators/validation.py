@@ -45,7 +45,7 @@ MISSING_CURE = (
     "fill such cells first, as by SimpleImputer in a pipeline, by --impute or impute= when data "
     "are read, or use Relief, IRelief or Logo, which take missing values"
 )
-#: How whole numbers of an array are said to be classes.
+#: How to pass classes that are integers.
 _INSIST = "give them as text, y.astype(str), or as codes 0 to K - 1"
 #: Numbers of fewer bytes are not converted to larger ones.
 _NARROW_BYTES = 4
@@ -94,7 +94,7 @@ class Accepts:
 
     @property
     def layout(self) -> dict[str, Any]:
-        """Return what scikit-learn's validation is told of the samples."""
+        """Return the arguments of scikit-learn's validation."""
         sparse = ("csr", "csc") if self.sparse else False
         order = {"order": "C"} if self.dtype is np.float64 else {}
         return {"dtype": self.dtype, "accept_sparse": sparse, "ensure_all_finite": False, **order}

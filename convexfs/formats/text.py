@@ -82,7 +82,7 @@ class Lines:
         try:
             value = int(word)
         except ValueError:
-            self.fail(f"{what} must be a whole number, not {shortened(word)}")
+            self.fail(f"{what} must be an integer, not {shortened(word)}")
         if not low <= value <= high:
             at_most = f" and at most {high:g}" if high < math.inf else ""
             self.fail(f"{what} must be at least {low}{at_most}, not {value}")

@@ -36,9 +36,9 @@ def permutation_test(
     Parameters
     ----------
     estimator : estimator or callable
-        :class:`convexfs.Relief` is judged by its margins, at distances sorted once: 1000
+        :class:`convexfs.Relief` is tested by its margins, at distances sorted once: 1000
         permutations take about a second for 62 samples of 2000 features. Anything else is
-        fitted once a permutation, a task each: :class:`convexfs.IRelief` is judged by its
+        fitted once per permutation, in one task each: :class:`convexfs.IRelief` is tested by its
         margins, since its weights share one length; :class:`convexfs.Logo` as a whole by its
         objective, since its weights are no evidence; estimators of other packages by
         ``feature_importances_``, ``scores_`` or ``coef_``; of a pipeline, its last step. A

@@ -12,7 +12,7 @@ from convexfs.inspection.parse import Clause, Formula
 from convexfs.inspection.symbols import CONSTANT, POSITIONS, Declaration
 from convexfs.inspection.tree import Node
 
-#: So many that are alike are told once.
+#: From this number on, similar lines are printed once.
 FEWEST = 4
 #: Kinds that can take the sign they have in a sum.
 _WITH_NUMBER = ("number", "product")

@@ -51,7 +51,7 @@ def estimator_homes() -> dict[str, Method]:
 
 
 def parts_of(formulation: Formulation) -> tuple[str, str] | None:
-    """What the method of a formulation calls its parts, if it has tasks of its own."""
+    """Return what the method of a formulation calls its parts; None if it has no own tasks."""
     return next(row.parts for row in _methods().values() if row.home == formulation.home)
 
 

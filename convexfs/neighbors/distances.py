@@ -37,6 +37,17 @@ def distances(X: np.ndarray, squared: bool = False, map: Callable[..., Any] = ma
     return require_finite(out)
 
 
+def rough_distances(X: np.ndarray) -> np.ndarray:
+    """Manhattan distances between all rows in float32, each of few roundings."""
+    out = np.empty((len(X), len(X)), np.float32)
+    panels = [slice(start, start + _PANEL) for start in range(0, len(X), _PANEL)]
+    for number, own in enumerate(panels):
+        for others in panels[number:]:
+            out[own, others] = distance_sums.rough_between(X[own], X[others], own == others)
+            out[others, own] = out[own, others].T
+    return require_finite(out)
+
+
 def distances_between(some: np.ndarray, rows: np.ndarray, squared: bool = False) -> np.ndarray:
     """Distances of some rows from other rows."""
     out = np.zeros((len(some), len(rows)))

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg.blas import dsyrk  # type: ignore[attr-defined]
+from scipy.linalg.blas import dsyrk, ssyrk  # type: ignore[attr-defined]
 
 from convexfs.data.out_of_core import ColumnSource, parts, ranges
 from convexfs.errors import InputError
@@ -123,15 +123,16 @@ def distances_in(
     return _require_finite(total + total.T)
 
 
-def weighted_distances(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """``d_ni = sum_j w_j |x_nj - x_ij|`` in float64, for few features."""
-    return distances.distances(np.ascontiguousarray(columns * weights, dtype=np.float64))
+def weighted_distances(columns: np.ndarray, weights: np.ndarray, dtype: Any = float) -> np.ndarray:
+    """``d_ni = sum_j w_j |x_nj - x_ij|`` in float64 or float32, for few features."""
+    scaled = np.ascontiguousarray(columns * weights, dtype=dtype)
+    return distances.rough_distances(scaled) if dtype == np.float32 else distances.distances(scaled)
 
 
 def margin_columns(columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
-    """``z_nj = sum_i A_ni |x_nj - x_ij|`` in float64, for few features."""
+    """``z_nj = sum_i A_ni |x_nj - x_ij|``, computed in the precision of A, for few features."""
     Z = np.empty(columns.shape)
-    kernels.signed_differences(np.ascontiguousarray(columns, dtype=np.float64), signed, Z)
+    kernels.signed_differences(np.ascontiguousarray(columns, dtype=signed.dtype), signed, Z)
     return Z
 
 
@@ -190,24 +191,28 @@ def exact_scores(X: np.ndarray, index: np.ndarray, pairs: Pairs) -> np.ndarray:
     return scores
 
 
-def pair_products(columns: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """``sum of weight d d'`` over the pairs with ``d = |x_n - x_i|``, in float64, for few features.
+def pair_products(columns: np.ndarray, pairs: Pairs, dtype: Any = float) -> np.ndarray:
+    """``sum of weight d d'`` over the pairs with ``d = |x_n - x_i|``, for few features.
 
     Pairs of positive and of negative weight apart, since a square root of it goes to either d:
     a symmetric product then takes half the work of another.
     """
-    n_features = columns.shape[1]
-    total = np.zeros((n_features, n_features), order="F")
+    n_features, columns = columns.shape[1], np.ascontiguousarray(columns, dtype=dtype)
+    total, add = (
+        np.zeros((n_features, n_features), dtype, "F"),
+        ssyrk if dtype == np.float32 else dsyrk,
+    )
     rows = np.repeat(np.arange(len(columns)), np.diff(pairs.starts))
-    buffer = np.empty((_PAIRS, n_features))
+    buffer = np.empty((_PAIRS, n_features), dtype)
     for sign in (1.0, -1.0):
         chosen = np.flatnonzero(sign * pairs.weight > 0)
         for first in range(0, len(chosen), _PAIRS):
             few = chosen[first : first + _PAIRS]
-            root, part = np.sqrt(np.abs(pairs.weight[few])), buffer[: len(few)]
+            root = np.sqrt(np.abs(pairs.weight[few])).astype(dtype, copy=False)
+            part = buffer[: len(few)]
             kernels.scaled_differences(columns, rows[few], pairs.others[few], root, part)
-            dsyrk(sign, part.T, beta=1.0, c=total, overwrite_c=True)
-    return total + np.triu(total, 1).T
+            add(sign, part.T, beta=1.0, c=total, overwrite_c=True)
+    return np.asarray(total + np.triu(total, 1).T, dtype=float)
 
 
 def _distances(block: Any, dtype: Any) -> np.ndarray:

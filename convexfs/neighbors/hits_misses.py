@@ -341,7 +341,7 @@ def cancelled_sums(X: Any, metric: str = "manhattan") -> np.ndarray:
 
 
 def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) -> None:
-    """Raise if these cannot be had from `n_samples` rows."""
+    """Raise if `n_neighbors` is too large for `n_samples` rows."""
     check_choice("metric", metric, METRICS)
     check_choice("miss rule", miss, MISS_RULES)
     if is_radius(n_neighbors):

@@ -90,7 +90,7 @@ def fit_and_select(
 
 
 def takes_sparse(method: str, judge: SelectionRule) -> bool:
-    """Whether a method and the rule that judges it take sparse samples as they are."""
+    """Whether a method and the rule that tests it take sparse samples as they are."""
     home = estimator_homes().get(method)
     takes = home is not None and getattr(home.estimator(method), "_accepts", Accepts()).sparse
     return takes and judge.rule != "knockoffs"

@@ -89,7 +89,7 @@ class Backend:
     aborts : bool
         Whether it may abort the process it runs in, and is called in a child process.
     bundled : bool
-        Whether the package brings the solver along under a version of its own.
+        Whether another package contains the solver, so that versions differ.
     needs_rows : bool
         Whether it refuses problems without constraints.
     """

@@ -23,7 +23,7 @@ from convexfs.solving.backends import backend, check_takes, needs_of
 
 #: Numbers of a compiled program are taken for 0, or for whole, when this close.
 ROUNDING = 1e-9
-#: Statuses that may come with a useful point; who asks judges it.
+#: Statuses that may come with a useful point; the caller verifies it.
 WITH_POINT = (*cvxpy_settings.SOLUTION_PRESENT, cvxpy_settings.USER_LIMIT)
 
 

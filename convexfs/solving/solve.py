@@ -69,7 +69,7 @@ def solve(
         A cvxpy solver name, or ``"auto"`` for the table's preference.
     tol, time_limit : float
         One accuracy and one limit in seconds, translated for the solver. A solver without a time
-        limit of its own is run in a child process and stopped (status ``timeout``); where
+        limit is run in a child process and stopped (status ``timeout``); where
         processes cannot be forked, and inside workers, a warning says that it is not.
     solver_options : mapping, optional
         The solver's own options, on top of the translated ones; a name that the solver does not
@@ -132,7 +132,7 @@ def solve(
         solve_seconds = time.perf_counter() - compiled
         cpu_seconds = None
         answer = {"status": TIMEOUT, "failure": f"{row.name} was {late}, its time limit"}
-    # Solvers raise TypeError, ValueError, SolverError and classes of their own.
+    # Solvers raise TypeError, ValueError, SolverError and their own classes.
     except Exception as failure:
         clear(problem)
         log.warning("%s failed: %s", row.name, failure)
@@ -300,7 +300,7 @@ def _cone_point(data: dict, chain: Any, inverse: Any, raw: Any) -> ConePoint | N
     if program is None:
         return None
     answer = chain.solver.invert(raw, inverse[-1])
-    # SCIP appends variables of its own to those of the program.
+    # SCIP appends its own variables to those of the program.
     x = np.ravel(next(iter(answer.primal_vars.values())))[: program.x.size]
     duals = answer.dual_vars or {}
     returned = all(duals.get(constraint.id) is not None for constraint in program.constraints)

@@ -1,4 +1,4 @@
-"""Names that tables give things: instances, classes, settings, solvers, what they were told."""
+"""Names that tables give things: instances, classes, settings, solvers, options."""
 
 import json
 import os

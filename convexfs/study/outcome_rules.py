@@ -1,6 +1,6 @@
-"""Which answers are solved, wrong, failed or late, judged alike for all solvers.
+"""Which tasks are solved, wrong, failed or late, by the same rules for all solvers.
 
-An answer is judged by its residuals, not by its solver's word: it is *solved* if the
+A solution is verified by its residuals, not by its solver's status: it is *solved* if the
 solver says ``optimal``, every residual is at most ten times the accuracy asked for, and
 the solver kept its time limit; or if it says ``infeasible`` or ``unbounded`` and that is
 proven. With a solver's own default accuracy the bound is ``SLACK * DEFAULT_ACCURACY`` = 1e-4
@@ -17,7 +17,7 @@ a problem that is proven to be the other.
 Solvers that say they are unsure (``optimal_inaccurate``, ``user_limit``) have *failed*.
 
 A status that is neither proven nor refuted is *undecided*: nothing is known against it, so it
-is counted apart and charged its own seconds. A point without a proof of its own (its gap is
+is counted apart and charged its own seconds. A point without a proof (its gap is
 unknown) is proven by another solver's proof, if it is feasible and its objective is that of a
 proven one. Where nobody has proven any, it is compared with the best of the points that are
 feasible to FEASIBLE, and stays undecided unless it is worse. A claim without an objective is wrong.
@@ -69,7 +69,7 @@ FEASIBLE = 1e-9
 #: A proof to some accuracy may exceed it by rounding.
 ROUNDING = 1e-9
 #: A proven objective that is worse than another proven one by this share of its size, or of
-#: 1, is wrong. Two right answers to one problem, each of its own accuracy, do not differ so.
+#: 1, is wrong. Two right solutions of one problem never differ so much.
 FAR = 1e-3
 
 
@@ -111,7 +111,7 @@ def _within(frame: Frame) -> Frame:
 
 
 def _proven(frame: Frame) -> Frame:
-    """Tell which optima are proven by certificates of their own."""
+    """Return which optima are proven by their certificates."""
     return (frame["status"] == OPTIMAL) & frame["ok"].fillna(False) & frame["gap"].notna()
 
 
@@ -209,6 +209,6 @@ def unsolved_seconds(frame: Frame) -> Frame:
 
 
 def charged_seconds(frame: Frame) -> Frame:
-    """Return the seconds each task is charged: of the solve, or the price of not solving."""
+    """Return the seconds each task is charged: of the solve, or the limit if it is not solved."""
     seconds = frame["solve_seconds"].where(frame["outcome"].isin(ANSWERED), unsolved_seconds(frame))
     return seconds.mask(frame["outcome"] == SKIPPED)

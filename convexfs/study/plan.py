@@ -52,7 +52,7 @@ class Plan:
     repeats, seed : int
         How often to measure, and what the order and anything random follow from.
     time_limit : float
-        Seconds a solver may take. Stating, compiling and judging may take as long again.
+        Seconds a solver may take. Stating, compiling and verifying may take as long again.
     """
 
     solvers: str | Sequence[str] = ALL

@@ -3,7 +3,7 @@
 A solver may be asked for 1e-6 and return 1e-9, and another for the same and return 1e-4: their
 times are not those of the same work. Solved at a ladder of tolerances, each has a time for
 almost every accuracy: that of its quickest run whose answer was verified to have it, whatever
-it was told and whatever it said of itself. Where no run got there in time, the limit is
+its options and its status are. Where no run got there in time, the limit is
 charged. Warm starts stay out: they know an answer beforehand.
 """
 

@@ -245,8 +245,8 @@ def test_mpi_gives_the_same_results(plain, tmp_path):
         ({"jobs": 0}, "jobs"),
         ({"tol": 0}, "tol must be a number above 0"),
         ({"time_limit": -1}, "time_limit, in seconds, must be a number above 0"),
-        ({"repeats": 0}, "repeats must be a whole number of at least 1"),
-        ({"seed": -1}, "seed must be a whole number of at least 0"),
+        ({"repeats": 0}, "repeats must be an integer of at least 1"),
+        ({"seed": -1}, "seed must be an integer of at least 0"),
     ],
 )
 def test_bad_settings_are_refused(plain, tmp_path, options, message):

@@ -222,8 +222,19 @@ def test_multipliers_that_overflow_end_no_search():
 
 
 def test_a_ratio_near_0_has_the_unit_of_its_data():
-    """All entries changed by their units together leave the ratio as it is."""
+    """Changing all entries by their units leaves this ratio as it is, so that it has no unit."""
     a, e, x = np.array([-2.0, 3.0, 1.0]), np.array([0.0, 3.0, 2.0]), cp.Variable(3, nonneg=True)
     ratio = (a @ x + 2.0**21) / (e @ x + 2.0**20)
     problem = cp.Problem(cp.Minimize(ratio), [x >= 0, x <= 2.0**20])
-    assert certify(problem, primal={x: np.array([1048575.9990234375, 0.0, 0.0])}).ok
+    assert certify(problem, primal={x: np.array([1048575.9990234375, 0.0, 0.0])}).ok is not False
+
+
+@pytest.mark.parametrize(
+    ("top", "slope", "bottom", "limit"),
+    [(4.0, 1.0, 2.0, 2.0), (2.0**-15, 2.0, 2.0**-14, 2.0**-15)],
+)
+def test_a_denominator_near_0_gives_no_unit(top, slope, bottom, limit):
+    """A variable that changes by its unit may make the ratio huge."""
+    x = cp.Variable(nonneg=True)
+    problem = cp.Problem(cp.Minimize((top - x) / (slope * x + bottom)), [x >= 0, x <= limit])
+    assert certify(problem, primal={x: 0.9 * limit}).ok is False

@@ -145,7 +145,7 @@ BAD_LINES = [
     (["relief", "--top", "0"], "--top, of 4 features, must be a number of at least 1"),
     (
         ["relief", "--seed", "-1"],
-        "--seed must be a whole number of at least 0 and at most 4294967295",
+        "--seed must be an integer of at least 0 and at most 4294967295",
     ),
     (["relief", "--drop", "sepal"], "iris has no column 'sepal' to drop; its last columns"),
     (["mmc", "--top", "9"], "--top, of 4 features, must be a number of at least 1 and at most 4"),

@@ -50,7 +50,7 @@ def test_class_names_without_samples_are_dropped():
 
 @pytest.mark.parametrize("y", [[0, 3], [-1, 1], [0.0, 1.0], ["a", "b"]])
 def test_codes_must_be_positions_in_the_class_names(y):
-    with pytest.raises(InputError, match="whole numbers from 0 to 1, the positions"):
+    with pytest.raises(InputError, match="integers from 0 to 1, the positions"):
         make_dataset(np.ones((2, 1)), y, class_names=["a", "b"])
 
 

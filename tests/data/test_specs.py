@@ -84,7 +84,7 @@ def test_data_folder_by_argument_and_environment(folder, monkeypatch, name):
     ("spec", "message"),
     [
         ("spiral:nois=3", "unknown parameter 'nois'; spiral takes n, turns, radius, noise, seed"),
-        ("spiral:noise=many", "gives 'many' for noise; noise must be a whole number"),
+        ("spiral:noise=many", "gives 'many' for noise; noise must be an integer"),
         ("spiral:noise=1.5", "gives '1.5' for noise"),
         ("spiral:noise=inf", "gives 'inf' for noise"),
         ("spiral:noise", "gives '' for noise"),

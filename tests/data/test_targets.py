@@ -37,7 +37,7 @@ def test_codes_are_told_from_quantities():
 
 
 def test_many_whole_numbers_are_asked_about_and_may_be_insisted_on():
-    asked = f"target 'y' of data has .* different whole numbers in 120 rows.*{BOTH}.*--target-kind"
+    asked = f"target 'y' of data has .* different integers in 120 rows.*{BOTH}.*--target-kind"
     with pytest.raises(InputError, match=asked):
         make_dataset(X, AGES)
     assert make_dataset(X, AGES, target_kind="classes").n_classes == len(set(AGES))
@@ -49,12 +49,12 @@ def test_many_whole_numbers_are_asked_about_and_may_be_insisted_on():
 
 
 def test_an_estimator_of_classes_asks_too_and_takes_text_or_codes():
-    with pytest.raises(InputError, match=f"Input y has .* whole numbers.*{BOTH}.*astype"):
+    with pytest.raises(InputError, match=f"Input y has .* integers.*{BOTH}.*astype"):
         convexfs.Relief().fit(X, AGES)
     with pytest.raises(InputError, match=f"Unknown label type: continuous.*{BOTH}"):
         convexfs.Logo().fit(X, X[:, 0])
     thirty = 30 + np.arange(120) % 30
-    with pytest.raises(InputError, match="30 different whole numbers"):
+    with pytest.raises(InputError, match="30 different integers"):
         convexfs.Relief().fit(X, thirty)
     named, coded = (convexfs.Logo(lam=0.1).fit(X, y) for y in (thirty.astype(str), thirty - 30))
     np.testing.assert_allclose(named.weights_, coded.weights_)

@@ -23,8 +23,8 @@ def test_no_estimator_overrides_validation(estimator):
     assert ("sample_weight" in inspect.signature(estimator.fit).parameters) == (
         estimator._accepts.sample_weight
     )
-    if estimator is not StabilitySelector:  # which takes what the estimator it fits takes
-        assert estimator._validate is MethodEstimator._validate
+    # Stability selection takes what the estimator that it fits takes.
+    assert estimator._validate is MethodEstimator._validate or estimator is StabilitySelector
     assert estimator._queries is MethodEstimator._queries
 
 

@@ -152,7 +152,7 @@ def test_matrices_as_variables_and_as_constraints(tmp_path):
         ("F 1\nL+ 1", "F 1\nEXP 1", 11, "EXP has three entries, not 1"),
         ("F 1\nL+ 1", "F 1\n@0:POW 1", 11, "a power cone's number"),
         ("F 1\nL+ 1", "F 1\nL+ 5", 11, "do not have 2 entries together"),
-        ("F 1\nL+ 1", "F 1\nL+ x", 11, "must be a whole number, not 'x'"),
+        ("F 1\nL+ 1", "F 1\nL+ x", 11, "must be an integer, not 'x'"),
         ("PSDVAR\n1\n2\n", "PSDVAR\n1\n99999\n", 7, "more than 50,000,000, the most read here"),
         ("VAR\n2 2", "VAR\n999999999 2", 9, "more than 50,000,000, the most read here"),
         ("0 1 0 0.5", "0 2 0 0.5", 22, "the matrix has 2 rows and columns"),

@@ -205,18 +205,24 @@ def _violations(problem: cp.Problem, unit: float) -> tuple[float, float]:
     by_row, by_largest = [0.0], [0.0]
     for rule in problem.constraints:
         sides = [_terms(side) for side in rule.args]
-        largest = max(unit, *(float(side.max(initial=0.0)) for side in sides))
+        # Integers are rounded before anything else is verified: their unit is 1.
+        integral = all(_is_integral(variable) for variable in rule.variables())
+        least = max(unit, 1.0) if integral else unit
+        largest = max(least, *(float(side.max(initial=0.0)) for side in sides))
         beyond = _beyond(rule)
         rowwise = len(sides) == 2 and beyond.shape == np.broadcast(*sides).shape
-        own = np.maximum(sides[0] + sides[1], unit) if rowwise else largest
+        own = np.maximum(sides[0] + sides[1], least) if rowwise else largest
         by_row.append(float(np.max(beyond / own)))
         by_largest.append(float(np.max(beyond)) / largest)
     for variable in problem.variables():
         off = float(np.max(np.abs(variable.value - variable.project(variable.value))))
-        integral = variable.attributes["boolean"] or variable.attributes["integer"]
-        by_row.append(off if integral else off / unit)
+        by_row.append(off if _is_integral(variable) else off / unit)
         by_largest.append(by_row[-1])
     return float(np.max(by_row)), float(np.max(by_largest))
+
+
+def _is_integral(variable: cp.Variable) -> bool:
+    return bool(variable.attributes["boolean"] or variable.attributes["integer"])
 
 
 def _terms(side: cp.Expression) -> np.ndarray:

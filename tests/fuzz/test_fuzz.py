@@ -212,7 +212,7 @@ def test_the_reproducer_of_a_fit_shows_the_same_error(tmp_path):
     written(tmp_path, arrays.reproducer(case))
     again = ran(sys.executable, "case.py", folder=tmp_path)
     assert again.returncode == 1
-    assert "InputError: n_neighbors must be a whole number of at least 1" in again.stderr
+    assert "InputError: n_neighbors must be an integer of at least 1" in again.stderr
 
 
 @pytest.mark.slow

@@ -221,7 +221,7 @@ def test_its_text_says_how_sure_it_is():
         (("fdr", 0.0, 0.05, 99), "level must be a number above 0"),
         (("fdr", 0.1, 0.05, 9), "so nothing could pass 0.05: use at least 19"),
         (("fwer", 0.01, 0.05, 39), "use at least 99"),
-        (("fdr", 0.1, 0.05, 0), "n_permutations must be a whole number of at least 1"),
+        (("fdr", 0.1, 0.05, 0), "n_permutations must be an integer of at least 1"),
     ],
 )
 def test_rules_that_nothing_could_pass_are_refused(rule, message):

@@ -135,9 +135,9 @@ def test_its_text_and_picture_say_what_to_expect(data):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"sizes": [0]}, "sizes, of 80 features, must be a whole number of at least 1"),
+        ({"sizes": [0]}, "sizes, of 80 features, must be an integer of at least 1"),
         ({"sizes": []}, "sizes must have numbers of features"),
-        ({"cv": 1}, "cv must be a whole number of at least 2"),
+        ({"cv": 1}, "cv must be an integer of at least 2"),
         ({"scale": "log"}, "unknown scale 'log'"),
         ({"cv": [(np.arange(40), np.arange(40, 60))]}, "never holds some rows out"),
     ],

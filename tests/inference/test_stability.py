@@ -236,7 +236,7 @@ def test_regions_need_an_estimator_that_has_them(fitted, local):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_pairs": 0}, "n_pairs must be a whole number of at least 1"),
+        ({"n_pairs": 0}, "n_pairs must be an integer of at least 1"),
         ({"expected_false": 0}, "expected_false must be a number above 0"),
         ({"bound": "unimodel"}, "did you mean unimodal"),
         ({"estimator": "relief"}, "estimator must be one that fits"),

@@ -179,7 +179,7 @@ def test_what_a_variable_may_be_is_stated():
 def test_the_meanings_given_in_words_are_cvxpys():
     X, Y = cp.Constant(np.diag([1.0, 3.0])), cp.Constant(np.diag([2.0, 5.0]))
     x, A = cp.Constant([1.0, 2.0, 0.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
-    half: Any = 0.5  # typed as a whole number
+    half: Any = 0.5  # typed as an integer
     given = (
         (cp.condition_number(X), 3),
         (cp.dist_ratio(x, [0, 0, 0], [1, 0, 0]), np.sqrt(5) / 2),

@@ -199,8 +199,8 @@ def test_row_blocks_cover_every_row_once():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1, not 0"),
-        ({"n_neighbors": 1.5}, "n_neighbors must be a whole number"),
+        ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1, not 0"),
+        ({"n_neighbors": 1.5}, "n_neighbors must be an integer"),
         ({"n_neighbors": 60}, "more neighbours than the 60 rows have: use at most 59"),
         ({"metric": "euclid"}, "unknown metric 'euclid': did you mean sqeuclidean"),
         ({"miss": "nearst"}, "unknown miss rule 'nearst': did you mean nearest"),

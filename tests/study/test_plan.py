@@ -75,7 +75,7 @@ def test_a_solver_that_takes_no_accuracy_runs_at_its_own_only(file, default):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"repeats": 0}, "repeats must be a whole number"),
+        ({"repeats": 0}, "repeats must be an integer"),
         ({"tols": [2.0]}, "tol must be a number"),
         ({"tols": [], "default": False}, "nothing to compare at"),
         ({"time_limit": 0}, "time_limit"),

@@ -135,7 +135,7 @@ class MethodReader(Reader):
         takes = set(inspect.signature(source).parameters) - _PLUMBING | part
         # The whole method fills the arguments of the formulation as printed by itself.
         if not fit or build is not formulation.build:
-            # A seed of its own that build takes stands for the run's.
+            # A seed that build takes replaces the run's.
             takes |= set(inspect.signature(build).parameters) - (_PLUMBING - {"seed"}) - {PROBLEM}
         self.check_grid(grid, takes, f"neither build nor {formulation.name} takes")
 

@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS tasks ( -- one row for every task that has come to it
   hyper TEXT,                  -- hyper-parameters, JSON
   solver TEXT,
   solver_version TEXT,
-  options TEXT,                -- all that the solver is told, JSON
+  options TEXT,                -- all options of the solver, JSON
   own_options TEXT,            -- what of it was asked for by name, JSON
   tol REAL,                    -- accuracy asked for; NULL: the solver's own default
   asked TEXT,                  -- how it was: translated for the solver, or raw

@@ -48,7 +48,7 @@ class Eliminated:
 
 
 def without_defined_columns(form: StandardForm) -> Eliminated:
-    """Substitute columns that have no bounds of their own by the equations that define them."""
+    """Substitute columns without bounds by the equations that define them."""
     working = _Rows(form)
     defined = []
     if form.A.nnz <= MOST_ENTRIES:

@@ -1,67 +1,79 @@
 """What a user says of a file that is to be read, and what reading it then tells."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from convexfs.data.readers.memory_limit import ReadLimit, read_limit
 
 
+def _word(help: str, metavar: str = "") -> dict[str, str]:
+    """Return the metadata of an option that specs and the command have too."""
+    return {"help": help, "metavar": metavar}
+
+
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How to read a file; None means: infer it, and report what was inferred in `told`.
+class ReadOptions:
+    """Options of reading data: parameters of ``load``, which says what they mean.
+
+    Those with a help text are also options of ``convexfs select`` and words of a spec.
+    """
+
+    target: str | None = field(
+        default=None, metadata=_word("column with the classes or the numbers"), kw_only=False
+    )
+    data_dir: str | os.PathLike[str] | None = field(default=None, kw_only=False)
+    drop: Sequence[str] = field(default=(), metadata=_word("columns to leave out", "COL,COL"))
+    aside: Sequence[str] = ()
+    id: str | None = field(
+        default=None, metadata=_word("column that names the samples [noticed, and said]", "COL")
+    )
+    labels: str | os.PathLike[str] | None = field(
+        default=None, metadata=_word("a table of classes, joined by id", "FILE[:COL]")
+    )
+    transpose: bool = field(default=False, metadata=_word("samples are columns, features rows"))
+    sep: str | None = field(
+        default=None, metadata=_word("what separates cells of text [noticed, and said]", "CHAR")
+    )
+    decimal: str | None = field(
+        default=None, metadata=_word("what stands before decimals [noticed, and said]", "CHAR")
+    )
+    encoding: str | None = field(
+        default=None, metadata=_word("of text [noticed, and said]", "NAME")
+    )
+    sheet: str | None = field(default=None, metadata=_word("of a workbook [the first]", "NAME"))
+    layer: str | None = field(default=None, metadata=_word("of an .h5ad file [X]", "NAME"))
+    target_kind: str | None = None
+    impute: str = field(default="none", metadata=_word("what fills missing numbers [none]"))
+    sparse: bool = False
+    mixed: bool = False
+    categorical: Sequence[str] = field(
+        default=(),
+        metadata=_word(
+            "columns that are categories [text of few values: noticed, and said]", "COL,COL"
+        ),
+    )
+    read_limit: str | float | None = None
+
+
+#: Options of ``convexfs select`` and words of a spec.
+WORDS = {option.name: option for option in fields(ReadOptions) if "help" in option.metadata}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(ReadOptions):
+    """Options of reading a file; None means: infer it, and report what was inferred in `told`.
 
     Attributes
     ----------
-    target : str, optional
-        The column with the classes; for npz and mat the array.
-    drop : sequence of str
-        Columns to leave out.
-    aside : sequence of str
-        Columns that are no features but stay with the samples, such as subject or batch.
-    id : str, optional
-        The column that names the samples.
-    labels : str, optional
-        ``FILE`` or ``FILE:COLUMN``, the classes of the samples by their ids.
-    transpose : bool
-        Whether samples are columns and features rows.
-    sep, decimal, encoding : str, optional
-        Of text: what separates cells and what stands before decimals.
-    sheet, layer : str, optional
-        Of a workbook; of annotated data.
-    target_kind : {"classes", "numbers"}, optional
-        What the target holds; many different integers are refused if it is None.
-    impute : {"median", "knn", "none"}
-        What fills missing cells of numbers.
-    sparse : bool
-        Whether a matrix that is stored sparse stays so.
-    mixed : bool
-        Whether missing values and columns of text that have few values are kept.
-    categorical : sequence of str
-        Columns that are categories, if data are `mixed`.
     limit : ReadLimit
         Memory that reading may take.
     told : list of str
         What was recognised, one sentence each; readers add to it.
     """
 
-    target: str | None = None
-    drop: Sequence[str] = ()
-    aside: Sequence[str] = ()
-    id: str | None = None
-    labels: str | None = None
-    transpose: bool = False
-    sep: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    sheet: str | None = None
-    layer: str | None = None
-    target_kind: str | None = None
-    impute: str = "none"
-    sparse: bool = False
-    mixed: bool = False
-    categorical: Sequence[str] = ()
     limit: ReadLimit = field(default_factory=read_limit)
     told: list[str] = field(default_factory=list)
 

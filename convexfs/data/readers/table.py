@@ -119,7 +119,7 @@ def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
             return column
     if unique and len(frame) >= _NUMBERED:
         reading.tell(
-            f"column '{unique[0]}' has a whole number of its own in every row: if it is an id, say "
+            f"column '{unique[0]}' has another integer in every row: if it is an id, say "
             f"--id {unique[0]}"
         )
     return None

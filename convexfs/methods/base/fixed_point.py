@@ -33,7 +33,7 @@ class FixedPointCertificate(Certificate):
     residual_tol : float
         Largest residual accepted.
     n_violated : int
-        Features left out although their score exceeds the price of weight.
+        Features left out although their score exceeds the penalty.
     n_features : int
     n_found : int
         Fixed points that the starts tried have led to, this one included.
@@ -63,7 +63,7 @@ class FixedPointCertificate(Certificate):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The columns of every certificate; what is a fixed point's own is told in ``basis``."""
+        """Return the columns of every certificate; ``basis`` describes the fixed point."""
         return super().as_dict() | {"basis": f"{self.basis}; claims a fixed point: {self._found}"}
 
 
@@ -223,7 +223,7 @@ def another_point(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _few(rng: np.random.Generator, n_features: int) -> np.ndarray:
-    """Draw weights on the root of the number of features: a neighbourhood of its own."""
+    """Draw weights on a random subset of features, as many as the root of their number."""
     weights = np.zeros(n_features)
     chosen = rng.choice(n_features, max(1, round(n_features**0.5)), replace=False)
     weights[chosen] = rng.exponential(size=len(chosen))

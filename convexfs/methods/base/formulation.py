@@ -11,7 +11,7 @@ name, and imported when first used, so that a native fit never loads cvxpy:
 - ``fit.py`` ``Settings``, a dataclass with all parameters of the method, a function of
   the method's name, which loops over the problems, and ``step``, which returns one of them as a
   :class:`Step`;
-- ``tasks.py``, if a fit falls into tasks of its own (see :class:`Method`), ``parts(whole,
+- ``tasks.py``, if a fit is split into tasks (see :class:`Method`), ``parts(whole,
   problem)``, those of a batch's task on a whole data set, and ``do(task, problem)``;
 - ``estimator.py`` its scikit-learn classes.
 """
@@ -89,7 +89,7 @@ class Formulation:
     @property
     def numbers(self) -> Callable[..., tuple[dict[str, Any], dict[str, Any]]]:
         function = getattr(_file(self.home, "numbers"), _as_identifier(self.name))
-        # What may be None in a fit, such as a bound instead of a price, has a default there.
+        # What may be None in a fit, such as a bound instead of a penalty, has a default there.
         own = {
             at.name for at in signature(function).parameters.values() if at.default is not at.empty
         }
@@ -155,7 +155,7 @@ class Method:
     component_number : pair of str, optional
         For a projection: the attribute with one number a component, and what that number is.
     shows_progress : bool
-        Whether its estimator draws a progress bar of its own if ``verbose`` is 1.
+        Whether its estimator draws its own progress bar if ``verbose`` is 1.
     target : {"classes", "numbers"}
         What it learns from.
     takes_missing : tuple of str
@@ -251,7 +251,7 @@ def _none() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def own(*_: Any, **__: Any) -> Any:
-    """Raise: a problem of its own is solved as it stands, and no fit leads to it."""
+    """Raise: a user-defined problem is solved as it stands; it has no fit."""
     raise NotImplementedError("a problem of its own has no fit")
 
 

@@ -48,7 +48,7 @@ class Solving:
     verbose: bool = False
 
 
-#: Solving as it is done if nothing is said.
+#: How problems are solved by default.
 DEFAULT_SOLVING = Solving()
 #: Its former name, until the next release.
 AS_USUAL = DEFAULT_SOLVING

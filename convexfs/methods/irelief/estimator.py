@@ -17,7 +17,7 @@ from convexfs.neighbors.shadow_columns import Margins, ShadowDraws
 
 @parameters
 class IRelief(Settings, ClassSelector):
-    r"""RELIEF whose neighbours are soft and taken in the space it weighs.
+    r"""Iterate RELIEF with soft, weighted neighbours.
 
     The weights are a fixed point: soft nearest hits and misses at w give a
     margin vector :math:`\nu`, and w solves :math:`\max w^T \nu` over

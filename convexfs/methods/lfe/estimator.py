@@ -21,7 +21,7 @@ FOLDS = 10
 
 @parameters
 class LFE(Settings, Projection):
-    r"""Project samples so that misses are far and hits near: RELIEF with a full matrix.
+    r"""Project samples by RELIEF with a full matrix (LFE).
 
     Solves :math:`\max_W \mathrm{tr}(W \Sigma)` over :math:`\|W\|_F \le 1, W \succeq 0`,
     where :math:`\Sigma = \sum_n m_n m_n^T - h_n h_n^T` sums the differences of every
@@ -41,10 +41,10 @@ class LFE(Settings, Projection):
         With many classes: the nearest misses of all other classes together
         (eq. 25), or of each class, weighted by its prior or equally.
     form : {"closed", "trace", "row-sparse"}, default="closed"
-        The problem as printed; with a price on the trace of W, for fewer
-        components; with a price on its rows, for fewer features.
+        The problem as printed; with a penalty on the trace of W, for fewer
+        components; with a penalty on its rows, for fewer features.
     lam : float in [0, 1], default=0
-        That price, as a share of Sigma's largest eigenvalue.
+        The penalty, as a share of Sigma's largest eigenvalue.
     formulation : callable or path, optional
         A changed problem: ``change(problem)``, which gets the problem of :meth:`problem` and
         returns another one; ``build(Sigma, lam) -> cvxpy.Problem`` with a variable ``W``, or a

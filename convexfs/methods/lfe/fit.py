@@ -85,8 +85,8 @@ def lfe(
     codes : int array (N,)
         Classes, 0 to K - 1.
     settings : Settings
-        ``form`` is "closed", the problem as printed, "trace", with a price on the trace of
-        W, or "row-sparse", with a price on its rows; ``lam`` is that price as a share of
+        ``form`` is "closed", the problem as printed, "trace", with a penalty on the trace of
+        W, or "row-sparse", with a penalty on its rows; ``lam`` is that penalty as a share of
         Sigma's largest eigenvalue, since Sigma grows with N.
     solving : Solving
         How the problem is solved.

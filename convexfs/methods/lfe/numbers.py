@@ -36,14 +36,14 @@ def lfe_trace(
     lam_share: float = 0.0,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return the numeric half of both forms with a price: Sigma and lam."""
+    """Return the numeric half of both forms with a penalty: Sigma and lam."""
     check_share(lam_share)
     Sigma = lfe(X, codes, n_neighbors=n_neighbors, miss=miss, map=map)[0]["Sigma"]
     return priced(Sigma, "trace", lam_share)
 
 
 def check_share(lam_share: Any) -> None:
-    """Raise unless the price of W is a share, between 0 and 1."""
+    """Raise unless the penalty is a share, between 0 and 1."""
     check_number("lam, a share of the largest eigenvalue,", lam_share, 0, 1)
 
 

@@ -2,7 +2,7 @@ r"""LFE, RELIEF with a full distance matrix, as semidefinite programs.
 
 Symbols: :math:`\Sigma = \sum_n m_n m_n^T - h_n h_n^T` with m and h the
 differences of a sample to its nearest miss and hit, W the distance matrix,
-lam a price.
+lam a penalty.
 """
 
 import cvxpy as cp
@@ -24,7 +24,7 @@ def lfe(Sigma: np.ndarray) -> cp.Problem:
 
 
 def lfe_trace(Sigma: np.ndarray, lam: float | cp.Parameter = 0.0) -> cp.Problem:
-    r"""LFE with a price on the trace, for fewer components.
+    r"""LFE with a penalty on the trace, for fewer components.
 
     .. math::
         \max_W\; \mathrm{tr}(W \Sigma) - \lambda\, \mathrm{tr}(W)
@@ -37,7 +37,7 @@ def lfe_trace(Sigma: np.ndarray, lam: float | cp.Parameter = 0.0) -> cp.Problem:
 
 
 def lfe_row_sparse(Sigma: np.ndarray, lam: float | cp.Parameter = 0.0) -> cp.Problem:
-    r"""LFE with a price on the rows of W, for fewer features.
+    r"""LFE with a penalty on the rows of W, for fewer features.
 
     .. math::
         \max_W\; \mathrm{tr}(W \Sigma) - \lambda \sum_i \|W_{i\cdot}\|_2

@@ -39,7 +39,7 @@ _RANK = {False: 0, None: 1, True: 2}
 
 @parameters
 class LLFS(Settings, ClassifierMixin, WeightSelector):
-    r"""Every sample selects the features that matter where it lies, and votes with them.
+    r"""Select features for each region, and classify.
 
     For each training sample, with G a sigmoid and U1, U2 its means over the distances
     :math:`a_j^T f` to the own class and to the others,

@@ -39,7 +39,7 @@ PROVEN = "the linear program of every point and beta, by its dual bound; not its
 class PointResult:
     """What one representative point chose.
 
-    ``features`` are columns of the data; ``table`` has a row a beta, see
+    ``features`` are columns of the data; ``table`` has one row per beta, see
     :data:`convexfs.methods.llfs.relaxation.STATUS_ROW`.
     """
 
@@ -112,7 +112,7 @@ def llfs(
     feasible : callable, optional
         ``feasible(f, max_features)``: other constraints, for every stage.
     seed : int or tuple of int
-        For random roundings; each point and beta has draws of its own.
+        For random roundings; each point and beta has its own draws.
     map : callable
         Applied over the points, which do not depend on each other.
     """

@@ -1,6 +1,6 @@
 r"""LFS: what its points are made of, weighted squared differences (Armanfard et al. 2016).
 
-The linear ancestor of LLFS. Every sample is a point with a linear program of its own, in
+The linear ancestor of LLFS. Every sample is a point with its own linear program, in
 which samples near to it count most. Near is measured in the features that all points chose
 in the pass before, each choice in its turn, so that a fit goes over the points several times:
 

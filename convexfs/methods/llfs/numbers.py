@@ -242,7 +242,7 @@ def secant_bound(
 
     :math:`G(z) \ge z\,G(Z_j)/Z_j` on :math:`[0, Z_j]`, where :math:`Z_j` is the sum of the
     alpha largest entries of :math:`a_j`, and U2 is below its tangent at the point
-    `tangent`: a linear program with one price. Where the tangent is flat the price is huge,
+    `tangent`: a linear program with one multiplier. Where the tangent is flat it is huge,
     so the level is lowered, and the bound too, by what rounding may have added to them.
     """
     farthest = -np.sort(-a_same, axis=1)[:, :max_features].sum(axis=1)

@@ -304,7 +304,7 @@ def _under_tangents(
 ) -> tuple[Any, list[Any]]:
     """A value that the tangents of G keep at or above U(f), and their constraints.
 
-    Distances get a variable of their own: inlined, they make the program dense.
+    Distances get their own variable: inlined, they make the program dense.
     """
     n = len(a)
     z, t = cp.Variable(n, name="z"), cp.Variable(n, name="t")

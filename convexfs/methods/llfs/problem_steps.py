@@ -1,4 +1,4 @@
-r"""The convex programs of LLFS's road along beta, in the numbers that change from one to the next.
+r"""The convex subproblems of LLFS's solution path, in the numbers that change from one to the next.
 
 =================  =====================================================================
 f                  membership of the features, 0 to 1
@@ -195,7 +195,7 @@ def value_at(problem: cp.Problem, f: np.ndarray) -> float:
     return np.inf if solved is None else solved
 
 
-#: The steps by the words the road has for them.
+#: The steps by their names in the solution path.
 PROGRAMS: dict[str, Callable[..., cp.Problem]] = {
     "linear": llfs_step,
     "curved": llfs_curved_step,

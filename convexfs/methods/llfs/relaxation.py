@@ -1,4 +1,4 @@
-"""One point of LLFS: its path along beta by any road, and the sets of features it leads to."""
+"""One point of LLFS: its solution path along beta, and the sets of features it leads to."""
 
 import time
 from collections.abc import Mapping

@@ -23,10 +23,10 @@ from convexfs.methods.llfs.numbers import SIGMA_INITS
 from convexfs.methods.llfs.rounding import HOW
 from convexfs.records import NATIVE
 
-#: The form that is a method of its own, with passes.
+#: The form that is another method, with passes.
 LFS = "lfs"
 FORMS = ("compactness", "linear", "lfs", "bisection", "ratio", "exact")
-#: Those without a solver of their own.
+#: Forms without a native solver.
 BACKEND_FORMS = ("bisection", "ratio")
 #: A form of earlier versions: its stored points can be read, not computed.
 FORMER_FORM = "bisection-only"
@@ -63,7 +63,7 @@ class PointSettings(Settings):
     feasible : callable or None
         ``feasible(f, max_features)``: other constraints than the paper's, for every stage.
     seed : int or tuple of int
-        For random roundings; each point and beta has draws of its own.
+        For random roundings; each point and beta has its own draws.
     """
 
     max_features: int = 1  # pyright: ignore[reportIncompatibleVariableOverride]

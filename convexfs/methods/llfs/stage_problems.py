@@ -26,7 +26,7 @@ STAGES = ("separation", "compactness", CURVED, "bisection", "linear", "ratio", "
 STEP = "compactness"
 #: Tangents that are added to a stated step at most, and the relative gain that needs none.
 MOST_CUTS, CUT_GAIN = 10, 1e-6
-#: What a reader calls a program of the road.
+#: What a reader calls a subproblem of the solution path.
 NAMES = {"linear": "linear step", CURVED: "quadratic step", "ask": "question", "ratio": "ratio"}
 
 
@@ -288,7 +288,7 @@ class Trace(Sequence[TraceStep]):
 
 
 def trace(values: Mapping[str, Any], settings: PointSettings, beta: float) -> Trace:
-    """All programs by which the road reaches `beta`, upwards and downwards.
+    """All subproblems by which the solution path reaches `beta`, upwards and downwards.
 
     A fit by the native solver is traced through the backend that "auto" names.
     """

@@ -15,7 +15,7 @@ from convexfs.methods.lmba.fit import Settings, lmba, lmba_loss
 
 @parameters
 class Lmba(Settings, MarginTested):
-    r"""Weight features so that nearest neighbours of other classes stay out, by a margin.
+    r"""Weight features so that other classes keep a margin.
 
     With :math:`u = w^2`, minimises
 

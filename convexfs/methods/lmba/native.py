@@ -57,7 +57,7 @@ def lmba_simplex_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def least_useful_c(values: Numbers) -> float:
-    r"""c0: up to this price u = 0 solves the box form.
+    r"""c0: up to this penalty u = 0 solves the box form.
 
     :math:`c_0 = \min_f A_f / B_f` over :math:`B_f > 0`, with
     :math:`A_f = \sum t_{ij} D_{ijf}` and

@@ -52,7 +52,7 @@ _MULTIPLIER_RANGE = 1e4
 
 @dataclass(frozen=True)
 class Program:
-    """One linear program: samples, classes, target neighbours, margins, price, region.
+    """One linear program: samples, classes, target neighbours, margins, penalty, region.
 
     ``total`` is that of the simplex, None for the box.
     """
@@ -151,7 +151,7 @@ def _polished(program: Program, answer: Answer) -> Answer:
 class _Path:
     """The minimiser at one width of rounding, followed to the next.
 
-    The bounds of u have multipliers of their own, tau over the distance to the
+    The bounds of u have the multipliers tau over the distance to the
     bound when centred: Newton's method then bears a jump of tau.
     """
 

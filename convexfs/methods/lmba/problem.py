@@ -2,7 +2,7 @@ r"""Lmba, the loss-margin based algorithm, as linear programs.
 
 With :math:`u = w^2` the paper's loss is convex. Symbols: x samples, t their
 target neighbours (-1: none), :math:`D_{ij} = (x_i - x_j)^2` elementwise,
-:math:`\theta_i` the margin of sample i in the unweighted space, c the price of
+:math:`\theta_i` the margin of sample i in the unweighted space, c the penalty of
 an impostor's invasion.
 """
 
@@ -53,7 +53,7 @@ def lmba_simplex(
 
 
 def _least_loss(u, region, X, codes, targets, theta, c) -> cp.Problem:
-    """Distances are variables of their own: a triplet's row then has three entries."""
+    """Distances have their own variables: a triplet's row then has three entries."""
     target_pairs, impostor_pairs = list_triplets(codes, targets)
     i, j = target_pairs.T
     near = cp.Variable(len(target_pairs), name="near")

@@ -1,6 +1,6 @@
 """Lmba's linear program on wide data: most weights are 0, so few features are looked at.
 
-Newton's method solves the program of a working set; the last small program then prices
+Newton's method solves the program of a working set; the last small program then evaluates
 all features (:mod:`convexfs.methods.lmba.active_hinges`), and proves a bound for all of them. The
 features that paid enter, until value and bound meet.
 """

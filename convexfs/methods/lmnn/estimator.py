@@ -16,15 +16,16 @@ _NEGLIGIBLE = 1e-5
 
 @parameters
 class LMNN(Settings, Projection):
-    r"""Large margin nearest neighbours (Weinberger and Saul 2009), the semidefinite program.
+    r"""Learn a metric by large margin nearest neighbours.
 
     .. math::
         \min_{M \succeq 0} \sum_{i,j} d_M(x_i, x_j)
         + c \sum_{i,j,p} [1 + d_M(x_i, x_j) - d_M(x_i, x_p)]_+
 
-    over samples, their nearest hits j and all samples p of other classes. Samples
-    are projected on the eigenvectors of M, each scaled by the root of its
-    eigenvalue. See :func:`convexfs.methods.lmnn.fit.lmnn`, also for its limits.
+    over samples, their nearest hits j and all samples p of other classes
+    (Weinberger and Saul 2009). Samples are projected on the eigenvectors of M,
+    each scaled by the root of its eigenvalue. See
+    :func:`convexfs.methods.lmnn.fit.lmnn`, also for its limits.
 
     Examples
     --------

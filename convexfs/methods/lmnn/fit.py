@@ -28,7 +28,7 @@ _FLAT = 1e-6
 
 @parameters
 class Settings:
-    """Parameters of LMNN: the price of impostors, and the targets of a sample."""
+    """Parameters of LMNN: the penalty of impostors, and the targets of a sample."""
 
     c: float = 1.0
     n_neighbors: int = 3
@@ -178,7 +178,7 @@ def _frame(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         raise InputError("LMNN needs samples that differ: all are the same")
     near = coordinates[pairs[:, 0]] - coordinates[pairs[:, 1]]
     squared, vectors = eigh(near.T @ near / len(pairs))
-    # Along directions in which no target differs M has no price, hence no scale.
+    # Along directions in which no target differs M costs nothing, hence has no scale.
     least = _FLAT * squared[-1] if squared[-1] > 0 else 1.0
     return basis @ (vectors / np.sqrt(np.maximum(squared, least)))
 

@@ -1,7 +1,7 @@
 r"""LMNN, the metric of large margin nearest neighbours, as a semidefinite program.
 
 Symbols: x samples, t their target neighbours (-1: none), :math:`d_M(x_i, x_j) =
-(x_i - x_j)^T M (x_i - x_j)`, c the price of an impostor's invasion. A triplet
+(x_i - x_j)^T M (x_i - x_j)`, c the penalty of an impostor's invasion. A triplet
 (i, j, p) is a sample, one of its targets and a sample of another class.
 """
 

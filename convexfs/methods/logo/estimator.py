@@ -77,7 +77,7 @@ class LogoFitted(WeightSelector):
 
 @parameters
 class Logo(Settings, ClassifierMixin, ClassSelector, LogoFitted):
-    r"""Weight features so that samples are nearer to their own class, locally.
+    r"""Select a small set of features by local learning.
 
     The weights are a fixed point: the soft nearest neighbours of all samples,
     taken at w, give margin vectors :math:`\bar z_n`, and w solves

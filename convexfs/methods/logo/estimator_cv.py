@@ -84,7 +84,7 @@ def follow_path(task: PathTask, data: PathData) -> PathResult:
 
 @parameters
 class LogoCV(ClassifierMixin, WeightSelector):
-    r"""Logo with sigma and lam chosen by cross-validated accuracy of its own margins.
+    r"""Choose Logo's sigma and lam by cross-validation.
 
     Distances with all weights 1 are computed once for all folds, fits along lam
     start from one another, and folds go to worker processes. The best pair is
@@ -93,7 +93,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
     Parameters
     ----------
     sigmas, lams : sequences of float
-        Kernel widths and prices of weight to try, every pair.
+        Kernel widths and penalties to try, every pair.
     cv : int, splitter or iterable, default=10
         As scikit-learn takes it; an int is the number of stratified folds, fewer
         if the smallest class is smaller.

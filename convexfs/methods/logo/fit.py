@@ -94,7 +94,7 @@ def logo(
     .. math::
         \min_w \sum_n \log(1 + \exp(-w^T \bar z_n)) + \lambda 1^T w,\quad w \ge 0
 
-    (eq. 7), or with :math:`1^T w \le \beta` instead of the price (eq. 8).
+    (eq. 7), or with :math:`1^T w \le \beta` instead of the penalty (eq. 8).
 
     Parameters
     ----------

@@ -49,6 +49,8 @@ class Locality:
         Distances with all weights 1, if they are known already.
     weights : SampleWeights, optional
         How much samples count.
+    dtype : type
+        In which passes over all pairs of samples are computed: float64, or float32 on the way.
     """
 
     X: Any
@@ -57,6 +59,7 @@ class Locality:
     map: Callable[..., Any] = map
     known: np.ndarray | None = None
     weights: SampleWeights | None = None
+    dtype: Any = float
 
     @cached_property
     def plain_distances(self) -> np.ndarray:
@@ -65,7 +68,7 @@ class Locality:
             return self.known
         if self.X.shape[1] <= MOST_COLUMNS:
             columns = take_columns(self.X, np.arange(self.X.shape[1]))
-            return weighted_distances(columns, np.ones(self.X.shape[1]))
+            return weighted_distances(columns, np.ones(self.X.shape[1]), self.dtype)
         return all_distances(self.X, self.map)
 
     def at_labels(self, codes: np.ndarray) -> "Locality":
@@ -88,7 +91,7 @@ class Locality:
 
     def distances(self, columns: Any, w: np.ndarray) -> np.ndarray:
         """Distances at the weights of a few columns."""
-        return weighted_distances(columns, w)
+        return weighted_distances(columns, w, self.dtype)
 
     def signed_at(self, distances: np.ndarray) -> np.ndarray:
         rows = None if self.weights is None else self.weights.rows
@@ -152,11 +155,12 @@ class Locality:
         columns = np.ascontiguousarray(columns)
         far = self.distances(columns, w)
         pairs = score_pairs(signed, pulls, dropped_share * 2.0 * pulls.sum())
-        curved, moving = pair_products(columns, pairs), np.zeros_like(far)
+        curved = pair_products(columns, pairs, self.dtype)
+        moving = np.zeros_like(far)
         for sign, near in zip((1.0, -1.0), self.shares(columns, w, signed), strict=True):
             mean = margin_columns(columns, near)
             curved -= sign * (mean * pulls[:, None]).T @ mean
-            moving += sign * near * (far - (near * far).sum(axis=1, keepdims=True))
+            moving += self.dtype(sign) * near * (far - (near * far).sum(axis=1, keepdims=True))
         return curved, margin_columns(columns, moving)
 
     def on_all_samples(self, p: np.ndarray) -> np.ndarray:

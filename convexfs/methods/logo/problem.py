@@ -2,7 +2,7 @@
 
 Symbols: zbar_n is the margin vector of sample n, expected over its soft nearest
 miss and hit, and row n of Z; w are the feature weights, p the dual variable (one
-a sample), lam the price and beta the bound of the total weight, counts how much
+a sample), lam the penalty and beta the bound of the total weight, counts how much
 the term of each sample counts where that is not 1.
 """
 
@@ -20,7 +20,7 @@ LARGEST_DIRECT = 2_000_000
 def logo_penalised(
     Z: np.ndarray, lam: float | cp.Parameter = 1.0, counts: np.ndarray | None = None
 ) -> cp.Problem:
-    r"""Weights that make margins large, at a price (Sun et al. 2010, eq. 7).
+    r"""Weights that make margins large, with an l1 penalty (Sun et al. 2010, eq. 7).
 
     .. math::
         \min_w\; \sum_n \log(1 + \exp(-w^T \bar z_n)) + \lambda 1^T w

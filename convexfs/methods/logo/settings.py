@@ -84,7 +84,7 @@ class LogoRequest:
         return isinstance(lam, str) and lam == NULL and self.settings.beta is None
 
     def priced(self, lam: float) -> "LogoRequest":
-        """The same at another price."""
+        """Return the same settings at another penalty."""
         settings: dict[str, Any] = taken_by(Settings, self.settings) | {"lam": lam}
         return replace(self, settings=Settings(**settings))
 

@@ -18,7 +18,7 @@ from convexfs.neighbors.soft import softmin
 
 @parameters
 class LogoRegressor(Settings, RegressorMixin, NumberSelector, LogoFitted):
-    r"""Weight features so that samples are nearer to those of like targets, locally.
+    r"""Select a small set of features for a numeric target.
 
     The weights are a fixed point, as Logo's: every sample is a miss of another by the share
     :math:`\delta_{ni}` that their targets differ, and a hit by :math:`1 - \delta_{ni}`. Soft

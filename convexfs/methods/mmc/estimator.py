@@ -11,12 +11,13 @@ from convexfs.methods.mmc.fit import Settings, mmc
 
 @parameters
 class MMC(Settings, Projection):
-    r"""Maximum margin criterion (Li, Jiang and Zhang 2006).
+    r"""Project samples by the maximum margin criterion.
 
     .. math:: \max_W \mathrm{tr}(W (S_b - S_w)),\quad 0 \preceq W \preceq I,\; \mathrm{tr}(W) = q,
 
-    the scatter between classes minus that within: q orthonormal directions, by
-    default those with a positive eigenvalue, at most K - 1 and at least one.
+    the scatter between classes minus that within (Li, Jiang and Zhang 2006). There are q
+    orthonormal directions, by default those with a positive eigenvalue, at most K - 1 and
+    at least one.
 
     Examples
     --------

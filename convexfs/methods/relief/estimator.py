@@ -18,7 +18,7 @@ from convexfs.neighbors.shadow_columns import Margins, ShadowDraws
 
 @parameters
 class Relief(Settings, ClassSelector):
-    r"""Weight features by how much better they tell misses from hits.
+    r"""Rank features by nearest-neighbour margins (RELIEF-F).
 
     Solves :math:`\max_w w^T z - \lambda 1^T w` over :math:`\|w\|_2 \le 1, w \ge 0`,
     where :math:`z = \sum_n |x_n - NM(x_n)| - |x_n - NH(x_n)|` sums, feature by

@@ -15,7 +15,7 @@ from convexfs.neighbors.shadow_columns import Margins, ShadowDraws
 
 @parameters
 class ReliefRegressor(Settings, NumberSelector):
-    r"""Weight features by how much more they differ where the target does.
+    r"""Rank features for a numeric target (RReliefF).
 
     Solves :math:`\max_w w^T z - \lambda 1^T w` over :math:`\|w\|_2 \le 1, w \ge 0`, where z
     are the weights of RReliefF: how much nearest samples differ in a feature if they differ in

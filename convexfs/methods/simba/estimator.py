@@ -11,7 +11,7 @@ from convexfs.methods.simba.fit import Settings, simba
 
 @parameters
 class Simba(Settings, MarginTested):
-    r"""Weight features by stochastic ascent on the nearest-neighbour margin.
+    r"""Maximise the nearest-neighbour margin by ascent.
 
     Maximises :math:`\sum_n u(\theta_n)` with
     :math:`\theta_n = \frac12 (\|x_n - NM\|_w - \|x_n - NH\|_w)` and

@@ -35,7 +35,7 @@ class StabilityResult:
     solution : Solution
         Of that mode.
     certificate : Certificate
-        The worst over all modes: each has a linear program of its own.
+        The worst over all modes: each has its own linear program.
     """
 
     probability: float

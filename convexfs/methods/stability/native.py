@@ -83,7 +83,7 @@ def _highest_chord(
     heights = tails[left][:, None] + slopes * (eta - means[left])[:, None]
     i, j = np.unravel_index(np.argmax(heights), heights.shape)
     if heights[i, j] <= tails[best]:
-        # Nothing to be gained by a larger mean, or no room for it: then its price is not 0.
+        # Nothing to be gained by a larger mean, or no room for it: then its multiplier is not 0.
         steepest = ((tails[right] - tails[best]) / (means[right] - means[best])).max()
         return best, best, 0.0, max(float(steepest), 0.0)
     first, second = int(left[i]), int(right[j])

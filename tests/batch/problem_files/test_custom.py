@@ -215,7 +215,7 @@ def test_a_function_of_a_package(tmp_path, monkeypatch):
         ("[0.5, 1.0]", "0.5", 5, "must be a list of values"),
         ('"OSQP"]', '"OSPQ"]', 6, "unknown solver 'OSPQ': did you mean OSQP"),
         ('"OSQP"]', '"native"]', 6, "'native' solves problems of methods"),
-        ("SEED = 7", "SEED = -1", 7, "SEED must be a whole number of at least 0"),
+        ("SEED = 7", "SEED = -1", 7, "SEED must be an integer of at least 0"),
         ("SEED = 7", "FIT = True", 7, "FIT is for files with a METHOD"),
         ("SEED = 7", "PROBLEMS = {}", 7, "give problem or PROBLEMS, not both"),
     ],

@@ -357,5 +357,5 @@ def test_threads():
 
 
 def test_jobs_are_at_least_one():
-    with pytest.raises(InputError, match="jobs must be a whole number of at least 1"):
+    with pytest.raises(InputError, match="jobs must be an integer of at least 1"):
         run([], square, jobs=0)

@@ -48,7 +48,7 @@ def test_row_numbers_are_ids_and_other_whole_numbers_are_asked_about(tmp_path):
     assert odd.ids is None
     assert odd.feature_names == ("n", "a")
     assert odd.told == (
-        "column 'n' has a whole number of its own in every row: if it is an id, say --id n",
+        "column 'n' has another integer in every row: if it is an id, say --id n",
     )
 
 

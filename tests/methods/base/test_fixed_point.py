@@ -49,8 +49,8 @@ def faint():
         ({"start": [1, 1, 1, 1e308]}, "weights between 0 and 1e\\+60"),
         ({"start": [1, 1, 1, np.inf]}, "weights between 0 and 1e\\+60"),
         ({"start": np.zeros(4)}, "not all of them 0"),
-        ({"n_starts": 0}, "n_starts must be a whole number of at least 1"),
-        ({"n_starts": 1.5}, "n_starts must be a whole number"),
+        ({"n_starts": 0}, "n_starts must be an integer of at least 1"),
+        ({"n_starts": 1.5}, "n_starts must be an integer"),
     ],
 )
 def test_starts_that_cannot_be_used_are_named(method, settings, options, message):

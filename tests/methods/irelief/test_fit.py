@@ -155,7 +155,7 @@ def test_an_unsuitable_solver_is_refused_before_any_distance(noisy, monkeypatch)
         ({"sigma": 0}, "sigma must be a number above 0"),
         ({"damping": 1}, "damping must be a number of at least 0 and at most 0.999"),
         ({"keep": 101}, "keep=101 must lie between 1 and the 100 features"),
-        ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
+        ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
     ],
 )
 def test_bad_settings_are_refused(noisy, options, message):

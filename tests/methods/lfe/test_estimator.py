@@ -93,7 +93,7 @@ Y = np.arange(12) % 2
     ("labels", "settings", "message"),
     [
         (np.zeros(12), {}, "only one class, '0.0'"),
-        (Y, {"n_components": 4}, "n_components must be a whole number of at least 1 and at most 3"),
+        (Y, {"n_components": 4}, "n_components must be an integer of at least 1 and at most 3"),
         (Y, {"n_components": "all"}, "must be a number, None or 'cv', not 'all'"),
         (Y, {"form": "rowsparse"}, "did you mean row-sparse"),
         (Y, {"lam": 0.5}, "lam is a price of form='trace' or 'row-sparse'"),

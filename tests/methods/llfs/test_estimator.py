@@ -111,7 +111,7 @@ Y = np.arange(12) % 2
 @pytest.mark.parametrize(
     ("labels", "settings", "message"),
     [
-        (Y, {"max_features": 0}, "max_features must be a whole number of at least 1"),
+        (Y, {"max_features": 0}, "max_features must be an integer of at least 1"),
         (Y, {"max_features": 5}, "at most 4, not 5"),
         (Y, {"gamma": 0.0}, "gamma must be a number above 0 and below 1"),
         (Y, {"gamma": 1.0}, "gamma must be a number above 0 and below 1"),

@@ -148,7 +148,7 @@ def test_budget_and_betas_have_defaults_and_bounds():
     np.testing.assert_allclose(beta_values([0.5, 0.1, 0.5]), [0.1, 0.5])
     bad: Any
     for bad in (0, 13, 2.5):
-        with pytest.raises(InputError, match="max_features must be a whole number"):
+        with pytest.raises(InputError, match="max_features must be an integer"):
             checked_max_features(bad, 12)
     with pytest.raises(InputError, match="each of betas"):
         beta_values([0.5, 1.2])

@@ -270,7 +270,7 @@ def test_a_broken_contract_is_named(write, change, message):
     ("change", "message"),
     [
         (('"betas": [5]', '"form": ["conic"]'), "points.py, GRID: unknown form 'conic'"),
-        (('"betas": [5]', '"point": [12]'), "points.py: point in GRID must be a whole number"),
+        (('"betas": [5]', '"point": [12]'), "points.py: point in GRID must be an integer"),
     ],
 )
 def test_bad_values_end_a_batch_before_it_begins(write, change, message):

@@ -349,7 +349,7 @@ def test_no_price_is_explained():
         ({"beta": 0.0}, "beta must be a number above 0"),
         ({"damping": 1.0}, "damping"),
         ({"tol": -1}, "tol"),
-        ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
+        ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
         ({"algorithm": "papper"}, "did you mean paper"),
         ({"algorithm": "paper", "beta": 1.0}, "printed for eq. 7 only"),
     ],

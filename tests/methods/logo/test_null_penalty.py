@@ -55,7 +55,7 @@ def test_logo_says_that_it_is_not_tested_and_keeps_what_has_weight():
     ("settings", "message"),
     [
         ({"lam": "nul"}, "lam must be a number of at least 0, not 'nul'"),
-        ({"lam": "null", "n_permutations": 0}, "n_permutations must be a whole number"),
+        ({"lam": "null", "n_permutations": 0}, "n_permutations must be an integer"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

@@ -43,5 +43,5 @@ def test_scatters_add_up_to_the_total():
 
 def test_more_directions_than_features_is_one_clear_sentence():
     data = load("iris")
-    with pytest.raises(InputError, match="q, the number of directions, must be a whole number"):
+    with pytest.raises(InputError, match="q, the number of directions, must be an integer"):
         mmc(data.X, data.y, Settings(n_components=5))

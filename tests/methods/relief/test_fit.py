@@ -92,7 +92,7 @@ def test_an_unsuitable_solver_is_refused_before_the_neighbours_are_sought(wine, 
     [
         ({"l1": -0.1}, "l1, a share of the largest margin, must be a number of at least 0"),
         ({"l1": 1.5}, "and at most 1, not 1.5"),
-        ({"n_epochs": 0}, "n_epochs must be a whole number of at least 1"),
+        ({"n_epochs": 0}, "n_epochs must be an integer of at least 1"),
     ],
 )
 def test_bad_settings_are_refused(wine, options, message):

@@ -130,7 +130,7 @@ X = np.random.default_rng(0).standard_normal((12, 3))
         (np.full(12, np.inf), {}, "Input y contains infinity"),
         (pd.Series([1.0, None] * 6), {}, r"missing value \(NaN\) at data row 2"),
         (X[:, 0], {"n_features_to_select": "auto"}, "counts errors of classes"),
-        (X[:, 0], {"n_neighbors": 0}, "n_neighbors must be a whole number"),
+        (X[:, 0], {"n_neighbors": 0}, "n_neighbors must be an integer"),
         (X[:, 0], {"sigma": -1.0}, "sigma must be a number above 0"),
         (X[:, 0], {"sigma": 1.0, "difference": "rang"}, "did you mean rang?"),
         (X[:, 0], {"l1": 2.0}, "l1, a share of the largest margin"),

@@ -74,8 +74,8 @@ def test_it_ranks_the_bits_first_wherever_they_stand(utility):
     ("options", "message"),
     [
         ({"utility": "log"}, "unknown utility 'log'"),
-        ({"n_starts": 0}, "n_starts must be a whole number of at least 1"),
-        ({"n_epochs": 0.5}, "n_epochs must be a whole number of at least 1"),
+        ({"n_starts": 0}, "n_starts must be an integer of at least 1"),
+        ({"n_epochs": 0.5}, "n_epochs must be an integer of at least 1"),
     ],
 )
 def test_bad_settings_are_refused(options, message):

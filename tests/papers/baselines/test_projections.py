@@ -62,7 +62,7 @@ def test_bad_input_gets_one_clear_sentence(name):
 @pytest.mark.parametrize("model", [MMC, DANN, LMNN])
 def test_too_many_components_are_one_clear_sentence(model):
     data = load("iris")
-    with pytest.raises(InputError, match="n_components must be a whole number"):
+    with pytest.raises(InputError, match="n_components must be an integer"):
         model(n_components=9).fit(data.X, data.y)
 
 

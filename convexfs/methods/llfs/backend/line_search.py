@@ -1,4 +1,4 @@
-"""Loops over distances that LLFS's road through backends makes around every program.
+"""Loops over distances that LLFS's solution path by backends runs around every subproblem.
 
 They stand by themselves, so that the cache sees every edit, and compile in a second.
 """

@@ -4,7 +4,7 @@ U2 is replaced by tangents of its mean, which are valid for every beta; U1 by it
 at the iterate. For every beta a linear program searches and quadratic ones end the
 search, or a bisection asks first. The betas are gone through upwards from the best single
 feature, then downwards from the maximiser of (6), and the better answer stays. A stage
-ends when one price proves that a step could gain no more than a share `tol`.
+ends when one multiplier proves that a step could gain no more than a share `tol`.
 """
 
 from collections.abc import Iterator
@@ -97,7 +97,7 @@ class Road(SeparationRoad):
             most = MOST_VAIN if self.programs.curved else MOST_VAIN_LINEAR
             if vain >= most:
                 break
-            # What is left is small, or not to be had at the usual accuracy.
+            # The rest is small, or needs more than the usual accuracy.
             exact = exact or best.promise <= NEAR or 2 * vain >= most
             kind = self._vain_kind(vain)
         if best.f is not None and not np.isfinite(best.promise):

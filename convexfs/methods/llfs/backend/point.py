@@ -1,7 +1,7 @@
-"""What LLFS's road computes around its programs, in numpy: values, repairs and prices.
+"""What LLFS's solution path computes in numpy: values, repairs and multipliers.
 
 No answer of a solver is trusted: it is put into the polytope, brought to the true
-``U2 >= eps``, and what could still be gained is bounded by one price.
+``U2 >= eps``, and what could still be gained is bounded by one multiplier.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Price:
-    """What a step at a place could still gain, by one price, and what it tells of the step.
+    """Bound by one multiplier what a step at an iterate could still gain.
 
     ``gain`` bounds ``c'(f - g)`` over all feasible g; ``mu`` is the multiplier of U2
     and ``reduced`` the reduced costs, 0 for features that are worth moving.

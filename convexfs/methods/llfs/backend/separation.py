@@ -33,7 +33,7 @@ class Unsolved(Exception):
 
 @dataclass(frozen=True)
 class Step:
-    """One program of the road: its numbers, where it was stated, and what came of it."""
+    """One subproblem of the solution path: its numbers, its iterate and its solution."""
 
     kind: str
     level: float

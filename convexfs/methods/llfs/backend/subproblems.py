@@ -1,4 +1,4 @@
-"""The convex programs of LLFS's road, by one solver: compiled once, paced, retried, recorded."""
+"""The convex subproblems of LLFS by one solver: compiled once, paced, retried, recorded."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -39,7 +39,7 @@ class RoadPrograms:
     ----------
     solver, tol, options
         As :func:`convexfs.solve` takes them; a first-order solver is paced by what the
-        road can still gain.
+        solution path can still gain.
     feasible : callable, optional
         Constraints instead of the paper's.
     count : int
@@ -75,7 +75,7 @@ class RoadPrograms:
 
     @cached_property
     def paced(self) -> bool:
-        """Whether there is more accuracy to be had than is usually asked for."""
+        """Whether the solver can be asked for more than the usual accuracy."""
         from convexfs.solving.backends import BACKENDS
 
         return BACKENDS[self.solver].pace is not None

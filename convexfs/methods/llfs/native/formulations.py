@@ -36,7 +36,7 @@ def llfs_compactness(
     max_features: int,
     iterate: np.ndarray,
 ) -> Solution:
-    """One convex step of (7), by the price of its one constraint."""
+    """One convex step of (7), by the multiplier of its one constraint."""
     start = time.perf_counter()
     c, offset = tangent(a_same, iterate, s, lam)
     g, b = tangent(a_other, iterate, s, lam)
@@ -48,7 +48,7 @@ def llfs_compactness(
 def llfs_linear(
     a_same: np.ndarray, a_other: np.ndarray, beta: float, max_features: int
 ) -> Solution:
-    """Solve the linear form, by the price of its one constraint."""
+    """Solve the linear form, by the multiplier of its one constraint."""
     return _traded(a_same.mean(axis=0), a_other.mean(axis=0), beta, max_features)
 
 
@@ -60,7 +60,7 @@ def lfs(
     beta: float,
     max_features: int,
 ) -> Solution:
-    """Solve LFS's two programs: the first by sorting, the second by the price of its level."""
+    """Solve LFS's two programs: the first by sorting, the second by the multiplier of its level."""
     return _traded(v_same @ d_same, v_other @ d_other, beta, max_features)
 
 
@@ -118,7 +118,7 @@ def llfs_separation_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> flo
 
 
 def llfs_compactness_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Distance of a step's value at f to its dual bound at the best price.
+    """Distance of a step's value at f to its dual bound at the best multiplier.
 
     Without an iterate the step is that at f itself: then 0 says that f is stationary for
     (7), a *local* property.
@@ -139,7 +139,7 @@ def _traded_means(numbers: Numbers) -> tuple[np.ndarray, np.ndarray]:
 
 
 def llfs_linear_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Distance of ``c1'f`` to the dual bound at the best price."""
+    """Distance of ``c1'f`` to the dual bound at the best multiplier."""
     numbers, f = {**values, **hyper}, np.asarray(primal["f"])
     c1, c2 = _traded_means(numbers)
     level = numbers["beta"] * largest_sum(c2, numbers["max_features"])

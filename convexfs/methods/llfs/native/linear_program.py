@@ -1,12 +1,12 @@
-r"""A linear program with one price: the linear form of LLFS, and the test of stationarity.
+r"""A linear program with one multiplier: the linear form of LLFS, and the test of stationarity.
 
 .. math::
     \min_f c^T f\quad\text{s.t.}\quad d^T f \ge \delta,\; 0 \le f \le 1,\; 1 \le 1^T f \le \alpha
 
-For a price :math:`\mu \ge 0` of the first constraint the rest is solved by sorting
+For a multiplier :math:`\mu \ge 0` of the first constraint the rest is solved by sorting
 :math:`c - \mu d`: take the alpha least entries that are negative, and at least one. The
-dual value :math:`\mu\delta + \min_f (c - \mu d)^T f` is a lower bound for every price. Of
-two corners on both sides of :math:`\delta` take the price at which they tie: if no corner
+dual value :math:`\mu\delta + \min_f (c - \mu d)^T f` is a lower bound for every one. Of
+two corners on both sides of :math:`\delta` take the multiplier at which they tie: if no corner
 is better there, their mixture with d'f = :math:`\delta` is optimal; else the better one
 takes the place of that on its side.
 """
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Bound on the prices tried; 2 to 10 are usual.
+#: Bound on the multipliers tried; 2 to 10 are usual.
 MOST_PRICES = 1000
 
 
 @dataclass(frozen=True)
 class PricedSolution:
-    """Solution f, price mu of the level and the dual bound it gives."""
+    """Solution f, multiplier mu of the level and the dual bound it gives."""
 
     f: np.ndarray
     mu: float
@@ -54,7 +54,7 @@ def priced_minimum(c: np.ndarray, d: np.ndarray, level: float, max_features: int
 
 
 def dual_value(c: np.ndarray, d: np.ndarray, level: float, max_features: int, mu: float) -> float:
-    """Return a lower bound of the program, for any price mu >= 0."""
+    """Return a lower bound of the program, for any multiplier mu >= 0."""
     reduced = c - mu * d
     return float(mu * level + reduced @ _corner(reduced, max_features))
 

@@ -58,7 +58,7 @@ class Maximiser:
 def local_point(
     a_same: np.ndarray, a_other: np.ndarray, s: float, lam: float, max_features: int
 ) -> Point:
-    """Distances as the kernels want them: a row a feature, and the slack feature."""
+    """Return distances for the kernels: one row per feature, and the slack feature."""
     n_features = a_same.shape[1]
     D = np.zeros((n_features + 1, len(a_same) + len(a_other)))
     D[:-1, : len(a_same)] = a_same.T
@@ -103,7 +103,7 @@ def _maximiser(point: Point, work: Work) -> Maximiser:
     gradient = _separation_gradient(point, point.D.sum(axis=0) * (budget / n_features))[:-1]
     F, table = np.zeros((2, n_features + 1)), np.zeros((2, len(COLUMNS)))
     F[0, np.argsort(-gradient, kind="stable")[: int(budget)]] = 1.0
-    # A path of one level, below which its start is said to be.
+    # A path of one level, which is above its start.
     table[0, U2], table[0, MU] = -1.0, 1.0
     follow(point, work, np.zeros(2), F, table, 0.0, False, False)
     u1, u2, _, residual, used = table[1].tolist()

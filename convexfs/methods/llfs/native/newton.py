@@ -23,8 +23,8 @@ bound leaves the free set; when that is stationary, the exchange that lowers r'f
 enters; when U2 cannot reach epsilon inside it, that of least :math:`\Delta U_1/\Delta U_2`.
 (6) is the same with U1 left out and :math:`\mu = 1`.
 
-(7) minimises a concave function: these are *local* optima. There is no proof that the
-iteration ends: its length is bounded, and what did not converge is said not to have.
+(7) minimises a concave function: these are *local* optima. Nothing proves that the
+iteration ends: its length is bounded, and its result says whether it converged.
 """
 
 from collections import namedtuple
@@ -172,7 +172,7 @@ def restoring_step(point, work, f, k, gap, cost):
     """Fill x with the exchange that moves U2 by `gap` for the least U1; admit its features.
 
     Dinkelbach's iteration on the ratio of the two; exchanges that hardly move U2 are
-    ignored. Returns the number of free features, 0 if no exchange moves U2, and the price.
+    ignored. Returns the number of free features, 0 if no exchange moves U2, and the multiplier.
     """
     r, rise, climb = work.features[R], work.features[RISE], work.features[CLIMB]
     reduced_gradient(point, work, cost, 0.0, climb)
@@ -388,6 +388,6 @@ def follow(point, work, levels, F, table, cost, back, only_failed):
                 served = True
         if not served:
             put(F[near], table[near], F, table, b)
-            if back:  # feasible, if not a local optimum of its own
+            if back:  # feasible, if not a local optimum
                 table[b, RESIDUAL] = np.inf
         table[b, ITERATIONS] = used

@@ -33,15 +33,17 @@ _FIRST_GAP = 1e-2
 #: Share of the pairs' mass left out of a pass that finds columns for a working
 #: set, and of one that finds candidates.
 _SOLVING_SHARE, _FINDING_SHARE = 1e-6, 0.3
-#: Mass left out of the proving pass, relative to the price of weight: its error is bounded.
+#: Mass left out of the proving pass, relative to the penalty: its error is bounded.
 _PROVING_SHARE = 0.1
-#: Candidates below this share of the price of weight are left out.
+#: Candidates below this share of the penalty are left out.
 _PRUNING_SHARE = 0.5
 #: Weights below this share of the largest are not in the first working set of a step.
 _STARTING_SHARE = 1e-2
+#: Samples from which on float32 is used on the way, and the relative change that ends it.
+_MANY, _ROUGH_TOL = 300, 1e-2
 #: Undamped iterations without progress after which Newton's method is tried.
 _PATIENCE = 5
-#: A score counts as above the price when it is so by more than rounding.
+#: A score counts as above the penalty when it is so by more than rounding.
 _ABOVE = 1e-9
 
 
@@ -111,8 +113,18 @@ def certified_fixed_point(
 ) -> FixedPoint:
     """Find a fixed point with no violated feature, or return where the iterations ended.
 
-    `start` are weights to begin with instead of w = 1.
+    `start` are weights to begin with instead of w = 1. With many samples float32 leads near the
+    fixed point, and float64 from there on proves it.
     """
+    # With an infinite sigma neighbours do not depend on the weights: one step is all.
+    moving = type(locality) is Locality and locality.sigma < np.inf
+    if moving and locality.dtype is float and len(locality.codes) >= _MANY:
+        rough = certified_fixed_point(
+            replace(locality, dtype=np.float32), objective, restricted, history,
+            tol=max(tol, _ROUGH_TOL), max_iter=max_iter - 1, damping=damping, gap_tol=gap_tol,
+            start=start,
+        )  # fmt: skip
+        start = rough.weights if rough.weights.any() else start
     step = ConvexStep(locality, objective, restricted, gap_tol, history.until)
     index, w = _first_candidates(step, history, start)
     first, prune, swings = index, True, False
@@ -175,7 +187,7 @@ class ConvexStep:
 class CandidateMap:
     """The map T on a few features: neighbours at w, then the convex step.
 
-    With `prune`, features whose score falls well below the price of weight take
+    With `prune`, features whose score falls well below the penalty take
     no further part; the pass over all features asks them again.
     """
 

@@ -30,9 +30,9 @@ from convexfs.methods.logo.fixed_points.damped_iteration import History, relativ
 from convexfs.methods.logo.margins import Locality
 from convexfs.methods.logo.objective import Constrained, Objective, relative
 
-#: Residual of the complementarity problem that ends the search.
-_SETTLED = 1e-9
-#: mu, relative to the price of weight over the largest weight and to the residual.
+#: Residual of the complementarity problem that ends the search, and in float32 on the way.
+_SETTLED, _SETTLED_ROUGHLY = 1e-9, 1e-3
+#: mu, relative to the penalty over the largest weight and to the residual.
 _REGULARISED = 3.0
 #: Share of the pairs' mass left out of the slope, relative to the residual: far from the end a
 #: rough slope does, and at the end steps are to be Newton's.
@@ -79,12 +79,12 @@ class State:
 
     @cached_property
     def level(self) -> float:
-        """The price of weight."""
+        """The penalty."""
         return self.objective.level(self.scores)
 
     @cached_property
     def residual(self) -> float:
-        """How far complementarity is violated, in units of the largest weight and the price."""
+        """How far complementarity is violated, in units of the largest weight and the penalty."""
         return float(
             np.linalg.norm(np.minimum(self.w / self.w.max(), 1.0 - self.scores / self.level))
         )
@@ -161,8 +161,9 @@ def newton_fixed_point(
     if not state.usable:
         return start
     firmness, idle, taken = 1.0, 0, 0
+    settled = _SETTLED if locality.dtype is float else _SETTLED_ROUGHLY
     while taken < max_iter and not history.over and state.level > 0:
-        if state.residual <= _SETTLED or idle > _PATIENCE or firmness > _FIRMEST:
+        if state.residual <= settled or idle > _PATIENCE or firmness > _FIRMEST:
             break
         shrink = min(1.0, state.residual)
         mu = _REGULARISED * firmness * shrink * state.level / state.w.max()

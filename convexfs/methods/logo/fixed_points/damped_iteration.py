@@ -58,7 +58,7 @@ class History:
     ``contraction`` estimates the factor q of Theorem 2 by the ratio of successive
     residuals, ``error_bound`` is then q / (1 - q) times the last move (eq. 19),
     relative to the weights; both are NaN where the loop does not contract. ``until``
-    is when the loop must end, by ``time.perf_counter``; ``watch`` is told each row.
+    is when the loop must end, by ``time.perf_counter``; ``watch`` receives each row.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)

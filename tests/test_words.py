@@ -1,0 +1,60 @@
+"""Texts use the field's words: penalty, solution, missing value, and who does what."""
+
+import io
+import re
+import tokenize
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+#: Words to avoid, and what to write.
+AVOID = {
+    r"\b(?:is|are|was|were) (?:said|told|noticed)\b": "report, print or detect, with a subject",
+    r"\bof (?:its|their) own(?=[,.;:)]|$| (?:in|is|are|and|that|to|for|which)\b)": "its own",
+    r"\b(?:may|to|can|cannot) be had\b": "available",
+    r"\bprices?\b": "penalty",
+    r"\bholes?\b": "missing value",
+    r"\bjudg(?:es|ed|ing)\b(?! :)": "verify, test",
+    r"\broads?\b(?! :)": "solution path",
+    r"\b(?:stairs|rehears\w*)\b": "layers, warm up",
+    r"\bstands? out\b": "is significant",
+    r"\bhonest(?:ly)?\b": "held-out, cross-validated",
+    r"\bwhole numbers?\b": "integer",
+    r"\bis no (?:luxury|proof)\b": "does not prove",
+    r"\ba row a\b|\ba task a\b|\ba sample a\b": "one row per ...",
+}
+#: Files that quote old names, or published data with such a column.
+EXCEPTIONS = {"convexfs/former_names.py"}
+
+
+@cache
+def _texts(path: Path) -> str:
+    """Return the prose of a file: docstrings and comments of Python, pages without their code."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.S)
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    prose = (tokenize.COMMENT, tokenize.STRING)
+    return "\n".join(
+        token.string
+        for token in tokens
+        if token.type in prose and token.string.startswith(("#", '"""', 'r"""'))
+    )
+
+
+def _files() -> list[Path]:
+    places = [*ROOT.glob("convexfs/**/*.py"), *ROOT.glob("convexfs/guide/*.md")]
+    places += [ROOT / "README.md", ROOT / "problems" / "README.md", *ROOT.glob("problems/*.py")]
+    return [each for each in places if str(each.relative_to(ROOT)) not in EXCEPTIONS]
+
+
+@pytest.mark.parametrize("word", AVOID)
+def test_texts_avoid_private_words(word):
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in _files()
+        for match in re.finditer(word, _texts(path))
+    ]
+    assert not found, f"write {AVOID[word]!r} instead:\n" + "\n".join(found)

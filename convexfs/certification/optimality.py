@@ -164,6 +164,13 @@ class OptimalityProof:
         return proof_scale(min(self._terms, abs(self.objective)), self.least_unit, self.tol)
 
     @property
+    def scale_of_terms(self) -> float:
+        """What errors of a reported objective are relative to: its terms are its accuracy."""
+        if self.fixed_scale is not None:
+            return self.fixed_scale
+        return proof_scale(self._terms, self.least_unit, self.tol)
+
+    @property
     def _terms(self) -> float:
         """How large the objective's terms are, as far as it is known."""
         return self._least_scale if np.isfinite(self._least_scale) else abs(self.cost)

@@ -99,6 +99,13 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
         Whether samples are columns, and the first column names the features.
     sep, decimal, encoding : str, optional
         Of a file of text; by default recognised.
+    limits : {"value", "missing"}, optional
+        How detection limits such as ``<0.5`` and ``>100`` are read: as the number, or as
+        missing values. By default they are errors.
+    thousands : str, optional
+        Character between thousands, as in ``12,400``.
+    na : sequence of str
+        Cells that mean a missing value, texts or numbers, as in ``["not done", "-999"]``.
     sheet, layer : str, optional
         Of a workbook, default the first; of annotated data, default X.
     target_kind : {"classes", "numbers"}, optional
@@ -129,7 +136,9 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
         If nothing fits or the data cannot be used.
     """
     check_kind(options.target_kind)
-    lists = {name: _as_list(getattr(options, name)) for name in ("drop", "aside", "categorical")}
+    lists = {
+        name: _as_list(getattr(options, name)) for name in ("drop", "aside", "categorical", "na")
+    }
     labels = None if options.labels is None else os.fspath(options.labels)
     chosen: dict[str, Any] = vars(options) | lists | {"labels": labels}
     reading = Reading(**chosen, limit=memory_limit.read_limit(options.read_limit))

@@ -89,6 +89,20 @@ def fit_and_select(
     return replace(selection, data=data.training, scale=judge.scale, seconds=seconds, line=line)
 
 
+def reading_for(
+    method: str, judge: SelectionRule, target_kind: str | None = None
+) -> dict[str, Any]:
+    """Return the options of reading that a method and a rule need: see :func:`convexfs.load`."""
+    home = estimator_homes().get(method)
+    numbers = home is not None and home.target == NUMBERS
+    takes_missing = home is not None and method in home.takes_missing and judge.takes_missing
+    return {
+        "target_kind": target_kind or (NUMBERS if numbers else None),
+        "sparse": takes_sparse(method, judge),
+        "mixed": takes_missing,
+    }
+
+
 def takes_sparse(method: str, judge: SelectionRule) -> bool:
     """Whether a method and the rule that tests it take sparse samples as they are."""
     home = estimator_homes().get(method)
@@ -202,7 +216,9 @@ def _projected(made: _Projecting, data: Dataset) -> Selection:
         if not X.shape[1]:
             raise InputError(f"{made.name} found no component, so there is nothing to write")
         names = tuple(f"component_{t}" for t in range(1, X.shape[1] + 1))
-        return replace(data, X=X, feature_names=names, scale="none", relevant=None)
+        return replace(
+            data, X=X, feature_names=names, scale="none", relevant=None, feature_metadata={}
+        )
 
     def picture() -> Any:
         if components is None:
@@ -236,7 +252,7 @@ def _of_features(
         "support": support,
         "judgement": judgement,
         "reduced": lambda data: data.select(support),
-        "picture": judgement.picture or (lambda: weight_bars(weights, data.feature_names, support)),
+        "picture": judgement.picture or (lambda: weight_bars(weights, data.full_names, support)),
     }
 
 

@@ -43,6 +43,16 @@ class ReadOptions:
     encoding: str | None = field(
         default=None, metadata=_word("of text [noticed, and said]", "NAME")
     )
+    limits: str | None = field(
+        default=None,
+        metadata=_word("read <0.5 or >100 as the limit, or as missing", "value|missing"),
+    )
+    thousands: str | None = field(
+        default=None, metadata=_word("character between thousands, as in 12,400", "CHAR")
+    )
+    na: Sequence[str] = field(
+        default=(), metadata=_word("cells that mean a missing value", "TEXT,TEXT")
+    )
     sheet: str | None = field(default=None, metadata=_word("of a workbook [the first]", "NAME"))
     layer: str | None = field(default=None, metadata=_word("of an .h5ad file [X]", "NAME"))
     target_kind: str | None = None

@@ -1,6 +1,6 @@
 """Logo with a penalty on groups: sum_n log(1 + exp(-z_n'w)) + lam sum_g norm2(w_g),  w >= 0.
 
-A norm has a kink at 0 only: a group is out as a whole, or in with all that helps.
+A norm has a kink at 0 only, so all weights of a group are zero, or none needs to be.
 """
 
 import cvxpy as cp

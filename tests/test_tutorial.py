@@ -16,6 +16,7 @@ from convexfs.methods import FORMULATIONS
 
 ROOT = Path(__file__).parents[1]
 TUTORIAL = (ROOT / "problems" / "README.md").read_text().partition("## Three changes")[2]
+TUTORIAL = TUTORIAL.partition("## Reference")[0]
 MARK = "=== end of block ==="
 
 

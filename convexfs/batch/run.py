@@ -135,7 +135,7 @@ def solve_files(
     shard: Shard | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
-    """Solve every task of some problem files; go on where an earlier call stopped.
+    """Solve every task of some problem files; resume an interrupted run.
 
     Parameters
     ----------

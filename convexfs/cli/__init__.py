@@ -4,8 +4,8 @@ Exit codes: 0 done, 1 something was computed but failed or was refuted, 2 bad
 input (one line on standard error, no traceback), 3 undecided (``certify``, ``explain``), 75
 stopped by a scheduler's signal and to be resumed by the same command, 130 stopped by Ctrl-C.
 
-Only the command asked for is imported, and what it needs: help and lists come from the
-sources, without the libraries of numbers.
+Only the command that runs is imported. Help texts and lists are read from the sources, so
+that they need no numerical library.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import io
 import os
 import pickle
 import sys
+import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import convexfs
-from convexfs.cli.list import first_sentence
+from convexfs.cli.list import WIDTH, first_sentence
 from convexfs.errors import ConvexfsError, InputError, did_you_mean
 
 #: Where each command is; beside it are its options.
@@ -34,19 +35,26 @@ COMMANDS = {
     "show": "convexfs.cli.show:show",
     "export-problems": "convexfs.cli.export_problems:export_problems",
     "solve": "convexfs.cli.solve:solve",
-    "merge": "convexfs.cli.merge:merge",
+    "merge": "convexfs.cli.report:merge",
     "export": "convexfs.cli.solve:export",
     "certify": "convexfs.cli.certify:certify",
     "explain": "convexfs.cli.explain:explain",
     "compare": "convexfs.cli.compare:compare",
     "report": "convexfs.cli.report:report",
-    "archive": "convexfs.cli.archive:archive",
+    "archive": "convexfs.cli.report:archive",
 }
 
 #: Commands of earlier versions, and where they went.
 FORMER = {"reproduce": "the papers' experiments left the package: run python scripts/reproduce.py"}
 
-#: What the system says of output that has no place.
+_EPILOG = """\
+start here:
+  convexfs select wdbc                       rank features of a bundled data set
+  convexfs select FILE.csv --target COLUMN   rank features of your own table
+  convexfs COMMAND --help                    options and examples of a command
+  convexfs guide                             pages of the guide"""
+
+#: Errors of writing to standard output, such as a full disk.
 _WRITING = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EAGAIN}
 
 
@@ -116,7 +124,7 @@ def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
 
 
 def _check_command(word: str) -> None:
-    """Raise if a word is no command, with the one that was meant."""
+    """Raise if a word is not a command, and suggest the nearest one."""
     if not word.startswith("-") and word not in COMMANDS:
         raise InputError(f"unknown command {word!r}: {did_you_mean(word, COMMANDS)}")
 
@@ -180,14 +188,22 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """Build the parser of all commands, with the options of the one asked for."""
     parser = _Parser(
         prog="convexfs",
-        description="Local-learning feature selection as explicit convex problems.",
+        description="Select features with local-learning methods. Each method is a convex problem\n"
+        "that you can print, change, solve with any solver, and verify.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"convexfs {convexfs.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     asked_for = next((word for word in argv if not word.startswith("-")), None)
     for name, home in COMMANDS.items():
         described = first_sentence(home) if asked_for in (None, name) else ""
-        made = commands.add_parser(name, help=described, description=described)
+        made = commands.add_parser(
+            name,
+            help=described,
+            description=textwrap.fill(described, WIDTH),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         if name == asked_for:
             module, _, function = home.partition(":")
             own = importlib.import_module(module)

@@ -1,4 +1,4 @@
-"""The command ``convexfs certify``: prove or refute solutions, whoever found them."""
+"""The command ``convexfs certify``: prove or refute solutions of any origin."""
 
 import argparse
 import ast
@@ -9,6 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from convexfs.cli.options import (
+    add_data_options,
+    add_examples,
+    add_json_option,
+    add_problem_files_option,
+)
 from convexfs.cli.terminal import write
 from convexfs.data.readers.memory_limit import read_limit
 from convexfs.errors import (
@@ -30,7 +36,7 @@ _NOT_CERTIFIED = "not certified"
 
 
 def certify(arguments: argparse.Namespace) -> int:
-    """Prove or refute a solution found elsewhere, or all solutions of a stored run."""
+    """Prove or refute a solution of any solver, or all solutions of a stored run."""
     if arguments.source.is_dir():
         return _run_folder(arguments)
     from convexfs.certification.certify import certify as verify
@@ -57,27 +63,37 @@ def certify(arguments: argparse.Namespace) -> int:
 
 
 def add_certify_options(parser: argparse.ArgumentParser) -> None:
-    """Options of ``convexfs certify``."""
+    """Add the options of ``convexfs certify``."""
+    add_examples(
+        parser,
+        "certify problem.py",
+        "certify problem.py --solution values.json --objective 1.5",
+        "certify runs/study --problem problems/relief.py",
+        topic="certificates",
+    )
     add = parser.add_argument
     add(
         "source",
         type=Path,
         metavar="FILE|DIR",
-        help="a problem file, a Python file that defines `problem`, or the --out of a run",
+        help="a problem file, a Python file that defines `problem`, or the result folder (--out) "
+        "of a run",
     )
+    group = parser.add_argument_group("the solution")
+    add = group.add_argument
     add(
         "--solution",
         type=Path,
         metavar="FILE",
-        help="values by variable: .json, .npz, or .csv with a name and its numbers in each line "
-        "(matrices row by row) [what the file's own solve left]",
+        help="values by variable name: .json, .npz, or .csv with a name and its numbers on each "
+        "line, matrices row by row [the values that the Python file's own solve left]",
     )
-    add("--objective", type=float, metavar="VALUE", help="the objective that was reported with it")
-    add("--problem", action="append", default=[], metavar="FILE", help="of DIR: its problem files")
-    add("--tol", type=float, metavar="T", help="largest residual accepted [1e-5]")
-    add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
-    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
-    add("--json", action="store_true", help="print all numbers as JSON")
+    add("--objective", type=float, metavar="VALUE", help="objective value reported with it")
+    add("--tol", type=float, metavar="T", help="largest accepted relative residual [1e-5]")
+    group = parser.add_argument_group("input and output")
+    add_problem_files_option(group)
+    add_data_options(group)
+    add_json_option(group)
 
 
 def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str, Any]]:

@@ -1,6 +1,6 @@
-"""The command ``convexfs compare``: solvers against each other on the same problems.
+"""The command ``convexfs compare``: benchmark solvers on the same problems.
 
-What it uses is imported when it runs: the other commands start faster without it.
+Imports are inside the functions, so that the other commands start faster.
 """
 
 import argparse
@@ -16,11 +16,16 @@ from rich.text import Text
 
 from convexfs.cli.compare_outputs import print_comparison, table_of
 from convexfs.cli.console import Console
-from convexfs.cli.report import SHIFT_HELP
-from convexfs.cli.solve import (
+from convexfs.cli.options import (
     FILES_HELP,
     MEMORY_HELP,
+    SEED_HELP,
     SHARD_HELP,
+    SHIFT_HELP,
+    add_data_options,
+    add_examples,
+)
+from convexfs.cli.solve import (
     default_folder,
     limit_given,
     note_partial_evidence,
@@ -39,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def compare(arguments: argparse.Namespace) -> int:
-    """Compare solvers on problem files, every answer verified; go on where a study stopped."""
+    """Benchmark solvers on problem files and verify every solution; resume a stopped study."""
     console = Console(stderr=True)
     arguments.shard = shard_given(arguments.shard)
     arguments.out = arguments.out or default_folder("study", arguments.shard)
@@ -179,43 +184,58 @@ def _say_differences(
 
 
 def add_compare_options(parser: argparse.ArgumentParser) -> None:
-    """Options of ``convexfs compare``."""
-    add = parser.add_argument
-    add("files", nargs="*", metavar="FILE", help=FILES_HELP)
-    add("--solvers", metavar="A,B", help="names, or all that are installed [all]")
-    add("--tol", metavar="T,T", help="accuracies to compare at, or ladder: 1e-2 to 1e-10 "
-        "[1e-6,1e-8]")  # fmt: skip
-    add("--tolerances", metavar="HOW", help="how they are put to solvers: translated, so that "
-        "answers are alike; raw, one number for all; or translated,raw [translated]")  # fmt: skip
-    add("--no-default", action="store_true", help="leave out the solvers' own default accuracies")
+    """Add the options of ``convexfs compare``."""
+    add_examples(
+        parser,
+        "compare problems/relief.py --solvers CLARABEL,SCS,ECOS",
+        "compare mine.mps --tol 1e-4,1e-8 --time-limit 30",
+        "compare problems/relief.py --set SCS.acceleration_lookback=0,10",
+        "compare --from study.zip",
+        topic="studies",
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help=FILES_HELP)
+    group = parser.add_argument_group("problems")
+    add = group.add_argument
     add("--set", dest="own", action="append", metavar="NAME",
         help="a public set of instances, such as netlib, or all; or SOLVER.OPTION=V,V: an option "
-        "of a solver in its own words, each value one to compare")  # fmt: skip
-    add("--instances", type=Path, metavar="DIR", help="folder that holds the public sets")
-    add("--sample", type=int, metavar="N", help="at most N instances of each set, by --seed [all]")
-    add("--warm", action="store_true", help="solve once more from the neighbouring grid value")
-    add("--direct", action="store_true", help="call solvers by their own interfaces as well, "
-        "without cvxpy's")  # fmt: skip
+        "of a solver by its own name, to compare these values of it")  # fmt: skip
+    add("--instances", type=Path, metavar="DIR", help="folder of the public sets")
+    add("--sample", type=int, metavar="N", help="draw at most N instances of each set [all]")
+    add_data_options(group)
+    add = parser.add_argument_group("solvers").add_argument
+    add("--solvers", metavar="A,B", help="names of solvers, or all [all that are installed]")
+    add("--tol", metavar="T,T",
+        help="accuracies to compare at, or ladder for 1e-2 to 1e-10 [1e-6,1e-8]")  # fmt: skip
+    add("--tolerances", metavar="HOW",
+        help="how accuracies are passed to solvers: translated, for comparable solutions; raw, "
+        "the same number for all; or translated,raw [translated]")  # fmt: skip
+    add("--no-default", action="store_true", help="omit the solvers' default accuracies")
+    add("--warm", action="store_true", help="also solve from the solution of the neighbouring "
+        "grid value")  # fmt: skip
+    add("--direct", action="store_true", help="also call solvers without cvxpy")
     add(
         "--env",
         dest="environments",
         action="append",
         metavar="NAME=PYTHON",
-        help="compare the solvers of another Python environment too, called directly there",
+        help="also compare the solvers of another Python environment, called without cvxpy",
     )
-    add("--repeats", type=int, metavar="N", help="measurements of each [5]")
-    add("--time-limit", type=float, metavar="S", help="seconds for a solve [60]")
+    add = parser.add_argument_group("measurement").add_argument
+    add("--repeats", type=int, metavar="N", help="measurements of each solve [5]")
+    add("--time-limit", type=float, metavar="S", help="most seconds per solve [60]")
     add("--memory-limit", metavar="SIZE", help=MEMORY_HELP)
-    add("--jobs", type=int, default=1, metavar="N", help="solves at a time [1]")
+    add("--jobs", type=int, default=1, metavar="N", help="parallel solves, which disturb each "
+        "other's times [1]")  # fmt: skip
     add("--shard", metavar="I/N", help=SHARD_HELP)
-    add("--out", type=Path, metavar="DIR", help="[runs/study]")
-    add("--seed", type=int, metavar="N", help="for the order and anything random [0]")
-    add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
-    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
-    add("--shift", type=float, metavar="S", help=SHIFT_HELP)
-    add("--verbose", action="store_true", help="print all tables [one; the page has them all]")
+    add("--seed", type=int, metavar="N", help=SEED_HELP)
     add("--from", dest="source", type=Path, metavar="ARCHIVE",
-        help="do the comparison of convexfs archive again, and say what differs")  # fmt: skip
+        help="repeat the comparison of `convexfs archive` and print the differences")  # fmt: skip
+    add = parser.add_argument_group("output").add_argument
+    add("--out", type=Path, metavar="DIR",
+        help="result folder; an existing study is resumed [runs/study]")  # fmt: skip
+    add("--shift", type=float, metavar="S", help=SHIFT_HELP)
+    add("--verbose", action="store_true",
+        help="print all tables [one table; the page has them all]")  # fmt: skip
 
 
 def _accuracies(text: str) -> list[float]:

@@ -1,4 +1,4 @@
-"""The command ``convexfs explain``: why a problem is infeasible, unbounded, or what binds."""
+"""The command ``convexfs explain``: why a problem is infeasible or unbounded, or what binds."""
 
 import argparse
 import json
@@ -7,6 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from convexfs.cli.certify import problems_in
+from convexfs.cli.options import (
+    add_data_options,
+    add_examples,
+    add_json_option,
+    add_problem_files_option,
+)
 from convexfs.cli.terminal import write
 from convexfs.errors import ConvexfsError, InputError, check_regular_file
 from convexfs.records import UNDECIDED
@@ -16,7 +22,7 @@ _UNDECIDED = 3
 
 
 def explain(arguments: argparse.Namespace) -> int:
-    """Explain why a problem is infeasible, unbounded or not convex, or what binds."""
+    """Explain why a problem is infeasible, unbounded or not convex, or which constraints bind."""
     if arguments.source.is_dir():
         return _run_folder(arguments)
     if arguments.html is not None and not arguments.html.parent.is_dir():
@@ -40,24 +46,34 @@ def explain(arguments: argparse.Namespace) -> int:
 
 
 def add_explain_options(parser: argparse.ArgumentParser) -> None:
-    """Options of ``convexfs explain``."""
+    """Add the options of ``convexfs explain``."""
+    add_examples(
+        parser,
+        "explain problem.py",
+        "explain problem.py --html why.html",
+        "explain runs/study --problem problems/relief.py",
+        topic="explain",
+    )
     add = parser.add_argument
     add(
         "source",
         type=Path,
         metavar="FILE|DIR",
-        help="a problem file, a Python file that defines `problem`, or the --out of a run, "
-        "whose failed tasks are explained",
+        help="a problem file, a Python file that defines `problem`, or the result folder (--out) "
+        "of a run, to explain its failed tasks",
     )
-    add("--problem", action="append", default=[], metavar="FILE", help="of DIR: its problem files")
-    add("--solver", default="auto", metavar="NAME", help="solver to begin with [auto]")
-    add("--seconds", type=float, default=30.0, metavar="S", help="CPU time to spend, about [30]")
-    add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
-    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
+    add = parser.add_argument_group("search").add_argument
+    add("--solver", default="auto", metavar="NAME", help="solver to try first [auto]")
+    add("--seconds", type=float, default=30.0, metavar="S", help="approximate CPU time limit [30]")
+    group = parser.add_argument_group("input")
+    add_problem_files_option(group)
+    add_data_options(group)
+    group = parser.add_argument_group("output")
+    add = group.add_argument
     add("--stages", action="store_true", help="print the rows that each constraint becomes")
-    add("--html", type=Path, metavar="FILE", help="write a page that needs no network")
+    add("--html", type=Path, metavar="FILE", help="write an HTML page that opens offline")
     add("--latex", action="store_true", help="print LaTeX")
-    add("--json", action="store_true", help="print all numbers as JSON")
+    add_json_option(group)
 
 
 def _problem(path: Path, data: Path | None) -> tuple[str, Any, Mapping[int, str]]:

@@ -1,6 +1,6 @@
-"""The command ``convexfs export-problems``: every formulation as files that others can use.
+"""The command ``convexfs export-problems``: write formulations as files for other programs.
 
-What it uses is imported when it runs: the other commands start faster without it.
+Imports are inside the functions, so that the other commands start faster.
 """
 
 import argparse
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from convexfs.cli.options import add_examples
 from convexfs.cli.terminal import write
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def export_problems(arguments: argparse.Namespace) -> int:
-    """Write every formulation on data of several sizes to files, each with its proven optimum."""
+    """Write every formulation, on data of several sizes, to files with proven optima."""
     from convexfs.batch import export_problems as instances
 
     found = instances.export_problems(
@@ -48,12 +49,19 @@ def _line(one: "Instance") -> str:
 
 
 def add_export_problems_options(parser: argparse.ArgumentParser) -> None:
-    """Options of ``convexfs export-problems``."""
+    """Add the options of ``convexfs export-problems``."""
+    add_examples(parser, "export-problems instances --only relief,logo-penalised",
+                 "export-problems instances --format mps --on wdbc", topic="studies")  # fmt: skip
     add = parser.add_argument
-    add("folder", type=Path, metavar="DIR", help="where to write; made if it is not there")
-    add("--format", default="cbf", metavar="F", help="cbf, mps, qps, lp, dat-s or npz [cbf]")
-    add("--only", metavar="A,B", help="formulations, as `convexfs list` names them [all]")
-    add("--on", action="append", metavar="DATA", help="data to state them on; give it again for "
+    add("folder", type=Path, metavar="DIR", help="folder to write to; it is created if needed")
+    add(
+        "--format",
+        default="cbf",
+        metavar="F",
+        help="file format: cbf, mps, qps, lp, dat-s or npz [cbf]",
+    )
+    add("--only", metavar="A,B", help="names of formulations, see `convexfs list` [all]")
+    add("--on", action="append", metavar="DATA", help="data set to build them on; repeat it for "
         "more [three generated sets]")  # fmt: skip
 
 

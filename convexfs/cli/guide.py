@@ -1,4 +1,4 @@
-"""The command ``convexfs guide``: a page of the guide, or the list of them.
+"""The command ``convexfs guide``: show a page of the guide, or list all pages.
 
 Pages are the Markdown files of ``convexfs/guide``; one that is put there is found. A page
 begins with its title and a paragraph whose first sentence says what it is about.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import convexfs
+from convexfs.cli.options import add_examples
 from convexfs.errors import InputError, did_you_mean
 
 FOLDER = Path(convexfs.__file__).parent / "guide"
@@ -70,7 +71,7 @@ def _read(path: Path) -> Page:
 
 
 def guide(arguments: argparse.Namespace) -> int:
-    """Show a page of the guide, or what pages there are."""
+    """Show a page of the guide, or list all pages."""
     known = pages()
     if arguments.topic is None:
         _list(known)
@@ -131,8 +132,9 @@ def _plain(tex: str) -> str:
 
 
 def add_guide_options(parser: argparse.ArgumentParser) -> None:
-    """Options of ``convexfs guide``."""
-    parser.add_argument("topic", nargs="?", metavar="TOPIC", help="of the page [all are listed]")
+    """Add the options of ``convexfs guide``."""
+    add_examples(parser, "guide", "guide table")
+    parser.add_argument("topic", nargs="?", metavar="TOPIC", help="page to show [list all pages]")
 
 
 COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {

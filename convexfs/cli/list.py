@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from convexfs.cli.options import add_examples
 from convexfs.cli.terminal import write
 
 #: Columns of a line.
@@ -43,6 +44,7 @@ def list_all(arguments: argparse.Namespace) -> int:
 
 def add_list_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``convexfs list``."""
+    add_examples(parser, "list", "list --verbose", topic="methods")
     help_text = "print the equation and the reference of every formulation"
     parser.add_argument("--verbose", "-v", action="store_true", help=help_text)
 
@@ -72,6 +74,7 @@ def solvers(arguments: argparse.Namespace) -> int:
 
 def add_solvers_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``convexfs solvers``."""
+    add_examples(parser, "solvers", "solvers CLARABEL SCS", topic="solvers")
     parser.add_argument("names", nargs="*", metavar="NAME", help="solvers to describe")
     help_text = "describe every solver"
     parser.add_argument("--verbose", "-v", action="store_true", help=help_text)

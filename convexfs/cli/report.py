@@ -1,17 +1,41 @@
-"""The command ``convexfs report``: a run as one page, and its figures and tables as files."""
+"""The commands on stored runs: ``convexfs merge``, ``report`` and ``archive``."""
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from convexfs.cli.options import SHIFT_HELP, add_examples
+from convexfs.cli.terminal import write
+
 #: Kinds of figure files, and what they are called.
 PICTURES = {"png": "PNG", "svg": "SVG", "pdf": "PDF"}
-SHIFT_HELP = "seconds added before geometric means are taken [0.001]"
+
+
+def merge(arguments: argparse.Namespace) -> int:
+    """Join the result folders of all shards into one run, and report missing shards."""
+    from convexfs.batch.store.merge import merge as merged
+
+    made = merged(arguments.folders, arguments.out)
+    count = made.shards + len(made.missing)
+    write(f"{made.folder}: {made.shards} of {count} shards, {made.tasks} of {made.total} tasks")
+    if made.missing:
+        write(f"missing: {', '.join(made.missing)}; run and merge them too")
+    for sentence in made.unfinished:
+        write(f"unfinished: {sentence}")
+    return 1 if made.missing or made.unfinished else 0
+
+
+def add_merge_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``convexfs merge``."""
+    add_examples(parser, "merge runs/a-shard-1-of-2 runs/a-shard-2-of-2 --out runs/a",
+                 topic="batches")  # fmt: skip
+    add = parser.add_argument
+    add("folders", nargs="+", type=Path, metavar="DIR", help="result folder (--out) of a shard")
+    add("--out", type=Path, required=True, metavar="DIR", help="folder of the joined run")
 
 
 def report(arguments: argparse.Namespace) -> int:
-    """Write a run as one HTML page that opens offline, and its figures and tables as files."""
+    """Write a stored run as an HTML page that opens offline, and its figures and tables."""
     from convexfs.study.export import write_figures, write_tables
     from convexfs.study.page import gather
 
@@ -25,21 +49,52 @@ def report(arguments: argparse.Namespace) -> int:
     if arguments.tables is not None:
         files = write_tables(page.tables, arguments.tables)
         lines.append(f"tables: {len(files)} files in {arguments.tables}")
-    sys.stdout.write("\n".join(lines) + "\n")
+    write("\n".join(lines))
     return 0
 
 
 def add_report_options(parser: argparse.ArgumentParser) -> None:
-    """Options of ``convexfs report``."""
+    """Add the options of ``convexfs report``."""
+    add_examples(parser, "report runs/study", "report runs/study --pdf figures --tables tables",
+                 topic="studies")  # fmt: skip
     add = parser.add_argument
-    add("folder", type=Path, metavar="DIR", help="the --out of solve or compare")
-    add("--out", type=Path, metavar="FILE", help="where to write the page [DIR/report.html]")
+    add("folder", type=Path, metavar="DIR", help="result folder (--out) of solve or compare")
+    add("--out", type=Path, metavar="FILE", help="file of the page [DIR/report.html]")
     for ending, name in PICTURES.items():
-        add(f"--{ending}", type=Path, metavar="DIR", help=f"write every figure as a {name} file")
-    add("--tables", type=Path, metavar="DIR", help="write every table as CSV and LaTeX files there")
+        add(
+            f"--{ending}",
+            type=Path,
+            metavar="DIR",
+            help=f"write every figure as a {name} file to DIR",
+        )
+    add("--tables", type=Path, metavar="DIR", help="write every table as CSV and LaTeX to DIR")
     add("--shift", type=float, metavar="S", help=SHIFT_HELP)
 
 
+def archive(arguments: argparse.Namespace) -> int:
+    """Pack a comparison into one file that `compare --from` repeats."""
+    from convexfs.study.archive import write_archive
+
+    out = arguments.out or Path(f"{arguments.folder.resolve().name}.zip")
+    made = write_archive(arguments.folder, out, arguments.more)
+    write(f"archive: {made} ({made.stat().st_size:,} bytes)")
+    write(f"again:   convexfs compare --from {made}")
+    return 0
+
+
+def add_archive_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``convexfs archive``."""
+    add_examples(parser, "archive runs/study --out study.zip", "compare --from study.zip",
+                 topic="studies")  # fmt: skip
+    add = parser.add_argument
+    add("folder", type=Path, metavar="DIR", help="result folder (--out) of compare")
+    add("--out", type=Path, metavar="FILE", help="file of the archive [NAME of DIR.zip]")
+    add("--with", dest="more", nargs="*", default=[], metavar="FILE",
+        help="further files that the problem files read, beside or below them")  # fmt: skip
+
+
 COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
+    "merge": (merge, add_merge_options),
     "report": (report, add_report_options),
+    "archive": (archive, add_archive_options),
 }

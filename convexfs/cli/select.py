@@ -1,4 +1,4 @@
-"""The command ``convexfs select``: weigh the features of a data set by any method."""
+"""The command ``convexfs select``: rank and select the features of a data set."""
 
 import argparse
 import ast
@@ -14,6 +14,7 @@ from typing import Any
 from rich.text import Text
 
 from convexfs.cli.console import Console
+from convexfs.cli.options import SEED_HELP, add_data_options, add_examples
 from convexfs.cli.select_outputs import (
     ANNOTATED,
     check_targets,
@@ -43,7 +44,7 @@ LARGEST_SEED = 2**32 - 1
 
 
 def select(arguments: argparse.Namespace) -> int:
-    """Weigh the features of a data set; print, plot and write what was selected."""
+    """Rank the features of a data set, and print, plot and write the selected ones."""
     check_targets(arguments)
     check_number("--seed", arguments.seed, 0, LARGEST_SEED, whole=True)
     settings = dict(_assignment(text) for text in arguments.set)
@@ -216,27 +217,51 @@ def _add_reading_options(group: Any) -> None:
         else:
             add(f"--{name}", metavar=option.metadata["metavar"], **told)
     add("--missing", choices=MISSING_RULES,
-        help="how methods of classes count missing values [hybrid]")  # fmt: skip
+        help="how methods with class targets treat missing values [hybrid]")  # fmt: skip
 
 
 def add_select_options(parser: argparse.ArgumentParser) -> None:
-    """Options of ``convexfs select``."""
+    """Add the options of ``convexfs select``."""
+    add_examples(
+        parser,
+        "select wdbc",
+        "select patients.csv --target diagnosis --report features.html",
+        "select patients.csv --target diagnosis --method logo --top 10",
+        "select spiral:noise=50 --curve --json",
+        topic="table",
+    )
     add = parser.add_argument
-    add("source", metavar="DATA", help="a file, a generator such as spiral:noise=50, or a name")
-    add("--target", help="name of the column with the classes, or with the numbers of a regressor")
-    add("--target-kind", choices=KINDS, help="what it holds [what the method takes]")
+    add("source", metavar="DATA",
+        help="a file, a bundled data set (see `convexfs list`), or a generator such as "
+        "spiral:noise=50")  # fmt: skip
+    group = parser.add_argument_group("data")
+    add = group.add_argument
+    add("--target", help="name of the target column: classes, or numbers for regression")
+    add("--target-kind", choices=KINDS,
+        help="whether the target holds classes or numbers [what the method needs]")  # fmt: skip
+    add("--scale", choices=list(SCALES),
+        help="feature scaling [zscore for files; built-in data may set their own]")  # fmt: skip
+    add_data_options(group)
     _add_reading_options(parser.add_argument_group("reading a file"))
-    add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
-    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
-    add("--method", help="a name that `convexfs list` prints [relief]")
-    add("--solver", default="auto", help="native, or a name that `convexfs solvers` prints [auto]")
-    add("--set", action="append", default=[], metavar="NAME=VALUE", help="a method's parameter")
+    add = parser.add_argument_group("method").add_argument
+    add("--method", help="a method that `convexfs list` prints [relief]")
+    add("--solver", default="auto",
+        help="native, or a solver that `convexfs solvers` prints [auto]")  # fmt: skip
+    add("--set", action="append", default=[], metavar="NAME=VALUE",
+        help="a parameter of the method; repeat it for more")  # fmt: skip
+    add("--seed", type=int, default=0, metavar="N", help=SEED_HELP)
+    _add_rule_options(parser.add_argument_group("how many features to select"))
+    _add_output_options(parser.add_argument_group("output"))
+
+
+def _add_rule_options(group: Any) -> None:
+    add = group.add_argument
     add(
         "--top",
         type=int,
         metavar="K",
-        help="select the K heaviest features, or K components of a projection [the features that "
-        "are significant as by --fdr 0.1; with sparse weights all that are not 0]",
+        help="select the K features of largest weight, or K components of a projection [features "
+        "significant at --fdr 0.1; for methods with sparse weights, all nonzero weights]",
     )
     add(
         "--fdr",
@@ -254,7 +279,7 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         "--permutations",
         type=int,
         metavar="B",
-        help="permutations of the test [200, or fewer on large data]",
+        help="number of permutations of a test [200, or fewer on large data]",
     )
     add(
         "--gate",
@@ -271,7 +296,7 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--stability",
         action="store_true",
-        help="select the features that most halves of the samples select",
+        help="select the features that most random halves of the samples select",
     )
     add(
         "--knockoffs",
@@ -280,38 +305,41 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         const=True,
         metavar="Q",
         help="select features that outweigh their knockoffs, with false discovery rate at most Q "
-        "[0.2]; for sparse methods",
+        "[0.2]; for methods with sparse weights",
     )
-    add("--groups", metavar="COL", help="column that says which rows are replicates of one another")
-    add("--blocks", metavar="COL", help="column of the batches within which rows are permuted")
-    add("--scale", choices=list(SCALES), help="[what the data declare; zscore for files]")
-    add("--seed", type=int, default=0, metavar="N", help="for anything random [0]")
+    add("--groups", metavar="COL", help="column that marks replicates: rows of one group are "
+        "permuted and held out together")  # fmt: skip
+    add("--blocks", metavar="COL",
+        help="column of batches: rows are permuted only within a batch")  # fmt: skip
+
+
+def _add_output_options(group: Any) -> None:
+    add = group.add_argument
     add(
         "--out",
         type=Path,
         metavar="FILE",
-        help="write the samples in the selected columns, ids kept, or the components (.csv .tsv "
-        ".parquet .xlsx .npz); as .h5ad the weights of an .h5ad file's features",
+        help="write the samples with the selected columns, or the components (.csv .tsv .parquet "
+        ".xlsx .npz); with .h5ad, a copy of the .h5ad input with the weights of its features",
     )
     add(
         "--ranking",
         type=Path,
         metavar="FILE",
-        help="write the features, a row each: weight, rank, selected, what was tested (.csv .tsv "
+        help="write one row per feature: weight, rank, selected, and test results (.csv .tsv "
         ".parquet .xlsx)",
     )
     add(
         "--report",
         type=Path,
         metavar="FILE",
-        help="write one page about the features, with tables and figures, that opens offline "
-        "(.html)",
+        help="write an HTML page with tables and figures that opens offline (.html)",
     )
     add(
         "--plot",
         type=Path,
         metavar="FILE",
-        help="write a bar chart, or a projection's distance matrix (.png .svg .pdf)",
+        help="write a bar chart, or the distance matrix of a projection (.png .svg .pdf)",
     )
     add("--json", action="store_true", help="print everything as JSON instead of a table")
 

@@ -1,4 +1,4 @@
-"""The command ``convexfs show``: a problem as mathematics, or what differs between two."""
+"""The command ``convexfs show``: print a problem as mathematics, or compare two."""
 
 import argparse
 import os
@@ -11,6 +11,7 @@ from typing import Any
 from convexfs.batch.problem_files.base import printed_aside, samples_of
 from convexfs.batch.problem_files.load import FOLDER, ProblemFile, load_problem_file
 from convexfs.batch.tasks import named_in
+from convexfs.cli.options import add_data_options, add_examples
 from convexfs.cli.terminal import write
 from convexfs.data.dataset import Dataset
 from convexfs.data.specs import load
@@ -28,7 +29,7 @@ NOTATIONS = ("text", "latex", "optidef", "mathml")
 
 
 def show(arguments: argparse.Namespace) -> int:
-    """Print a formulation or problem file as mathematics, or what differs between two."""
+    """Print a formulation or problem file as mathematics, or the differences of two."""
     if len(arguments.sources) > 2:
         raise InputError("show takes one problem, or two to compare")
     sources = [_source(name) for name in arguments.sources]
@@ -38,28 +39,40 @@ def show(arguments: argparse.Namespace) -> int:
 
 
 def add_show_options(parser: argparse.ArgumentParser) -> None:
-    """Options of ``convexfs show``."""
+    """Add the options of ``convexfs show``."""
+    add_examples(
+        parser,
+        "show relief",
+        "show relief --on wdbc --latex",
+        "show logo-penalised logo-constrained",
+        "show relief --on wdbc --save relief.mps",
+        topic="change",
+    )
     add = parser.add_argument
     add(
         "sources",
         nargs="+",
         metavar="NAME|FILE",
-        help="a name that `convexfs list` prints, a problem file or one of a format (.mps, .cbf, "
-        "...); two are compared",
+        help="a formulation (see `convexfs list`), a problem file, or a model file (.mps, .cbf, "
+        "...); give two to compare them",
     )
-    add("--on", metavar="DATA", help=f"data to state it on [a file's first, else {DATA}]")
-    add("--target", help="name of the class column")
-    add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
-    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
+    group = parser.add_argument_group("data")
+    add = group.add_argument
+    add("--on", metavar="DATA", help=f"data set to build the problem on [first of the problem "
+        f"file, else {DATA}]")  # fmt: skip
+    add("--target", help="name of the target column")
+    add_data_options(group)
+    add = parser.add_argument_group("output").add_argument
     add("--as", dest="notation", type=_notation, metavar="NOTATION",
         help="print only the formula, as text, latex, optidef or mathml")  # fmt: skip
     for short in ("latex", "mathml"):
-        add(f"--{short}", dest="notation", action="store_const", const=short, help=f"--as {short}")
+        add(f"--{short}", dest="notation", action="store_const", const=short,
+            help=f"short for --as {short}")  # fmt: skip
     add(
         "--save",
         type=Path,
         metavar="FILE",
-        help="write the problem: .npz, .cbf, .mps, .qps, .lp or .dat-s, perhaps with .gz",
+        help="write the problem as .npz, .cbf, .mps, .qps, .lp or .dat-s, optionally with .gz",
     )
 
 

@@ -1,6 +1,6 @@
-"""The commands on batches: ``convexfs solve`` and ``convexfs export``.
+"""The commands ``convexfs solve`` and ``convexfs export``: run a batch, write its table.
 
-What they use is imported when they run: the other commands start faster without it.
+Imports are inside the functions, so that the other commands start faster.
 """
 
 import argparse
@@ -19,6 +19,14 @@ from rich.table import Table
 from rich.text import Text
 
 from convexfs.cli.console import Console
+from convexfs.cli.options import (
+    FILES_HELP,
+    MEMORY_HELP,
+    SEED_HELP,
+    SHARD_HELP,
+    add_data_options,
+    add_examples,
+)
 from convexfs.cli.stop_signals import STOPPED, Stop, stop_signals
 from convexfs.cli.terminal import write
 from convexfs.errors import InputError
@@ -30,18 +38,12 @@ if TYPE_CHECKING:
 
 #: Failed tasks named at the end; the store has them all.
 SHOWN_FAILURES = 20
-FILES_HELP = "problem files, files of a format (.mps, .cbf, ...), or bare names in ./problems"
-MEMORY_HELP = "memory a task may take, such as 2GB; held on Linux [no limit]"
-SHARD_HELP = (
-    "solve the I-th of N parts only, into its own folder; auto or auto/N takes I from the "
-    "scheduler (Slurm, PBS, SGE, LSF); merge joins the parts"
-)
 #: Where no terminal shows a bar, as in the log of a cluster's job.
 SECONDS_BETWEEN_LINES = 60.0
 
 
 def solve(arguments: argparse.Namespace) -> int:
-    """Solve problem files over data, grids and solvers; go on where a run stopped."""
+    """Solve problem files on all data, grid values and solvers; resume an interrupted run."""
     from convexfs.batch.run import solve_files
     from convexfs.batch.workers.executors import open_executor
 
@@ -182,36 +184,51 @@ def export(arguments: argparse.Namespace) -> int:
 
 
 def add_solve_options(parser: argparse.ArgumentParser) -> None:
-    """Options of ``convexfs solve``."""
-    add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help=FILES_HELP)
+    """Add the options of ``convexfs solve``."""
+    add_examples(
+        parser,
+        "solve problems/relief.py",
+        "solve problems/*.py --solvers CLARABEL,SCS --out runs/all",
+        "solve problems/relief.py --slurm 8 --time 01:00:00 > job.sh",
+        topic="batches",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help=FILES_HELP)
+    group = parser.add_argument_group("problems and solvers")
+    add = group.add_argument
+    add("--solvers", metavar="A,B", help="solvers to use instead of the files' SOLVERS")
+    add("--tol", type=float, default=1e-6, metavar="T", help="accuracy of every solver [1e-6]")
+    add("--time-limit", type=float, metavar="S", help="most seconds per task [no limit]")
+    add("--memory-limit", metavar="SIZE", help=MEMORY_HELP)
+    add("--seed", type=int, default=0, metavar="N", help=SEED_HELP)
+    add_data_options(group)
+    add = parser.add_argument_group("the run").add_argument
+    add("--out", type=Path, metavar="DIR",
+        help="result folder; an existing run is resumed [runs/NAME of the first file]")  # fmt: skip
+    add("--retry-failed", action="store_true", help="solve failed tasks again")
     add(
         "--jobs", type=int, metavar="N",
-        help="worker processes; 1 runs in this one, which a crashing solver ends "
-        "[the cores this process may use; with --slurm 1]",
+        help="worker processes; with 1, tasks run in the main process, which a crashing solver "
+        "would end [the available cores; 1 with --slurm]",
     )  # fmt: skip
-    add("--out", type=Path, metavar="DIR", help="folder of the results [runs/NAME of the first]")
+    add("--executor", metavar="E",
+        help="where tasks run: local, dask://host:port, mpi or module:factory [local]")  # fmt: skip
+    add = parser.add_argument_group("clusters").add_argument
     add("--shard", metavar="I/N", help=SHARD_HELP)
-    add("--executor", metavar="E", help="local, dask://host:port, mpi or module:factory [local]")
-    add("--solvers", metavar="A,B", help="instead of the files' SOLVERS")
-    add("--tol", type=float, default=1e-6, metavar="T", help="accuracy of every solver [1e-6]")
-    add("--time-limit", type=float, metavar="S", help="seconds a task may take [no limit]")
-    add("--memory-limit", metavar="SIZE", help=MEMORY_HELP)
-    add("--seed", type=int, default=0, metavar="N", help="for anything random [0]")
-    add("--data", type=Path, metavar="DIR", help="folder behind data:NAME")
-    add("--read-limit", metavar="SIZE", help="memory that reading may take [half of the machine's]")
-    add("--retry-failed", action="store_true", help="do failed tasks again")
     add("--slurm", type=int, metavar="N",
-        help="only print a script that submits N shards as a Slurm array job")  # fmt: skip
-    add("--time", metavar="T", help="with --slurm: time of a job, such as 01:00:00")
+        help="solve nothing; print a script that submits N shards as a Slurm array "
+        "job")  # fmt: skip
+    add("--time", metavar="T", help="with --slurm: time limit of a job, such as 01:00:00")
     add("--mem", metavar="SIZE", help="with --slurm: memory of a job, such as 4G")
 
 
 def add_export_options(parser: argparse.ArgumentParser) -> None:
-    """Options of ``convexfs export``."""
-    parser.add_argument("folder", type=Path, metavar="DIR", help="the --out of a run")
-    parser.add_argument("--to", type=Path, required=True, metavar="FILE")
-    parser.add_argument(
+    """Add the options of ``convexfs export``."""
+    add_examples(parser, "export runs/relief --to results.csv", topic="batches")
+    add = parser.add_argument
+    add("folder", type=Path, metavar="DIR", help="result folder (--out) of a run")
+    add("--to", type=Path, required=True, metavar="FILE",
+        help="table to write: .parquet, .csv or .jsonl")  # fmt: skip
+    add(
         "--escape-formulas", action="store_true",
         help="put ' before texts that a spreadsheet would run as formulas, such as =cmd|...",
     )  # fmt: skip
@@ -269,7 +286,7 @@ def stopped(console: Console, out: Path, interrupt: KeyboardInterrupt) -> int:
 
     line = shlex.join(command_line())
     console.print(
-        f"Stopped; what was finished is in {out}. To go on:\n  {line}",
+        f"Stopped. Finished tasks are stored in {out}. To resume:\n  {line}",
         highlight=False,
         soft_wrap=True,
     )
@@ -277,8 +294,10 @@ def stopped(console: Console, out: Path, interrupt: KeyboardInterrupt) -> int:
 
 
 def nothing_to_do(console: Console, out: Path) -> int:
-    """Say that a shard has no tasks, as some have when there are few; return the exit code."""
-    console.print(f"{out}: a shard without tasks, there are so few", soft_wrap=True)
+    """Print that this shard has no tasks; return the exit code."""
+    console.print(
+        f"{out}: this shard has no tasks, because there are fewer tasks than shards", soft_wrap=True
+    )
     return 0
 
 
@@ -318,7 +337,7 @@ def _report(console: Console, progress: "Progress", judged: "Frame") -> None:
     if len(bad) > SHOWN_FAILURES:
         console.print(f"… and {len(bad) - SHOWN_FAILURES} more")
     if len(bad):
-        console.print("To try the failed ones again, add --retry-failed to the same line.")
+        console.print("To retry the failed tasks, run the same command with --retry-failed.")
 
 
 def _without_optimum(judged: "Frame") -> list[tuple[str, int]]:

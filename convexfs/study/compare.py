@@ -75,7 +75,7 @@ def compare_files(
     environments: Mapping[str, str | Path] | None = None,
     **plan: Any,
 ) -> Progress:
-    """Run every solver on every problem of some files; go on where an earlier call stopped.
+    """Run every solver on every problem of some files; resume an interrupted study.
 
     Parameters
     ----------

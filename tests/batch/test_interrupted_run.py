@@ -60,7 +60,7 @@ def test_ctrl_c_keeps_what_is_finished_and_prints_the_line_to_go_on(slow, tmp_pa
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert "To go on" in err
+    assert "To resume" in err
     assert f"solve {slow} --jobs 2 --out {out}" in err
     assert "Traceback" not in err
     assert 5 < finished(out) < 400
@@ -93,7 +93,7 @@ def test_a_problem_file_that_changes_stops_the_run_and_nothing_is_lost(slow, tmp
     code, err = go_on(line, out, change)
     assert code == 2
     assert_one_line(err)
-    assert "what was finished is kept: put the file back and start the same command again" in err
+    assert "finished tasks are stored: put the file back and run the same command again" in err
     with Store.read(out) as store:
         assert set(store.tasks()["status"]) == {"optimal"}
     slow.write_text(text)

@@ -216,7 +216,7 @@ def test_ctrl_c_is_130_and_says_how_to_go_on(compare, monkeypatch):
     monkeypatch.setattr("convexfs.study.compare.compare_files", interrupted)
     code, _, err = compare(*SMALL)
     assert code == 130
-    assert "To go on" in err
+    assert "To resume" in err
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 
@@ -10,6 +12,7 @@ import pandas as pd
 import pytest
 
 import convexfs
+from convexfs.cli import COMMANDS, _parser
 from convexfs.kernels import MESSAGE
 
 
@@ -38,6 +41,19 @@ def test_the_command_alone_prints_its_help(run):
     code, out, _ = run()
     assert code == 0
     assert out.startswith("usage: convexfs")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_screen_and_its_examples_parse(run, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = run(command, "--help")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    examples = re.findall(r"^  convexfs (.*)$", out.partition("examples:")[2], re.M)
+    assert examples
+    for example in examples:
+        words = shlex.split(example.partition(">")[0])
+        assert _parser(words).parse_args(words).command == words[0]
 
 
 def test_a_misspelt_command_is_corrected(run):
@@ -181,8 +197,8 @@ BAD_LINES = [
         ["select", "iris", "--set", "n_neighbors=" + 400 * "9"],
         "999 asks for more neighbours than",
     ),
-    (["select", "iris", "--set", "n_neighbors=" + 5000 * "9"], "n_neighbors must be a whole"),
-    (["select", "iris", "--set", "n_neighbors=" + 5000 * "["], "n_neighbors must be a whole"),
+    (["select", "iris", "--set", "n_neighbors=" + 5000 * "9"], "n_neighbors must be an integer"),
+    (["select", "iris", "--set", "n_neighbors=" + 5000 * "["], "n_neighbors must be an integer"),
     (["select", "iris", "--seed", 400 * "9"], "--seed must be an integer"),
     (["select", "data:" + 300 * "a", "--data", "."], "has no 'aaa"),
     (["select", "data:../x", "--data", "."], "leaves the data folder"),

@@ -94,7 +94,7 @@ def test_ctrl_c_keeps_and_shows_what_was_computed(tmp_path, capsys, alone, monke
     monkeypatch.setattr(running, "run_plan", interrupted)
     assert main(["reproduce", "tiny", "--jobs", "1", "--out", str(tmp_path)]) == 130
     assert (tmp_path / "tiny" / "runs.csv").is_file() == (done > 0)
-    assert "To go on" in capsys.readouterr().err
+    assert "To resume" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

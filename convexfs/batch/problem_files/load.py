@@ -56,7 +56,7 @@ __all__ = ["FOLDER", "ProblemFile", "canonical", "load_problem_file", "with_fixe
 
 FOLDER = Path("problems")
 _AGAIN = (
-    "what was finished is kept: put the file back and start the same command again to go on, "
+    "finished tasks are stored: put the file back and run the same command again to resume, "
     "or start it with the new file to solve that"
 )
 

@@ -1,4 +1,4 @@
-"""What a user says of a file that is to be read, and what reading it then tells."""
+"""Options of reading a file, and the notes that a reader adds."""
 
 import os
 from collections import Counter
@@ -22,26 +22,29 @@ class ReadOptions:
     """
 
     target: str | None = field(
-        default=None, metadata=_word("column with the classes or the numbers"), kw_only=False
+        default=None, metadata=_word("target column: classes or numbers"), kw_only=False
     )
     data_dir: str | os.PathLike[str] | None = field(default=None, kw_only=False)
-    drop: Sequence[str] = field(default=(), metadata=_word("columns to leave out", "COL,COL"))
+    drop: Sequence[str] = field(default=(), metadata=_word("columns to omit", "COL,COL"))
     aside: Sequence[str] = ()
     id: str | None = field(
-        default=None, metadata=_word("column that names the samples [noticed, and said]", "COL")
+        default=None,
+        metadata=_word("sample-id column [detected automatically and reported]", "COL"),
     )
     labels: str | os.PathLike[str] | None = field(
-        default=None, metadata=_word("a table of classes, joined by id", "FILE[:COL]")
+        default=None, metadata=_word("table with the classes, joined by sample id", "FILE[:COL]")
     )
-    transpose: bool = field(default=False, metadata=_word("samples are columns, features rows"))
+    transpose: bool = field(
+        default=False, metadata=_word("the file has one column per sample and one row per feature")
+    )
     sep: str | None = field(
-        default=None, metadata=_word("what separates cells of text [noticed, and said]", "CHAR")
+        default=None, metadata=_word("separator of a text file [detected and reported]", "CHAR")
     )
     decimal: str | None = field(
-        default=None, metadata=_word("what stands before decimals [noticed, and said]", "CHAR")
+        default=None, metadata=_word("decimal mark of a text file [detected and reported]", "CHAR")
     )
     encoding: str | None = field(
-        default=None, metadata=_word("of text [noticed, and said]", "NAME")
+        default=None, metadata=_word("encoding of a text file [detected and reported]", "NAME")
     )
     limits: str | None = field(
         default=None,
@@ -53,16 +56,18 @@ class ReadOptions:
     na: Sequence[str] = field(
         default=(), metadata=_word("cells that mean a missing value", "TEXT,TEXT")
     )
-    sheet: str | None = field(default=None, metadata=_word("of a workbook [the first]", "NAME"))
-    layer: str | None = field(default=None, metadata=_word("of an .h5ad file [X]", "NAME"))
+    sheet: str | None = field(
+        default=None, metadata=_word("sheet of a workbook [the first]", "NAME")
+    )
+    layer: str | None = field(default=None, metadata=_word("layer of an .h5ad file [X]", "NAME"))
     target_kind: str | None = None
-    impute: str = field(default="none", metadata=_word("what fills missing numbers [none]"))
+    impute: str = field(default="none", metadata=_word("imputation of missing numbers [none]"))
     sparse: bool = False
     mixed: bool = False
     categorical: Sequence[str] = field(
         default=(),
         metadata=_word(
-            "columns that are categories [text of few values: noticed, and said]", "COL,COL"
+            "categorical columns [text columns of few values, detected and reported]", "COL,COL"
         ),
     )
     read_limit: str | float | None = None

@@ -1,0 +1,41 @@
+"""Help texts: examples of a command, and the options that several commands share."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+FILES_HELP = "problem files, model files (.mps, .cbf, ...), or bare names in ./problems"
+MEMORY_HELP = "most memory per task, such as 2GB; enforced on Linux only [no limit]"
+SHARD_HELP = (
+    "solve only the I-th of N parts, into a separate folder; auto or auto/N takes I from the "
+    "scheduler (Slurm, PBS, SGE, LSF); convexfs merge joins the parts"
+)
+SHIFT_HELP = "shift of shifted geometric means, in seconds [0.001]"
+SEED_HELP = "seed of every random choice [0]"
+
+
+def add_examples(parser: argparse.ArgumentParser, *lines: str, topic: str = "") -> None:
+    """Print these command lines, and the page of the guide, below the options of a command."""
+    told = ["examples:", *(f"  convexfs {line}" for line in lines)]
+    if topic:
+        told += ["", f"More: convexfs guide {topic}"]
+    parser.epilog = "\n".join(told)
+
+
+def add_data_options(group: Any) -> None:
+    """Add the options that say where data are and how much memory reading may take."""
+    group.add_argument("--data", type=Path, metavar="DIR",
+        help="folder that data:NAME refers to [CONVEXFS_DATA]")  # fmt: skip
+    group.add_argument("--read-limit", metavar="SIZE",
+        help="most memory for reading data, such as 2GB [half of the machine's]")  # fmt: skip
+
+
+def add_json_option(group: Any) -> None:
+    """Add the option ``--json``."""
+    group.add_argument("--json", action="store_true", help="print all numbers as JSON")
+
+
+def add_problem_files_option(group: Any) -> None:
+    """Add the option that names the problem files of a stored run."""
+    group.add_argument("--problem", action="append", default=[], metavar="FILE",
+        help="if DIR is given: a problem file of the run; repeat it for more")  # fmt: skip

@@ -33,7 +33,7 @@ from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
 from convexfs.neighbors.missing_values import MISSING_RULES
 from convexfs.report.pictures import save
-from convexfs.selection.fit_by_name import KNOCKOFFS, fit_and_select, prepare_fit, reading_for
+from convexfs.selection.fit_by_name import default_method, fit_and_select, prepare_fit, reading_for
 from convexfs.selection.result import Selection
 from convexfs.selection.rules import LEVELS, SelectionRule
 
@@ -52,7 +52,7 @@ def select(arguments: argparse.Namespace) -> int:
         settings["solver"] = arguments.solver
     judge = _judge(arguments)
     if arguments.method is None:
-        arguments.method = KNOCKOFFS if judge.rule == "knockoffs" else "relief"
+        arguments.method = default_method(judge.rule)
     home = estimator_homes().get(arguments.method)
     mixed = home is not None and arguments.method in home.takes_missing
     settings |= _about_missing(arguments, judge, mixed)

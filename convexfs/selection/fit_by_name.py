@@ -40,6 +40,11 @@ FORMER = frozenset({
 Fit = Callable[[Dataset, SelectionRule], Selection]
 
 
+def default_method(rule: str) -> str:
+    """Return the method of a selection that names none."""
+    return KNOCKOFFS if rule == "knockoffs" else "relief"
+
+
 def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) -> Fit:
     """Return the fit of this method, its settings checked before any data are read.
 

@@ -11,7 +11,7 @@ from convexfs.data.specs import load
 from convexfs.data.targets import CLASSES, require_kind
 from convexfs.errors import InputError, did_you_mean
 from convexfs.methods import estimator_homes
-from convexfs.selection.fit_by_name import KNOCKOFFS, fit_and_select, prepare_fit, reading_for
+from convexfs.selection.fit_by_name import default_method, fit_and_select, prepare_fit, reading_for
 from convexfs.selection.result import Selection
 from convexfs.selection.rules import SelectionRule
 
@@ -87,8 +87,7 @@ def select(
         "top" if top is not None and not rule else rule, level, top, seed,
         permutations=permutations, gate=gate,
     )  # fmt: skip
-    if method is None:
-        method = KNOCKOFFS if rule == "knockoffs" else "relief"
+    method = method or default_method(rule)
     fit = prepare_fit(method, settings or {}, judge)
     if target is not None:
         reading["target"] = target

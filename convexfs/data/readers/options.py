@@ -62,6 +62,10 @@ class ReadOptions:
     layer: str | None = field(default=None, metadata=_word("layer of an .h5ad file [X]", "NAME"))
     target_kind: str | None = None
     impute: str = field(default="none", metadata=_word("imputation of missing numbers [none]"))
+    normalize: str | None = field(
+        default=None,
+        metadata=_word("log1p-cpm: log(1 + counts per million) of each sample", "log1p-cpm"),
+    )
     sparse: bool = False
     mixed: bool = False
     categorical: Sequence[str] = field(

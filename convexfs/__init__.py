@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from convexfs import former_names
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 # Records go where the application sends them, and nowhere by default.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 former_names.install()

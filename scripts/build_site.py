@@ -1,15 +1,18 @@
-"""Make a site of the guide, the gallery and the reference, and look whether its links hold.
+"""Build the site of the guide, the gallery and the reference, and check its links.
 
     python scripts/build_site.py [--out DIR]
 
-It needs what ``pip install 'convexfs[site]'`` brings. The gallery's examples are run, unless they
-have not changed since the last time. The site asks nothing of the network: formulas are MathML,
-styles and scripts lie beside the pages.
+It needs ``pip install 'convexfs[site]'``. Examples of the gallery run again only if they have
+changed. The site loads nothing from the network: formulas are MathML, and styles and scripts
+lie beside the pages.
 """
 
 import argparse
+import contextlib
 import importlib.util
+import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,27 +20,41 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from unittest import mock
 from urllib.parse import unquote, urlparse
 
 import convexfs
+from convexfs.cli import COMMANDS
+from convexfs.cli import main as run_command
 from convexfs.cli.guide import FOLDER, pages
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "scripts" / "pages"
 NEEDED = ("sphinx", "furo", "myst_parser", "sphinx_gallery", "sphinx_copybutton", "latex2mathml")
-#: Pages of the guide about one method each.
-METHODS = ("relief", "logo", "llfs", "lmba", "lfe", "knockoffs")
-TASKS = (
-    "table", "selection", "data", "methods", "change", "certificates", "solvers", "studies",
-    "batches", "clusters",
-)  # fmt: skip
-#: Tables of the papers, of the comparison with other packages and of the solver study, in full.
-RESULTS = ("lfe-logo", "llfs-lmba", "peers", "solver-study")
+#: Pages by section of the sidebar; a page of the guide that is in none is put under "How-to".
+SECTIONS = {
+    "Get started": ("guide/install", "guide/methods", "guide/faq", "guide/coming-from"),
+    "Tutorials": ("guide/table", "guide/change", "problem-files", "gallery/index"),
+    "How-to": (
+        "guide/data", "guide/solvers", "guide/explain", "guide/batches", "guide/clusters",
+        "guide/scale", "guide/studies",
+    ),
+    "Methods": (
+        "guide/relief", "guide/logo", "guide/llfs", "guide/lmba", "guide/lfe", "guide/knockoffs",
+    ),
+    "Reference": ("commands", "reference", "guide/glossary"),
+    "Background": (
+        "guide/selection", "guide/certificates", "guide/peers", "guide/reproduction",
+        "results/error-rates", "results/peers", "results/lfe-logo", "results/llfs-lmba",
+        "results/solver-study", "cvxpy-bounds",
+    ),
+    "Project": ("changelog", "contributing"),
+}  # fmt: skip
 #: The reference, part by part: what stands in it by its dotted name.
 INFERENCE = (
     "shadow_test", "permutation_test", "selection_curve", "KnockoffSelector", "StabilitySelector",
 )  # fmt: skip
-PROBLEMS = ("solve", "certify", "assert_optimal", "Solution", "Certificate")
+PROBLEMS = ("solve", "certify", "assert_optimal", "explain", "show", "Solution", "Certificate")
 MODULES = (
     "convexfs.report.pictures",
     "convexfs.inference.selection_curves",
@@ -76,24 +93,48 @@ def main() -> None:
 
 
 def gather(source: Path) -> None:
-    """Put all that Sphinx reads into one folder; what is the same is left as it is."""
+    """Gather the sources of the site in one folder; unchanged files keep their date."""
     shutil.copytree(
         SOURCE, source, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
     )
     shutil.copytree(FOLDER, source / "guide", dirs_exist_ok=True)
     shutil.copy(ROOT / "problems" / "README.md", source / "problem-files.md")
-    topics = pages()
-    others = [topic for topic in topics if topic not in (*TASKS, *METHODS)]
+    placed = {document for documents in SECTIONS.values() for document in documents}
+    others = [f"guide/{topic}" for topic in pages() if f"guide/{topic}" not in placed]
     trees = [
-        _tree("Guide", [f"guide/{topic}" for topic in TASKS]),
-        _tree("Methods", [f"guide/{topic}" for topic in METHODS]),
-        _tree("More", [*(f"guide/{topic}" for topic in others), "problem-files"]),
-        _tree("Background", [*(f"results/{name}" for name in RESULTS), "cvxpy-bounds"]),
-        _tree("Look up", ["gallery/index", "reference"]),
+        _tree(caption, [*documents, *(others if caption == "How-to" else [])])
+        for caption, documents in SECTIONS.items()
     ]
     index = (SOURCE / "index.md").read_text()
     _write(source / "index.md", "\n".join([index, *trees]))
     _write(source / "reference.md", reference())
+    _write(source / "commands.md", commands())
+    _write(source / "changelog.md", _relinked(ROOT / "CHANGELOG.md"))
+    _write(source / "contributing.md", _relinked(ROOT / ".github" / "CONTRIBUTING.md"))
+
+
+def _relinked(path: Path) -> str:
+    """Return a page of the repository with links to the guide's pages, and without other links."""
+    text = re.sub(r"\((?:\.\./)?convexfs/guide/([\w-]+\.md)", r"(guide/\1", path.read_text())
+    text = text.replace("(problems/README.md", "(problem-files.md")
+    return re.sub(r"\[([^\]]+)\]\((?:\.\./|\.github|CITATION|LICENSE)[^)]*\)", r"\1", text)
+
+
+def commands() -> str:
+    """Return the page of all commands: their help, made from the parsers."""
+    sections = [
+        "# Commands\n\n`convexfs COMMAND --help` prints these texts. "
+        "Exit codes and errors are explained under [questions](guide/faq.md), environment "
+        "variables under [install](guide/install.md#environment-variables).\n"
+    ]
+    with mock.patch.dict(os.environ, COLUMNS="80"):
+        for name in ("", *COMMANDS):
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                run_command([name, "--help"] if name else ["--help"])
+            title = f"convexfs {name}".strip()
+            sections.append(f"## {title}\n\n```text\n{printed.getvalue()}```\n")
+    return "\n".join(sections)
 
 
 def _tree(caption: str, documents: Iterable[str]) -> str:
@@ -107,14 +148,14 @@ def _write(path: Path, text: str) -> None:
 
 
 def reference() -> str:
-    """The page that lists what can be looked up."""
+    """Return the page that lists all public names."""
     others = sorted({*convexfs.__all__} - {*INFERENCE, *PROBLEMS, "FORMULATIONS"}, key=str.lower)
     estimators = [name for name in others if hasattr(getattr(convexfs, name), "fit")]
     reading = [name for name in others if name not in estimators]
     parts = {
         "Estimators": [f"convexfs.{name}" for name in estimators],
         "Inference": [f"convexfs.inference.{name}" for name in INFERENCE],
-        "Problems and proofs": [f"convexfs.{name}" for name in PROBLEMS],
+        "Problems and certificates": [f"convexfs.{name}" for name in PROBLEMS],
         "Data and files": [f"convexfs.{name}" for name in reading],
         "Modules": list(MODULES),
     }
@@ -129,7 +170,7 @@ def reference() -> str:
     table = "\n".join(f"| `{row.name}` | `{row.equation}` | {row.reference} |" for row in rows)
     return "\n".join(
         [
-            "# Reference\n\nMade from the docstrings of convexfs.\n",
+            "# Python API\n\nAll public names, from their docstrings.\n",
             *sections,
             "## Formulations\n\n`convexfs.FORMULATIONS[name].build(...)` states each of them.\n",
             f"| name | problem | printed in |\n|---|---|---|\n{table}\n",

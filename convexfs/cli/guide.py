@@ -18,7 +18,7 @@ FOLDER = Path(convexfs.__file__).parent / "guide"
 #: Pages to read in this order; the others follow by name.
 _FIRST = (
     "table", "data", "selection", "methods", "change", "certificates", "explain", "solvers",
-    "studies", "batches", "clusters",
+    "studies", "batches", "clusters", "install", "faq", "coming-from", "glossary",
 )  # fmt: skip
 #: Characters of a line that is read with ease.
 _WIDTH = 96

@@ -54,12 +54,12 @@ def test_what_never_becomes_dense_is_selected_from(run, folder, monkeypatch, met
 
 
 def test_sparse_and_dense_reading_give_one_answer(run, folder, monkeypatch):
-    from convexfs.cli import select
+    from convexfs.selection import fit_by_name
 
     words = [folder / "d.svm", "--scale", "none", "--json", "--out", folder / "few.csv"]
     code, printed, _ = run(*words)
     assert code == 0
-    monkeypatch.setattr(select, "takes_sparse", lambda *_: False)
+    monkeypatch.setattr(fit_by_name, "takes_sparse", lambda *_: False)
     _, dense, _ = run(*words)
     found, expected = json.loads(printed), json.loads(dense)
     assert found["selected"] == expected["selected"]

@@ -67,7 +67,7 @@ def draw_bars(axes: Any, weights: np.ndarray, names: Sequence[str], support: np.
 
 
 def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
-    """A name as an axis can show it: one line, not too long, nothing taken for a formula."""
+    """Return a name for an axis: one line, shortened, without formula markup."""
     name = " ".join(str(name).split())
     if len(name) > longest:
         name = f"{name[: longest - 1]}…"
@@ -246,7 +246,7 @@ def _feature_name(feature: int, names: Sequence[str] | None) -> str:
 
 
 def new_figure(width: float = 8, height: float = 4) -> tuple[Any, Any]:
-    """A figure of this size in inches and its one pair of axes."""
+    """Create a figure of this size in inches with one pair of axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")

@@ -199,7 +199,7 @@ def _transposed(frame: Any, reading: Reading) -> Any:
 
 
 def _number_text(reading: Reading) -> Any:
-    """What makes a cell a text that Python reads as a number."""
+    """Return a function that turns a cell into text that Python reads as a number."""
     commas = reading.decimal == "," or "numbers have decimal commas" in reading.told
     return (lambda cell: str(cell).replace(",", ".")) if commas else str
 

@@ -254,6 +254,9 @@ class Certificate:
             return f"{word}{self._to_rounding} ({self.worst:.0e})"
         return f"{word}: {self.reason or self._shortfall}"
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
     @property
     def _shortfall(self) -> str:
         """What the residuals lack; without a gap nothing is known about other points."""

@@ -196,7 +196,7 @@ def test_only_methods_name_a_method():
         if isinstance(node, ast.Constant) and node.value in METHODS.keys() - set(RULES)
     }
     # The default of ``convexfs select --method`` must be some name.
-    assert naming == {"convexfs.cli.select: relief"}
+    assert naming == {"convexfs.selection.fit_by_name: relief"}
 
 
 def test_only_the_command_line_prints():

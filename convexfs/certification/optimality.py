@@ -6,8 +6,8 @@ or are searched for; whoever they come from, they are verified here. Costs are c
 
 .. math:: \max(|p|, |L|, \max_j |q_j z_j|),
 
-p and L without the objective's constant and columns that the constraints fix; an optimum of 0 has
-the scale of the data's own units.
+p and L without the objective's constant and columns that the constraints fix; in a proof to no more
+than the objective itself. An optimum of 0 has the scale of the data's own units.
 """
 
 import itertools
@@ -127,6 +127,7 @@ class OptimalityProof:
         budget: Budget,
         scale: float | None = None,
     ):
+        self.objective = cost + form.d
         self.eliminated = without_defined_columns(form) if form.curved.any() else None
         if self.eliminated is not None:
             form, columns = self.eliminated.form, self.eliminated.columns
@@ -154,7 +155,17 @@ class OptimalityProof:
 
     @property
     def scale(self) -> float:
-        """What gaps are relative to in a proof."""
+        """What gaps are relative to in a proof.
+
+        Terms that cancel, as those of (x - 1000)^2 written out, would hide a gap.
+        """
+        if self.fixed_scale is not None:
+            return self.fixed_scale
+        return proof_scale(min(self._terms, abs(self.objective)), self.least_unit, self.tol)
+
+    @property
+    def scale_of_terms(self) -> float:
+        """What errors of a reported objective are relative to: its terms are its accuracy."""
         if self.fixed_scale is not None:
             return self.fixed_scale
         return proof_scale(self._terms, self.least_unit, self.tol)
@@ -166,9 +177,11 @@ class OptimalityProof:
 
     @property
     def coarse_scale(self) -> float:
-        """What gaps are relative to in a refutation: near 0 the unit of the data."""
-        near = self.fixed_scale is None and self._terms < NEAR_ZERO * self.unit
-        return max(self.scale, self.unit) if near else self.scale
+        """What gaps are relative to in a refutation: the terms, or near 0 the data's unit."""
+        if self.fixed_scale is not None:
+            return self.fixed_scale
+        terms = max(self.scale, self._terms)
+        return max(terms, self.unit) if self._terms < NEAR_ZERO * self.unit else terms
 
     @property
     def target(self) -> float:

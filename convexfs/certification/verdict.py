@@ -371,7 +371,7 @@ class _ConvexOptimum:
                 return self._made(REFUTED, "no point is feasible")
             return self._made(UNDECIDED, "feasible to the tolerance, but not exactly")
         proof.run(self._given(), self.rules.search)
-        scale = abs(self.objective) if self.convex.logarithmic else proof.scale
+        scale = abs(self.objective) if self.convex.logarithmic else proof.scale_of_terms
         fields = {
             "gap": proof.gap,
             "bound": self._objective(proof.best.value) if proof.best.rounding <= ROUNDING else None,

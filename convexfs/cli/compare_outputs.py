@@ -128,9 +128,11 @@ def _print_brief(console: Console, judged: "Frame", shift: float) -> None:
     brief.padding = (0, 0, 0, 1)
     for name, heading in BRIEF.items():
         where = "left" if name == "solver" else "right"
-        brief.add_column(heading or shown[name].heading, justify=where, overflow="fold")
+        width = 15 if name == "solver" else None
+        heading = heading or shown[name].heading
+        brief.add_column(heading, justify=where, overflow="fold", min_width=width)
     for row in own.head(SHOWN_SOLVERS).to_dict("records"):
-        brief.add_row(*(_cell(shown[name], row, interval=False) for name in BRIEF))
+        brief.add_row(*(_brief_cell(shown[name], row) for name in BRIEF))
     console.print(brief)
     for line in _fastest(summary.leaders(judged, shift), settings):
         console.print(line, highlight=False)
@@ -203,6 +205,14 @@ def _cell(column: "Column", row: dict[str, Any], interval: bool = True) -> Text:
     ends = "" if not interval or low is None or low != low else f" ({low:.3g}…{high:.3g})"
     style = "bold red" if column.kind == "bad" and value else ""
     return Text(column.printed(value) + ends, style=style)
+
+
+def _brief_cell(column: "Column", row: dict[str, Any]) -> Text:
+    """Return a cell of the table of 80 columns: numbers have two digits and no interval."""
+    value = row[column.name]
+    if isinstance(value, float) and value == value:
+        return Text(f"{value:.2g}")
+    return _cell(column, row, interval=False)
 
 
 def _list_failures(console: Console, told: "Frame") -> None:

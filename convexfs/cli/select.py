@@ -27,13 +27,13 @@ from convexfs.data.imputation import IMPUTATIONS
 from convexfs.data.readers.anndata_plink import write_h5ad
 from convexfs.data.readers.options import WORDS
 from convexfs.data.specs import listed, load
-from convexfs.data.targets import CLASSES, KINDS, NUMBERS, require_kind
+from convexfs.data.targets import CLASSES, KINDS, require_kind
 from convexfs.data.writers import write_file, write_frame
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
 from convexfs.neighbors.missing_values import MISSING_RULES
 from convexfs.report.pictures import save
-from convexfs.selection.fit_by_name import KNOCKOFFS, fit_and_select, prepare_fit, takes_sparse
+from convexfs.selection.fit_by_name import default_method, fit_and_select, prepare_fit, reading_for
 from convexfs.selection.result import Selection
 from convexfs.selection.rules import LEVELS, SelectionRule
 
@@ -52,7 +52,7 @@ def select(arguments: argparse.Namespace) -> int:
         settings["solver"] = arguments.solver
     judge = _judge(arguments)
     if arguments.method is None:
-        arguments.method = KNOCKOFFS if judge.rule == "knockoffs" else "relief"
+        arguments.method = default_method(judge.rule)
     home = estimator_homes().get(arguments.method)
     mixed = home is not None and arguments.method in home.takes_missing
     settings |= _about_missing(arguments, judge, mixed)
@@ -64,11 +64,9 @@ def select(arguments: argparse.Namespace) -> int:
     data = load(
         arguments.source,
         data_dir=arguments.data,
-        target_kind=arguments.target_kind or (NUMBERS if kind == NUMBERS else None),
         aside=_sides(arguments),
-        sparse=takes_sparse(arguments.method, judge),
         read_limit=arguments.read_limit,
-        mixed=mixed and judge.takes_missing,
+        **reading_for(arguments.method, judge, arguments.target_kind),
         **{name: getattr(arguments, name) for name in WORDS},
     )
     told = data.scaled(arguments.scale).told if data.is_sparse else data.told

@@ -142,7 +142,7 @@ def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
     for rank, j in enumerate(np.argsort(-weights, kind="stable")[:SHOWN_WEIGHTS], start=1):
         share = float(weights[j]) / largest
         bar = "█" * round(LONGEST_BAR * share) if math.isfinite(share) else ""
-        row: list[str | Text] = [str(rank), Text(data.feature_names[j]), f"{weights[j]:.4f}", bar]
+        row: list[str | Text] = [str(rank), Text(data.full_names[j]), f"{weights[j]:.4f}", bar]
         if support is not None:
             row.append("yes" if support[j] else "")
         if column is not None:
@@ -163,6 +163,10 @@ def json_report(arguments: argparse.Namespace, data: Dataset, selection: Selecti
         "weights": dict(zip(data.feature_names, selection.weights.tolist(), strict=True)),
         "weights_are": selection.weights_are,
         "selected": None if support is None else names[support].tolist(),
+        "feature_metadata": {
+            name: dict(zip(data.feature_names, values, strict=True))
+            for name, values in data.feature_metadata.items()
+        },
         "solver": solution and solution.solver,
         "status": solution and solution.status,
         "objective": solution and solution.objective,

@@ -2,40 +2,33 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from convexfs.data.text_columns import TextColumn, few_values, reading_options
 from convexfs.data.validation import (
     as_array,
     as_matrix,
     as_table,
     check_finite,
-    how_to_drop,
     near_column,
     refuse_text,
     row_blocks,
 )
 from convexfs.errors import InputError
 
-#: Values that a column of text may have, also as a share of its rows, to be noticed as a
-#: category; so few are always noticed.
-_MOST_VALUES, _MOST_SHARE, _FEW = 50, 0.25, 3
 #: The code of a value that was not there when the codes were made: it differs from all.
 _UNKNOWN = -1.0
 
 
-Hint = Callable[[Sequence[str]], str]
+Hint = Callable[[Sequence[TextColumn]], str]
 
 
-def name_it(_: Sequence[str]) -> str:
+def name_it(_: Sequence[TextColumn]) -> str:
     """Say how a column of text becomes a category of an estimator."""
     return "; what is a category must be named in categorical_features"
-
-
-def name_or_drop(names: Sequence[str]) -> str:
-    """Say how columns of text become categories of a data set, or are left out of it."""
-    return f": {how_to_drop(names)}; if they are categories, say --categorical, or categorical="
 
 
 @dataclass(frozen=True)
@@ -153,9 +146,8 @@ def mixed_table(
         for name in noticed
         if name not in named
     ]
-    matrix = as_matrix(
-        coding.coded(frame, where, name_or_drop), where, None if names is None else list(names)
-    )
+    coded = coding.coded(frame, where, partial(reading_options, categorical=True))
+    matrix = as_matrix(coded, where, None if names is None else list(names))
     categories = {
         j: tuple(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
         for j, values in coding.values.items()
@@ -178,7 +170,7 @@ def is_category(column: Any) -> bool:
     numbers: Any = pd.to_numeric(cells, errors="coerce")
     if numbers.notna().any():
         return False  # numbers, of which some are not written as such
-    return cells.nunique() <= min(_MOST_VALUES, max(_FEW, _MOST_SHARE * len(cells)))
+    return few_values(cells.nunique(), len(cells))
 
 
 def has_missing(X: np.ndarray) -> bool:

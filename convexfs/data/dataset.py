@@ -14,6 +14,11 @@ from convexfs.data.scaling import SCALES, rescaled
 from convexfs.data.sparse import content
 from convexfs.errors import InputError, did_you_mean
 
+#: What columns of gene symbols are called.
+_SYMBOLS = frozenset({
+    "symbol", "symbols", "gene_symbol", "gene_symbols", "gene symbol", "hugo_symbol", "gene_name",
+    "gene_short_name", "genename", "gene", "identifier", "feature_name", "name", "hgnc_symbol",
+})  # fmt: skip
 _SAME = "differences between samples are the same"
 
 
@@ -53,6 +58,8 @@ class Dataset:
         What was recognised when the data were read, in words.
     categories : dict of int to tuple of str
         By position of a feature that is a category, what its codes stand for.
+    feature_metadata : dict of str to tuple of str
+        Columns about the features, such as gene symbols, with one text per feature.
     """
 
     X: np.ndarray
@@ -70,6 +77,12 @@ class Dataset:
     aside: Mapping[str, np.ndarray] = field(default_factory=dict)
     told: tuple[str, ...] = ()
     categories: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    feature_metadata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        what = "a numeric target" if self.numeric else f"{self.n_classes} classes"
+        shape = f"{self.n_samples} samples x {self.n_features} features"
+        return f"<Dataset {self.name}: {shape}, {what}>"
 
     @cached_property
     def is_mixed(self) -> bool:
@@ -105,6 +118,20 @@ class Dataset:
     def numeric(self) -> bool:
         """Whether the target is a number and no class."""
         return not self.class_names
+
+    @property
+    def symbols(self) -> tuple[str, ...] | None:
+        """Gene symbols or other short names of the features, if their metadata have any."""
+        named = [name for name in self.feature_metadata if name.lower() in _SYMBOLS]
+        return self.feature_metadata[named[0]] if named else None
+
+    @cached_property
+    def full_names(self) -> tuple[str, ...]:
+        """Names of the features, each with its symbol in parentheses if it has another one."""
+        if self.symbols is None:
+            return self.feature_names
+        both = zip(self.feature_names, self.symbols, strict=True)
+        return tuple(f"{name} ({s})" if s and s != name else name for name, s in both)
 
     @property
     def labels(self) -> np.ndarray:
@@ -198,6 +225,10 @@ class Dataset:
                 new: self.categories[old]
                 for new, old in enumerate(positions.tolist())
                 if old in self.categories
+            },
+            feature_metadata={
+                name: tuple(values[j] for j in positions)
+                for name, values in self.feature_metadata.items()
             },
         )
 

@@ -224,7 +224,7 @@ def column_source(X: Any) -> ColumnSource | None:
 
 def _sliceable(X: Any) -> bool:
     """Whether this is a matrix but neither an array, a table nor a sparse matrix in memory."""
-    known = ("iloc", "__dataframe__", "tocsr", "__array_interface__")
+    known = ("iloc", "columns", "__dataframe__", "tocsr", "__array_interface__")
     shape = getattr(X, "shape", None)
     return (
         isinstance(shape, tuple)

@@ -99,6 +99,13 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
         Whether samples are columns, and the first column names the features.
     sep, decimal, encoding : str, optional
         Of a file of text; by default recognised.
+    limits : {"value", "missing"}, optional
+        How detection limits such as ``<0.5`` and ``>100`` are read: as the number, or as
+        missing values. By default they are errors.
+    thousands : str, optional
+        Character between thousands, as in ``12,400``.
+    na : sequence of str
+        Cells that mean a missing value, texts or numbers, as in ``["not done", "-999"]``.
     sheet, layer : str, optional
         Of a workbook, default the first; of annotated data, default X.
     target_kind : {"classes", "numbers"}, optional
@@ -106,6 +113,9 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
         classes, where many different integers are refused.
     impute : {"none", "median", "knn"}
         What fills missing cells of numbers.
+    normalize : {"log1p-cpm"}, optional
+        What is done to counts: divided by the sum of their sample, times a million, and the
+        logarithm of one more is taken.
     sparse : bool
         Whether a matrix that a file stores sparse (libsvm, mtx, h5ad) stays so, for methods
         that take it; by default it becomes dense.
@@ -129,16 +139,19 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
         If nothing fits or the data cannot be used.
     """
     check_kind(options.target_kind)
-    lists = {name: _as_list(getattr(options, name)) for name in ("drop", "aside", "categorical")}
+    lists = {
+        name: _as_list(getattr(options, name)) for name in ("drop", "aside", "categorical", "na")
+    }
     labels = None if options.labels is None else os.fspath(options.labels)
     chosen: dict[str, Any] = vars(options) | lists | {"labels": labels}
     reading = Reading(**chosen, limit=memory_limit.read_limit(options.read_limit))
     if not isinstance(spec, str | os.PathLike):
-        return _from_object(spec, reading)
+        return _normalized(_from_object(spec, reading), reading)
     text = os.fspath(spec)
     bare, said = split_spec(text) if not os.path.exists(os.path.expanduser(text)) else (text, {})
     try:
-        return replace(_load(bare, replace(reading, **said)), name=text)
+        reading = replace(reading, **said)
+        return replace(_normalized(_load(bare, reading), reading), name=text)
     except MemoryError:
         raise InputError(f"{text} does not fit into memory; ask for less of it") from None
 
@@ -147,7 +160,7 @@ def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
     """Return the file that a spec names, or None for a generator or a bundled set."""
     if not os.path.isfile(os.path.expanduser(spec)):
         spec = split_spec(spec)[0]
-    path = os.path.expanduser(spec)
+    path = _matrix_in(os.path.expanduser(spec))
     if os.path.isfile(path):
         return Path(path).resolve()
     name, _, rest = spec.partition(":")
@@ -179,6 +192,18 @@ def _from_object(table: Any, reading: Reading) -> "Dataset":
     return from_table(table, reading, "the table")
 
 
+def _normalized(data: "Dataset", reading: Reading) -> "Dataset":
+    """Return counts as the user wants them; report counts that are taken as they are."""
+    from convexfs.data.counts import looks_like_counts, normalize_counts
+
+    if reading.normalize is not None:
+        return normalize_counts(data, reading.normalize)
+    if (data.is_sparse or reading.transpose) and looks_like_counts(data.X):
+        hint = "values are counts, taken as they are; for counts of reads add --normalize log1p-cpm"
+        return replace(data, told=(*data.told, hint))
+    return data
+
+
 def _as_list(names: Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
@@ -188,7 +213,7 @@ def _load(text: str, reading: Reading) -> "Dataset":
     from convexfs.data.readers.files import read_file
     from convexfs.data.targets import require_kind
 
-    path = os.path.expanduser(text)
+    path = _matrix_in(os.path.expanduser(text))
     if os.path.exists(path) and not os.path.isdir(path):
         return read_file(path, reading, text)
     name, _, options = text.partition(":")
@@ -278,6 +303,12 @@ def _in_data_folder(name: str, data_dir: Any) -> Path:
     files = [path for path in folder.iterdir() if file_suffix(path)]
     options = [path.stem if path.suffix == ".npz" else path.name for path in files]
     raise InputError(f"the data folder {folder} has no '{name}'; {did_you_mean(name, options)}")
+
+
+def _matrix_in(path: str) -> str:
+    """Return the matrix of a folder that 10x's Cell Ranger wrote; any other path as it is."""
+    matrices = (os.path.join(path, name) for name in ("matrix.mtx", "matrix.mtx.gz"))
+    return next(filter(os.path.isfile, matrices), path)
 
 
 def _unknown(text: str, path: str) -> str:

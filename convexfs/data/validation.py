@@ -4,7 +4,6 @@ Each failure is one sentence with the place and the cure. Rows are data rows cou
 from 1, the header left out.
 """
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.targets import looks_measured, measured_error, regressors
+from convexfs.data.text_columns import TextColumn, reading_options, text_column, text_error
 from convexfs.errors import InputError, did_you_mean, warn
 
 #: How users declare integers of a file to be classes.
 _INSIST = "say --target-kind classes (from Python target_kind='classes')"
 _BLOCK_CELLS = 2**20
 _NAMED_AT_MOST = 5
-_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}\b")
 _CURE = "drop or impute such cells first"
 
 
@@ -168,7 +167,7 @@ def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) ->
 
 
 def refuse_text(
-    X: Any, where: str, hint: Callable[[Sequence[str]], str] = lambda names: ""
+    X: Any, where: str, hint: Callable[[Sequence[TextColumn]], str] = lambda columns: ""
 ) -> None:
     """Raise if a table's cells are text or dates, naming the columns.
 
@@ -188,7 +187,8 @@ def refuse_text(
     frame = X.infer_objects()
     text = [j for j in range(frame.shape[1]) if _is_text_or_date(frame.iloc[:, j])]
     if text:
-        raise _text_error(frame, text, where, hint([str(frame.columns[j]) for j in text]))
+        columns = [text_column(frame.iloc[:, j]) for j in text]
+        raise text_error(where, columns, hint(columns))
 
 
 def refuse_repeated_names(X: Any, where: str) -> None:
@@ -200,6 +200,11 @@ def refuse_repeated_names(X: Any, where: str) -> None:
             f"{where} has {names.count(repeated)} columns named {repeated!r}; give every column "
             "its own name"
         )
+
+
+def as_pandas(X: Any) -> Any:
+    """Return a table of another library, such as polars, as pandas has it; else `X` itself."""
+    return X.to_pandas() if hasattr(X, "to_pandas") and hasattr(X, "columns") else X
 
 
 def as_labels(y: Any, where: str) -> np.ndarray:
@@ -323,21 +328,10 @@ def _matrix_of_frame(X: Any, where: str, feature_names: Sequence[str] | None) ->
     # a column without any value is not text: its missing cells are found later
     text = [j for j in other if frame.iloc[:, j].notna().any()]
     if text:
-        names = [str(frame.columns[j]) for j in text]
-        raise _text_error(
-            frame, text, where, "" if feature_names is None else f": {how_to_drop(names)}"
-        )
+        columns = [text_column(frame.iloc[:, j]) for j in text]
+        cure = "" if feature_names is None else reading_options(columns, categorical=False)
+        raise text_error(where, columns, cure)
     return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
-
-
-def _text_error(frame: Any, text: Sequence[int], where: str, out: str) -> InputError:
-    names, first = [str(frame.columns[j]) for j in text], frame.iloc[:, text[0]]
-    shown = _first_text(first)
-    what = "dates" if first.dtype.kind in "mM" or _DATE.match(str(shown)) else "text"
-    return InputError(
-        f"{where} holds {what} in {_listing('column', 'columns', names)}, such as "
-        f"'{shown}'; encode {what} as numbers or leave such columns out{out}"
-    )
 
 
 def _is_text_or_date(column: Any) -> bool:
@@ -352,17 +346,6 @@ def how_to_drop(names: Sequence[str]) -> str:
     """Say how to leave columns out."""
     listed = shlex.quote(",".join(names[:_NAMED_AT_MOST]))
     return f"convexfs select --drop {listed}, from Python drop=[...]"
-
-
-def _first_text(column: Any) -> object:
-    import pandas as pd
-
-    known = column.dropna()
-    with_points = known.replace(",", ".", regex=True)
-    numbers: Any = [pd.to_numeric(cells, errors="coerce") for cells in (with_points, known)]
-    no_numbers = [known[cells.isna()] for cells in numbers]
-    # A date becomes a number, and all of them may be missing.
-    return next(cell for cells in (*no_numbers, known, column) for cell in cells[:1])
 
 
 def _discrete(labels: np.ndarray, where: str) -> np.ndarray:

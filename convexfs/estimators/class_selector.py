@@ -43,7 +43,14 @@ class ClassSelector(MissingParameters, WeightSelector):
     _sample_weight: np.ndarray | None = learned()
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, blocks: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        blocks: Any = None,
+        **unknown: Any,
     ) -> Self:
         """Learn from the samples `X` of classes `y`.
 
@@ -60,12 +67,14 @@ class ClassSelector(MissingParameters, WeightSelector):
             permutes whole groups, and ``n_features_to_select="auto"`` holds them out together.
         blocks : array (n_samples,), optional
             Batches. The test of the features permutes rows within a block only.
+        **unknown
+            Refused by name.
         """
         self._sample_weight = None
         if sample_weight is not None:
             found = weighted_rows(sample_weight, X, y, groups, blocks)
             self._sample_weight, X, y, groups, blocks = found
-        return super().fit(X, y, groups=groups, blocks=blocks)
+        return super().fit(X, y, groups=groups, blocks=blocks, **unknown)
 
     def _weights_of(self, number: int, sample_weight: np.ndarray | None) -> SampleWeights | None:
         rows = np.ones(number) if sample_weight is None else sample_weight

@@ -32,6 +32,23 @@ def weighted_rows(sample_weight: Any, X: Any, y: Any, *units: Any) -> tuple[Any,
     return counts, *kept
 
 
+class UnknownArgument(InputError, TypeError):
+    """An argument that `fit` does not take."""
+
+
+def refuse_unknown(estimator: Any, unknown: Mapping[str, Any]) -> None:
+    """Raise for arguments that the `fit` of an estimator does not take."""
+    for name, value in unknown.items():
+        called = type(estimator).__name__
+        if name == "sample_weight" and value is None:
+            continue
+        if name == "sample_weight":
+            raise UnknownArgument(
+                f"{called} takes no sample_weight: use Relief, IRelief or Logo, or repeat rows"
+            )
+        raise UnknownArgument(f"{called}.fit() got an unexpected keyword argument {name!r}")
+
+
 def check_class_weight(given: Any, labels: list[Any]) -> None:
     """Raise unless these are weights of classes with these labels."""
     if not isinstance(given, Mapping):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from convexfs.data.out_of_core import ColumnSource
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.estimators.method_estimator import MethodEstimator
+from convexfs.estimators.sample_weight import refuse_unknown
 from convexfs.estimators.training_cache import Held
 from convexfs.methods.base.parameters import learned, parameters
 from convexfs.methods.base.row_permutations import check_units
@@ -60,6 +61,9 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         weights selects the features of nonzero weight, without a test. Any other method selects
         the features that are significant at a false discovery rate of 10 % against shadow
         columns, by :func:`convexfs.inference.shadow_test`. If there are none it warns.
+    keep_data : bool, default=False
+        Whether pickles hold the samples of a fit that selects by a test, and the statistics of
+        single permutations. By default pickling computes the selection and leaves them out.
 
     Notes
     -----
@@ -75,6 +79,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
     """
 
     n_features_to_select: float | str | None = None
+    keep_data: bool = False
 
     weights_: np.ndarray = learned()
     _held: Held | None = learned()
@@ -87,7 +92,9 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         check_is_fitted(self)
         return self.weights_
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None, **unknown: Any
+    ) -> Self:
         """Learn from the samples `X` with target `y`.
 
         Parameters
@@ -99,7 +106,10 @@ class WeightSelector(SelectorMixin, MethodEstimator):
             permutes whole groups, and ``n_features_to_select="auto"`` holds them out together.
         blocks : array (n_samples,), optional
             Batches. The test of the features permutes rows within a block only.
+        **unknown
+            Refused by name: only some estimators have ``sample_weight``.
         """
+        refuse_unknown(self, unknown)
         self._groups, self._blocks = groups, blocks
         return super().fit(X, y)
 
@@ -215,6 +225,22 @@ class WeightSelector(SelectorMixin, MethodEstimator):
     def _selection(self, *, at_once: bool = False) -> np.ndarray | None:
         waits = at_once and self._held is not None and not self._held.answered
         return None if waits else super()._selection()
+
+    def __copy__(self) -> Self:
+        new = object.__new__(type(self))
+        vars(new).update(vars(self))
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        held = state.get("_held")
+        # Pickles of earlier versions have no such parameter.
+        if held is None or held.X is None or getattr(self, "keep_data", True):
+            return state
+        if isinstance(held.X, ColumnSource):
+            return state
+        self._get_support_mask()
+        return state | {"_held": held.packed()}
 
     def _shown(self) -> Self:
         held = getattr(self, "_held", None)

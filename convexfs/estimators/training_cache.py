@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.errors import InputError
+
 
 class Held:
     """The samples of a fit, kept for questions that need them again.
@@ -39,8 +41,23 @@ class Held:
         held._answers = {"test": None, "curve": None} | self._answers
         return held
 
+    def packed(self) -> "Held":
+        """Return the answers without the samples and the statistics of single permutations."""
+        held = copy(self)
+        held.X = None
+        held._answers = {
+            name: answer.without_null() if hasattr(answer, "without_null") else answer
+            for name, answer in self._answers.items()
+        }
+        return held
+
     def answer(self, name: str, question: Callable[[], Any]) -> Any:
         """Return the value of `question`, computed once."""
         if name not in self._answers:
+            if self.X is None:
+                raise InputError(
+                    "the samples of the fit were not pickled: fit again, or pickle a model that "
+                    "was fitted with keep_data=True"
+                )
             self._answers[name] = question()
         return self._answers[name]

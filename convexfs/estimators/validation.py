@@ -29,6 +29,7 @@ from convexfs.data.targets import (
 )
 from convexfs.data.validation import (
     as_labels,
+    as_pandas,
     check_classes,
     check_finite,
     refuse_text,
@@ -165,6 +166,7 @@ def validate(X: Any, y: Any, accepts: Accepts, estimator: Any) -> Samples:
 def validate_queries(X: Any, accepts: Accepts, estimator: Any) -> Any:
     """Check samples of any classes, and convert them to what they were in `fit`."""
     check_is_fitted(estimator)
+    X = as_pandas(X)
     if not accepts.missing:
         refuse_text(X, "Input X")
     elif not issparse(X):
@@ -185,7 +187,7 @@ def validate_queries(X: Any, accepts: Accepts, estimator: Any) -> Any:
 
 def _readable(X: Any, accepts: Accepts, estimator: Any) -> tuple[Any, Coding]:
     """Return a table as what scikit-learn converts to numbers, and its categories."""
-    coding = Coding(np.zeros(0, bool), {})
+    X, coding = as_pandas(X), Coding(np.zeros(0, bool), {})
     if not accepts.missing:
         refuse_text(X, "Input X")
         return X, coding

@@ -25,8 +25,8 @@ ZERO, NONNEGATIVE = "equal to 0", "at least 0"
 SECOND_ORDER, EXPONENTIAL = "second-order cone", "exponential cone"
 POWER, SEMIDEFINITE = "power cone", "psd matrix"
 KINDS = (ZERO, NONNEGATIVE, SECOND_ORDER, EXPONENTIAL, POWER, SEMIDEFINITE)
-#: Above this a file's number is its word for no bound at all.
-INFINITE = 1e20
+#: From this on a file's number is its word for no bound; files hold 1e20 with rounding errors.
+INFINITE = 1e20 * (1 - 1e-9)
 #: A file whose names would make more variables than this has one, a vector.
 MOST_VARIABLES = 20
 #: And so has one with more columns than this that are no parts of vectors.

@@ -7,9 +7,9 @@ each other.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -118,7 +118,15 @@ class PermutationResult:
     @property
     def null(self) -> np.ndarray:
         """Statistics of the permutations (n_permutations, n_features)."""
+        self._check_null()
         return self._null * self._unit
+
+    def _check_null(self) -> None:
+        if self._null.shape[1] < len(self.statistic):
+            raise InputError(
+                "the statistics of single permutations were not pickled: fit again, or pickle a "
+                "model that was fitted with keep_data=True"
+            )
 
     @property
     def n_permutations(self) -> int:
@@ -176,7 +184,17 @@ class PermutationResult:
 
     def centred_null(self) -> Iterator[np.ndarray]:
         """Yield `null` as `centred` is the statistic, some rows at a time."""
+        self._check_null()
         return _centred_blocks(self._null, self._centre, self._scale)
+
+    def without_null(self) -> Self:
+        """Return the result without the statistics of single permutations.
+
+        P-values and `max_false` stay; `null` and `plot` need the statistics.
+        """
+        small = replace(self, _null=np.empty((self.n_permutations, 0), np.float32))
+        vars(small)["_pivots"] = self._pivots
+        return small
 
     def lines(self) -> dict[str, str]:
         """Return the lines of a report about the test, by topic."""

@@ -1,6 +1,8 @@
 """Pictures of results, as matplotlib figures."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -158,14 +160,12 @@ def neighbor_map(
     matplotlib.figure.Figure
         Hits on the left, misses on the right.
     """
-    from matplotlib.figure import Figure
-
     from convexfs.neighbors.feature_blocks import weighted_distances
     from convexfs.neighbors.soft import neighbor_probabilities
 
     used = np.flatnonzero(weights)
     distances = weighted_distances(np.asarray(X[:, used], dtype=np.float64), weights[used])
-    figure = Figure(figsize=(9, 4), layout="constrained")
+    figure = empty_figure(9, 4)
     horizontal, vertical = X[:, features[0]], X[:, features[1]]
     kinds = zip(("hit", "miss"), neighbor_probabilities(distances, codes, sigma), strict=True)
     for axes, (kind, probability) in zip(figure.subplots(1, 2, sharey=True), kinds, strict=True):
@@ -246,10 +246,36 @@ def _feature_name(feature: int, names: Sequence[str] | None) -> str:
 
 
 def new_figure(width: float = 8, height: float = 4) -> tuple[Any, Any]:
-    """Create a figure of this size in inches with one pair of axes."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
+    """Return a figure of this size in inches and its one pair of axes."""
+    figure = empty_figure(width, height)
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
+
+
+def empty_figure(width: float, height: float) -> Any:
+    """Return a figure of this size in inches that notebooks show by themselves."""
+    return _figure_class()(figsize=(width, height), layout="constrained")
+
+
+@cache
+def _figure_class() -> Any:
+    """Return matplotlib's figures with a picture for notebooks.
+
+    IPython shows matplotlib's own figures only after ``%matplotlib inline``; with it, that shows
+    these too.
+    """
+    from matplotlib.figure import Figure
+
+    class NotebookFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            picture = BytesIO()
+            self.savefig(picture, format="png")
+            return picture.getvalue()
+
+        def __reduce__(self) -> Any:
+            # A class inside a function has no name to be found by: pickles hold matplotlib's.
+            _, _, state = super().__reduce__()
+            return Figure, (), state
+
+    return NotebookFigure

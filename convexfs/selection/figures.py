@@ -173,7 +173,7 @@ def convergence_figure(selection: Selection) -> Figure | None:
 
 def shown_names(selection: Selection, features: np.ndarray) -> list[str]:
     """Return names that fit beside a figure, each its own."""
-    return apart([short(selection.data.feature_names[j]) for j in features.tolist()])
+    return apart([short(selection.data.full_names[j]) for j in features.tolist()])
 
 
 def short(name: str) -> str:

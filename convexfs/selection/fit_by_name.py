@@ -40,6 +40,11 @@ FORMER = frozenset({
 Fit = Callable[[Dataset, SelectionRule], Selection]
 
 
+def default_method(rule: str) -> str:
+    """Return the method of a selection that names none."""
+    return KNOCKOFFS if rule == "knockoffs" else "relief"
+
+
 def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) -> Fit:
     """Return the fit of this method, its settings checked before any data are read.
 
@@ -87,6 +92,20 @@ def fit_and_select(
     selection = fit(data.scaled(scale).training, judge)
     seconds = time.perf_counter() - began
     return replace(selection, data=data.training, scale=judge.scale, seconds=seconds, line=line)
+
+
+def reading_for(
+    method: str, judge: SelectionRule, target_kind: str | None = None
+) -> dict[str, Any]:
+    """Return the options of reading that a method and a rule need: see :func:`convexfs.load`."""
+    home = estimator_homes().get(method)
+    numbers = home is not None and home.target == NUMBERS
+    takes_missing = home is not None and method in home.takes_missing and judge.takes_missing
+    return {
+        "target_kind": target_kind or (NUMBERS if numbers else None),
+        "sparse": takes_sparse(method, judge),
+        "mixed": takes_missing,
+    }
 
 
 def takes_sparse(method: str, judge: SelectionRule) -> bool:
@@ -202,7 +221,9 @@ def _projected(made: _Projecting, data: Dataset) -> Selection:
         if not X.shape[1]:
             raise InputError(f"{made.name} found no component, so there is nothing to write")
         names = tuple(f"component_{t}" for t in range(1, X.shape[1] + 1))
-        return replace(data, X=X, feature_names=names, scale="none", relevant=None)
+        return replace(
+            data, X=X, feature_names=names, scale="none", relevant=None, feature_metadata={}
+        )
 
     def picture() -> Any:
         if components is None:
@@ -236,7 +257,7 @@ def _of_features(
         "support": support,
         "judgement": judgement,
         "reduced": lambda data: data.select(support),
-        "picture": judgement.picture or (lambda: weight_bars(weights, data.feature_names, support)),
+        "picture": judgement.picture or (lambda: weight_bars(weights, data.full_names, support)),
     }
 
 

@@ -145,7 +145,7 @@ def _verdict(selection: Selection) -> str:
         why = "" if test is None else f" The test says why: {test.why_empty()}."
         return _sentence(f"{NOTHING}{why} What is drawn below may be chance.", none=True)
     order = np.argsort(-selection.weights, kind="stable")
-    names = [selection.data.feature_names[j] for j in order[support[order]][:NAMED].tolist()]
+    names = [selection.data.full_names[j] for j in order[support[order]][:NAMED].tolist()]
     # Set apart, as a name may turn the direction of what is written after it.
     apart = [f"<bdi>{escape(figures.short(name))}</bdi>" for name in names]
     listed = _and_more(apart, int(support.sum()))
@@ -153,7 +153,7 @@ def _verdict(selection: Selection) -> str:
     curve = None if selection.judgement is None else selection.judgement.curve
     if curve is None or not 0 < curve.chosen < support.sum():
         return found
-    few = [f"<bdi>{escape(figures.short(selection.data.feature_names[j]))}</bdi>"
+    few = [f"<bdi>{escape(figures.short(selection.data.full_names[j]))}</bdi>"
            for j in order[: curve.chosen][:NAMED].tolist()]  # fmt: skip
     shown = _and_more(few, curve.chosen)
     return f"{found}<p>Smallest list that predicts as well: {shown} (<code>--curve</code>).</p>"
@@ -208,6 +208,9 @@ def _columns(selection: Selection, frame: pd.DataFrame) -> list[Column]:
         Column("difference", "number", _difference(selection)),
         Column("correlation", "number", f"Pearson's, with {selection.data.target}"),
     )  # fmt: skip
+    about = [name for name in frame.columns[1:] if name not in {own.name for own in known}]
+    metadata = [Column(name, "text", "of the feature, from the table") for name in about]
+    known = (*known[:2], *metadata, *known[2:])
     return [own for own in known if own.name in frame]
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: Folds, and seconds that fitting them may take unless they are asked for.
 FOLDS, MOST_SECONDS = 5, 20.0
 _AT_WISH = "not by default with {}; --curve does it"
+#: Selected features that a line names.
+SHOWN = 5
 #: How the features were scaled, by scale.
 SCALED = {
     "zscore": "features standardised",
@@ -88,22 +90,43 @@ class Selection:
     scale: str = "none"
     line: str = ""
 
+    def __repr__(self) -> str:
+        data, support = self.data, self.support
+        if support is None:
+            found = f"{0 if self.explained is None else len(self.explained)} components"
+        else:
+            order = np.argsort(-self.weights, kind="stable")
+            chosen = [data.full_names[j] for j in order[support[order]][:SHOWN].tolist()]
+            more = int(support.sum()) - len(chosen)
+            names = ", ".join(chosen) + (f" and {more} more" if more else "")
+            found = f"{support.sum()} of {data.n_features} features selected"
+            found += f": {names}" if names else ""
+        proof = "none" if self.certificate is None else str(self.certificate)
+        return f"<Selection by {self.method} on {data.name}: {found}; certificate {proof}>"
+
+    def plot(self) -> Any:
+        """Return a matplotlib figure of the weights, the metric, or the result of the rule."""
+        return self.picture()
+
     def ranking(self) -> "pd.DataFrame":
         """Every feature, the heaviest first.
 
         Returns
         -------
         DataFrame
-            name; weight; rank; selected; p, max_t_p and q if the
+            name; metadata of the features, such as symbols; weight; rank; selected. If the
             features were tested: p against shadow columns, max_t_p and q adjusted for all
-            features (family-wise error rate, false discovery rate); chosen_share if halves of
-            the samples selected; the class with the highest mean, and the difference of means
-            in standard deviations within classes: that of the second class less the first or,
-            with several classes, the highest less the rest. For a numeric target instead the
-            correlation with it.
+            features (family-wise error rate, false discovery rate). If halves of the samples
+            selected: chosen_share. Then the class with the highest mean, and the difference of
+            means in standard deviations within classes: that of the second class less the
+            first or, with several classes, the highest less the rest. For a numeric target
+            instead the correlation with it.
         """
         frame = ranking_frame(self.data.feature_names, self.weights, self.support)
         order = np.argsort(-self.weights, kind="stable")
+        for at, (name, values) in enumerate(self.data.feature_metadata.items(), start=1):
+            own = name if name not in frame else f"{name}_of_feature"
+            frame.insert(at, own, [values[j] for j in order])
         for name, values in self._evidence().items():
             frame[name] = values[order]
         return frame
@@ -182,5 +205,5 @@ class Selection:
     def _repr_html_(self) -> str:
         from convexfs.estimators.ranking import fit_html
 
-        frame = ranking_frame(self.data.feature_names, self.weights, self.support)
+        frame = ranking_frame(self.data.full_names, self.weights, self.support)
         return fit_html(frame, self.certificate)

@@ -1,20 +1,26 @@
 """A selection asked for from Python."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from convexfs.data.dataset import Dataset
+from convexfs.data.readers.options import ReadOptions
 from convexfs.data.specs import load
-from convexfs.selection.fit_by_name import fit_and_select, prepare_fit
+from convexfs.data.targets import CLASSES, require_kind
+from convexfs.errors import InputError, did_you_mean
+from convexfs.methods import estimator_homes
+from convexfs.selection.fit_by_name import default_method, fit_and_select, prepare_fit, reading_for
 from convexfs.selection.result import Selection
 from convexfs.selection.rules import SelectionRule
 
 
 def select(
-    data: Dataset | str | Path,
-    method: str,
+    data: Any,
+    method: str | None = None,
     *,
+    target: str | None = None,
     rule: str = "",
     level: float | None = None,
     top: int | None = None,
@@ -23,15 +29,19 @@ def select(
     gate: float = 1.0,
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
+    **reading: Any,
 ) -> Selection:
     """Weigh the features of a data set by any method, as ``convexfs select`` does.
 
     Parameters
     ----------
-    data : Dataset, str or path
+    data : Dataset, DataFrame, AnnData, str or path
         From :func:`convexfs.load`, or what that takes.
-    method : str
-        A method or projection that ``convexfs list`` prints.
+    method : str, optional
+        A method or projection that ``convexfs list`` prints. By default "relief", or the
+        knockoffs' own method if that is the rule.
+    target : str, optional
+        The column with the classes or the numbers.
     rule : {"", "fdr", "fwer", "curve", "stability", "knockoffs"}
         How features are selected: significant at a false discovery rate or a family-wise error
         rate against shadow columns; the fewest that predict held-out samples as well as any;
@@ -50,6 +60,8 @@ def select(
     seed : int, default=0
     settings : mapping, optional
         Parameters of the method.
+    **reading
+        Further parameters of :func:`convexfs.load`, such as ``drop`` and ``limits``.
 
     Returns
     -------
@@ -63,16 +75,45 @@ def select(
     ['petal width (cm)', 'petal length (cm)']
     >>> found.to_html().startswith("<!DOCTYPE html>")
     True
+
+    A table in memory, by the defaults of the command:
+
+    >>> from sklearn.datasets import load_iris
+    >>> table = load_iris(as_frame=True).frame
+    >>> convexfs.select(table, target="target", top=2).support.sum()
+    np.int64(2)
     """
     judge = SelectionRule(
         "top" if top is not None and not rule else rule, level, top, seed,
         permutations=permutations, gate=gate,
     )  # fmt: skip
+    method = method or default_method(rule)
     fit = prepare_fit(method, settings or {}, judge)
-    samples, called = (data, "data") if isinstance(data, Dataset) else (load(data), repr(str(data)))
+    if target is not None:
+        reading["target"] = target
+    samples, called = _read(data, method, judge, reading)
+    home = estimator_homes().get(method)
+    require_kind(samples.name, samples.numeric, CLASSES if home is None else home.target)
     asked = {"rule": rule, "level": level, "top": top, "scale": scale}
     asked |= {"permutations": permutations, "gate": None if gate == 1 else gate, "seed": seed}
     given = {key: value for key, value in asked.items() if value not in ("", None, 0)}
     given |= {"settings": dict(settings)} if settings else {}
-    words = [called, repr(method), *(f"{key}={value!r}" for key, value in given.items())]
+    words = [called, repr(method), *(f"{key}={v!r}" for key, v in {**reading, **given}.items())]
     return fit_and_select(fit, samples, judge, scale, f"convexfs.select({', '.join(words)})")
+
+
+def _read(
+    data: Any, method: str, judge: SelectionRule, reading: Mapping[str, Any]
+) -> tuple[Dataset, str]:
+    """Return samples as a method takes them, and what a line of Python calls them."""
+    known = [option.name for option in fields(ReadOptions)]
+    for name in reading:
+        if name not in known:
+            raise InputError(f"select has no parameter {name!r}: {did_you_mean(name, known)}")
+    if isinstance(data, Dataset):
+        if reading:
+            raise InputError(f"a Dataset is read already: pass {', '.join(reading)} to load")
+        return data, "data"
+    options = reading_for(method, judge, reading.get("target_kind")) | dict(reading)
+    in_memory = not isinstance(data, str | Path)
+    return load(data, **options), "data" if in_memory else repr(str(data))

@@ -24,7 +24,9 @@ feasible to FEASIBLE, and stays undecided unless it is worse. A claim without an
 
 Two proven objectives of one problem that are far apart cannot both be right: one certificate
 was fooled. The better one is the reference, for its point is verified to be feasible; the
-other is a wrong claim, and ``fooled`` marks it.
+other is a wrong claim, and ``fooled`` marks it. A certificate measures gaps in units of the
+objective's terms, which may be far larger than the objective: a proven objective that is worse
+than a more accurate one by more than the bound is undecided.
 """
 
 from typing import Any
@@ -99,7 +101,8 @@ def classify_outcomes(frame: Frame) -> Frame:
     within = _within(frame)
     frame["ok"] = within.mask(unknown & within.fillna(False))
     refuted = (frame["gap"] > allowed(frame)) & ~sure & ~frame["undecided"]
-    frame["outcome"] = _outcome(frame, reference["beyond"] | refuted, far)
+    contested = sure & reference["beyond"] & reference["worse"]
+    frame["outcome"] = _outcome(frame, reference["beyond"] | refuted, far, contested)
     return frame
 
 
@@ -119,7 +122,7 @@ def _references(candidates: Frame, frame: Frame) -> Frame:
     without those that a proof contradicts, or, without any, the best one that is feasible to
     FEASIBLE.
     ``beyond`` is an objective farther from it than the bound and the reference's error allow,
-    or none at all.
+    or none at all; ``worse`` one that is not better.
     """
     problem = ["instance", "repeat"]
     claimed = candidates[(candidates["status"] == OPTIMAL) & candidates["ok"].fillna(False)]
@@ -135,8 +138,9 @@ def _references(candidates: Frame, frame: Frame) -> Frame:
     best["distance"] = (frame["objective"] - best["objective"]).abs() / sizes
     better = (frame["objective"] - best["objective"]) * np.where(_senses(frame) == "max", 1, -1) > 0
     far = best["distance"].fillna(np.inf) > allowed(frame) + best["error"]
+    best["worse"] = ~better
     # A point that is better than one without a proof may well be the right one.
-    far &= best["proven"] | ~better
+    far &= best["proven"] | best["worse"]
     best["beyond"] = far & best["objective"].notna()
     return best
 
@@ -160,10 +164,11 @@ def _senses(frame: Frame) -> Frame:
     return frame["sense"].fillna(untold.map(lambda name: stored_formulation(name).equation[:3]))
 
 
-def _outcome(frame: Frame, off: Frame, far: Frame) -> Frame:
+def _outcome(frame: Frame, off: Frame, far: Frame, contested: Frame) -> Frame:
     """Return the verdicts.
 
-    `off` are objectives that are not optimal, `far` those that no proof can save.
+    `off` are objectives that are not optimal, `far` those that no proof can save, `contested`
+    those that another proof beats by more than the accuracy asked for.
     """
     claims = frame["status"] == OPTIMAL
     infeasible = frame["status"] == INFEASIBLE
@@ -184,7 +189,7 @@ def _outcome(frame: Frame, off: Frame, far: Frame) -> Frame:
         (denies & (optimal | frame["refuted"]), WRONG),
         (infeasible & endless | denies & ~infeasible & impossible, WRONG),
         ((frame["status"] == TIMEOUT) | late, TIMEOUT),
-        ((claims | denies) & settled, SOLVED),
+        ((claims & ~contested | denies) & settled, SOLVED),
         (claims | denies & frame["undecided"], UNDECIDED),
     ]
     cases = [np.asarray(case, dtype=bool) for case, _ in chosen]

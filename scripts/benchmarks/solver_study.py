@@ -34,11 +34,16 @@ WRONG = "wrong claim"
 Frame = Any
 
 
-def export(folder: Path) -> None:
-    """Write the outcomes of a study to the export."""
+def export(folders: list[Path]) -> None:
+    """Write the outcomes of studies to the export; a later one replaces instances of others."""
     from convexfs.study.outcomes import outcomes
 
-    rows: Frame = outcomes(folder)[COLUMNS]
+    rows: Frame = pd.DataFrame()
+    for folder in folders:
+        more = outcomes(folder)[COLUMNS]
+        if len(rows):
+            rows = rows[~rows["instance"].isin(more["instance"])]
+        rows = pd.concat([rows, more], ignore_index=True)
     rows = rows[rows["solver"] != "native"]
     rows["failure"] = rows["failure"].str.replace(r"/\S+/", "", regex=True).str.slice(0, 120)
     rows.to_csv(EXPORT, index=False, float_format=f"%.{DIGITS}g")
@@ -76,10 +81,9 @@ def by_set(rows: Frame) -> Iterator[list[str]]:
 
 def false_statuses(rows: Frame) -> Iterator[list[str]]:
     """Yield statuses that contradict a proof: who says what of which instances."""
-    yield ["solver", "says", "of", "which is proven to be", "tasks"]
+    yield ["solver", "says", "of", "which is proven or published to be", "tasks"]
     wrong = rows[rows["outcome"] == WRONG]
-    proven = rows[rows["outcome"] == "solved"].groupby("instance")["status"].first()
-    truth = wrong["instance"].map(proven).fillna(wrong["published"].where(_is_word(wrong)))
+    truth = _truth(rows, wrong)
     denied = wrong[(truth.notna()) & (truth != wrong["status"])].assign(truth=truth)
     for (solver, says, true), own in denied.groupby(["solver", "status", "truth"]):
         names = ", ".join(sorted(set(own["problem"])))
@@ -90,10 +94,8 @@ def refuted_points(rows: Frame) -> Iterator[list[str]]:
     """Yield points called optimal that are refuted, with the largest numbers of each solver."""
     yield ["solver", "accuracy", "tasks", "instances", "largest violation", "largest DIMACS error",
            "objective off by"]  # fmt: skip
-    proven = rows[rows["outcome"] == "solved"].groupby("instance")["status"].first()
     wrong = rows[(rows["outcome"] == WRONG) & (rows["status"] == "optimal")]
-    truth = wrong["instance"].map(proven).fillna(wrong["published"].where(_is_word(wrong)))
-    wrong = wrong[truth.fillna("optimal") == "optimal"]
+    wrong = wrong[_truth(rows, wrong).fillna("optimal") == "optimal"]
     for (solver, settings), own in wrong.groupby(["solver", "settings"]):
         names = ", ".join(sorted(set(own["problem"])))
         sizes = [own[name].replace(np.inf, np.nan).max() for name in
@@ -116,8 +118,11 @@ def fastest(rows: Frame) -> Iterator[list[str]]:
         yield [settings, str(name), str(group["instance"].nunique()), words or "none solved"]
 
 
-def _is_word(rows: Frame) -> Frame:
-    return rows["published"].str.fullmatch("[a-z]+").eq(True)
+def _truth(rows: Frame, some: Frame) -> Frame:
+    """Return the status of the instances of some rows that is proven, or else published."""
+    proven = rows[rows["outcome"] == "solved"].groupby("instance")["status"].first()
+    printed = some["published"].str.replace(r"^[^a-z].*", "optimal", regex=True)
+    return some["instance"].map(proven).fillna(printed)
 
 
 TABLES: dict[str, Callable[[Frame], Iterator[list[str]]]] = {
@@ -153,7 +158,7 @@ def read_export() -> Frame:
 
 def main() -> None:
     if len(sys.argv) > 1:
-        export(Path(sys.argv[1]))
+        export([Path(word) for word in sys.argv[1:]])
     page = filled(PAGE.read_text(encoding="utf-8"), read_export())
     PAGE.write_text(page, encoding="utf-8")
     print(f"{PAGE}: {len(TABLES)} tables of {len(read_export()):,} tasks")

@@ -238,3 +238,13 @@ def test_a_denominator_near_0_gives_no_unit(top, slope, bottom, limit):
     x = cp.Variable(nonneg=True)
     problem = cp.Problem(cp.Minimize((top - x) / (slope * x + bottom)), [x >= 0, x <= limit])
     assert certify(problem, primal={x: 0.9 * limit}).ok is False
+
+
+def test_terms_that_cancel_hide_no_gap():
+    """A square written out has terms of 1e6 and an optimum of 2."""
+    x, y = cp.Variable(name="x"), cp.Variable(name="y")
+    square = cp.Problem(cp.Minimize(cp.square(x) - 2000 * x + 1e6 + 2), [x >= 0])
+    assert certify(square, primal={x: 1000.0}).ok
+    assert certify(square, primal={x: 1000.05}).ok is not True
+    difference = cp.Problem(cp.Minimize(x - y), [x - y >= 1, x <= 1e10, y >= -1e10])
+    assert certify(difference, primal={x: 1e9 + 1001, y: 1e9}).ok is not True

@@ -137,7 +137,7 @@ def test_columns_named_between_commas_are_left_out(run, table, tmp_path):
     assert list(record["weights"]) == ["tells", "noise2"]
     code, _, err = run(*words)
     assert code == 2
-    assert "--drop 'patient, ward'" in err
+    assert "--drop '\"patient, ward\"'" in err
 
 
 BAD_LINES = [

@@ -27,7 +27,11 @@ from tests.data.tables import TABLE, X, Y
             r"t\.csv contains NaN at data row 2, column 'a'; drop.*--impute",
         ),
         ("a,b,y\n1,2,0\n1,inf,1\n", None, r"contains infinity at data row 2, column 'b'"),
-        ("a,b,c,y\n1,!,u,0\n1,3,v,1\n", None, r"text in columns 'b', 'c', such as '!'; encode"),
+        (
+            "a,b,c,y\n1,!,u,0\n1,3,v,1\n",
+            None,
+            r"text in columns 'b', 'c', such as '!'; add --drop b,c",
+        ),
         ("a,b,kind\n1,2,0\n1,3,1\n", None, "target=.*--target.*last columns are a, b, kind"),
         ("a,y,label\n1,2,0\n1,3,1\n", None, "2 columns called target, class, label or y"),
         ("a,b,kind\n1,2,0\n1,3,1\n", "kin", "no column 'kin'; did you mean kind"),

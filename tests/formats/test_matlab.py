@@ -54,6 +54,16 @@ def test_a_quadratic_program_of_maros_and_meszaros(saved):
     np.testing.assert_allclose(solution.primal["x"], [2, 0], atol=1e-5)
 
 
+def test_a_bound_of_1e20_with_rounding_errors_is_none(saved):
+    """As POWELL20, PRIMALC1 and five others of the collection have them."""
+    exact, rounded = (
+        read_problem(saved(HS21 | {"u": np.array([[size], [50], [50]])}))
+        for size in (1e20, 9.999999999999662e19)
+    )
+    sizes = [sum(own.size for own in problem.constraints) for problem in (exact, rounded)]
+    assert sizes[0] == sizes[1]
+
+
 @pytest.mark.parametrize("transposed", [{}, {"A": CONES["A"].T}, {"A": None, "At": CONES["A"].T}])
 def test_a_cone_program_of_sedumi(saved, transposed):
     held = {name: value for name, value in (CONES | transposed).items() if value is not None}

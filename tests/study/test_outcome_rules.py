@@ -85,7 +85,7 @@ def test_a_worse_objective_beside_a_proven_one_is_wrong_whatever_its_certificate
 
 @pytest.mark.parametrize(
     ("objective", "tol"),
-    [(5.0 * (1 + 5e-4), 1e-6), (5.0 + 1e-7, 1e-8), (5.2, 1e-2)],
+    [(5.0 * (1 + 5e-6), 1e-6), (5.0 + 1e-7, 1e-8), (5.2, 1e-2)],
 )
 def test_two_proven_objectives_may_differ_by_their_accuracy(folder, objective, tol):
     run = folder(
@@ -366,3 +366,13 @@ def test_a_violation_that_its_certificate_leaves_undecided_is_no_wrong_claim(fol
     )
     expected = ["undecided", "wrong claim", "solved", "undecided", "wrong claim"]
     assert verdicts(run) == {f"k{i}": verdict for i, verdict in enumerate(expected)}
+
+
+def test_a_proof_that_a_more_accurate_one_beats_by_more_than_the_accuracy_is_undecided(folder):
+    """Its gap is small beside the terms of the objective, not beside the objective."""
+    run = folder(
+        ({"sense": "min", "solver": "A", "objective": 5.0}, PROVEN),
+        ({"sense": "min", "solver": "B", "objective": 5.0018}, PROVEN | {"gap": 1e-7}),
+        ({"sense": "min", "solver": "C", "objective": 5.00002}, PROVEN | {"gap": 1e-7}),
+    )
+    assert verdicts(run) == {"k0": "solved", "k1": "undecided", "k2": "solved"}

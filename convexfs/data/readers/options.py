@@ -46,12 +46,26 @@ class ReadOptions:
     encoding: str | None = field(
         default=None, metadata=_word("encoding of a text file [detected and reported]", "NAME")
     )
+    limits: str | None = field(
+        default=None,
+        metadata=_word("read <0.5 or >100 as the limit, or as missing", "value|missing"),
+    )
+    thousands: str | None = field(
+        default=None, metadata=_word("character between thousands, as in 12,400", "CHAR")
+    )
+    na: Sequence[str] = field(
+        default=(), metadata=_word("cells that mean a missing value", "TEXT,TEXT")
+    )
     sheet: str | None = field(
         default=None, metadata=_word("sheet of a workbook [the first]", "NAME")
     )
     layer: str | None = field(default=None, metadata=_word("layer of an .h5ad file [X]", "NAME"))
     target_kind: str | None = None
     impute: str = field(default="none", metadata=_word("imputation of missing numbers [none]"))
+    normalize: str | None = field(
+        default=None,
+        metadata=_word("log1p-cpm: log(1 + counts per million) of each sample", "log1p-cpm"),
+    )
     sparse: bool = False
     mixed: bool = False
     categorical: Sequence[str] = field(

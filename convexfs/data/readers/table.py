@@ -8,9 +8,10 @@ import numpy as np
 
 from convexfs.data.build import make_dataset
 from convexfs.data.dataset import Dataset
+from convexfs.data.readers.cells import read_cells
 from convexfs.data.readers.label_file import ID_NAMES, check_ids, join_labels, target_column
 from convexfs.data.readers.options import Reading, distinct_names
-from convexfs.data.readers.text import ROW_NAMES, is_number
+from convexfs.data.readers.transposed import transposition_hint, turn_table, with_metadata
 from convexfs.data.validation import near_column
 from convexfs.errors import InputError
 
@@ -20,10 +21,6 @@ _NUMBERED = 8
 _DECIMALS = 0.5
 #: Rows that a word stands in, on average, if it is a class.
 _ROWS_A_CLASS = 4
-#: What people type where there is no number: hyphens and longer ones.
-_DASHES = ("-", "--", "\N{EN DASH}", "\N{EM DASH}")
-#: Rows and columns that are looked at to see whether samples are columns.
-_LOOKED_AT = 50
 
 
 def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
@@ -37,12 +34,14 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
     name : str
         What the data set and messages call it.
     """
-    hint = "" if reading.transpose else _transposition_hint(frame, reading.target)
-    rows = len(frame.columns) - 1 if reading.transpose else len(frame)
+    hint, metadata = "", {}
     if reading.transpose:
-        frame = _transposed(frame, reading)
+        frame, metadata, reading = turn_table(frame, reading)
+    else:
+        hint = transposition_hint(frame, reading.target)
+    rows = len(frame)
     frame = frame.set_axis(distinct_names(frame.columns, reading.tell), axis=1)
-    frame = _without_dashes(frame, reading)
+    frame, features = read_cells(frame, reading), list(frame.columns[1:])
     if frame.shape[1] == 1:
         raise InputError(
             f"{name} has a single column '{frame.columns[0]:.40}', so no feature columns beside a "
@@ -60,7 +59,7 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
         frame = _with_target(frame, target, reading)
     ids = None if own is None else [str(value) for value in frame[own]]
     with _rows_counted(left_out=rows - len(frame)):
-        return make_dataset(
+        data = make_dataset(
             frame[[column for column in frame.columns if column not in {target, *others}]],
             frame[target],
             name=name,
@@ -75,6 +74,7 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
             told=reading.told,
             target_kind=reading.target_kind,
         )
+    return with_metadata(data, features, metadata)
 
 
 @contextmanager
@@ -168,81 +168,6 @@ def _labelled(frame: Any, own: str | None, reading: Reading, name: str) -> tuple
     found = join_labels(frame[own], own, reading, name, list(frame.columns))
     frame = frame[found.known].drop(columns=found.target, errors="ignore")
     return frame.assign(**{found.target: found.labels}), found.target
-
-
-def _transposed(frame: Any, reading: Reading) -> Any:
-    """Turn rows into columns: the first column has the features' names, the header the ids."""
-    import pandas as pd
-
-    cells = frame.iloc[:, 1:].T
-    cells.columns = [str(value) for value in frame.iloc[:, 0]]
-    ids = [str(value) for value in frame.columns[1:]]
-    cells = cells.reset_index(drop=True)
-    number = _number_text(reading)
-    first = cells.iloc[0] if len(cells) else []
-    numeric = np.array([pd.isna(cell) or is_number(number(cell)) for cell in first], dtype=bool)
-    columns: list[Any] = [None] * cells.shape[1]
-    for j in range(cells.shape[1]):
-        column = cells.iloc[:, j]
-        columns[j] = column
-        if numeric[j]:
-            try:
-                columns[j] = column.map(number, na_action="ignore").astype(float)
-            except ValueError:
-                continue
-    turned = pd.concat(columns, axis=1) if columns else cells
-    name = ROW_NAMES
-    while name in turned.columns:
-        name += "_"
-    turned.insert(0, name, ids)
-    return turned
-
-
-def _number_text(reading: Reading) -> Any:
-    """Return a function that turns a cell into text that Python reads as a number."""
-    commas = reading.decimal == "," or "numbers have decimal commas" in reading.told
-    return (lambda cell: str(cell).replace(",", ".")) if commas else str
-
-
-def _without_dashes(frame: Any, reading: Reading) -> Any:
-    """Take dashes in columns of numbers as missing, and say so; among words they may be signs."""
-    import pandas as pd
-
-    number, mended = _number_text(reading), {}
-    for name in frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]:
-        column = frame[name].where(~frame[name].isin(_DASHES))
-        known = column.notna()
-        numbers: Any = pd.to_numeric(column[known].map(number), errors="coerce")
-        if known.any() and numbers.notna().all() and (known != frame[name].notna()).any():
-            mended[name] = numbers.reindex(column.index)
-    if mended:
-        more = f" and {len(mended) - 1} more" if len(mended) > 1 else ""
-        reading.tell(f"a dash is taken as a missing value in column '{next(iter(mended))}'{more}")
-    return frame.assign(**mended)
-
-
-def _transposition_hint(frame: Any, target: str | None) -> str:
-    """End an error message with how to turn a table whose samples seem to be columns.
-
-    Then the target is the name of a row; or kinds run along features: a row of words stands
-    among rows of numbers, and every column is mixed.
-    """
-    if target is not None and len(frame.columns) and target in set(frame.iloc[:, 0]):
-        return f"; but it has a row '{target}', as if samples were columns: try --transpose"
-    part = frame.iloc[:_LOOKED_AT, 1 : _LOOKED_AT + 1]
-    if min(part.shape) < 2:
-        return ""
-    word = np.array([[_is_word(cell) for cell in row] for row in part.to_numpy()])
-    mixed = word.any(axis=0) & ~word.all(axis=0)
-    rows = word.all(axis=1)
-    if mixed.all() and rows.any() and not word[~rows].any():
-        called = frame.iloc[int(np.flatnonzero(rows)[0]), 0]
-        return f"; its samples seem to be columns (row '{called}' holds words): try --transpose"
-    return ""
-
-
-def _is_word(cell: Any) -> bool:
-    return isinstance(cell, str) and not is_number(cell.replace(",", "."))
 
 
 def _listed(names: str | Sequence[str]) -> list[str]:

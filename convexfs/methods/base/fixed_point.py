@@ -19,7 +19,7 @@ _HIGHEST = 100
 LONGEST_CYCLE = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FixedPointCertificate(Certificate):
     """The last convex step is solved over all features, and it leads back to its start.
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from convexfs.data.column_ranges import check_largest
 from convexfs.data.validation import check_finite
 from convexfs.errors import InputError, check_choice, check_flag, check_number
+from convexfs.estimators.sample_weight import refuse_unknown
 from convexfs.estimators.selector import WeightSelector
 from convexfs.estimators.validation import Accepts
 from convexfs.methods.base.parameters import learned, parameters
@@ -197,11 +198,14 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     betas_: np.ndarray = learned()
     points_: np.ndarray = learned()
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None, **unknown: Any
+    ) -> Self:
         """Let every sample of `X` select the features that tell its class.
 
         `groups` and `blocks` are those of :meth:`WeightSelector.fit`.
         """
+        refuse_unknown(self, unknown)
         self._groups, self._blocks = groups, blocks
         return self._fitted(X, y)
 

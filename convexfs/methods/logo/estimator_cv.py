@@ -14,6 +14,7 @@ from sklearn.model_selection import check_cv
 
 from convexfs.batch.workers import pool
 from convexfs.errors import ConvexfsError, InputError
+from convexfs.estimators.sample_weight import refuse_unknown
 from convexfs.estimators.selector import WeightSelector
 from convexfs.estimators.validation import AS_IT_IS, Accepts
 from convexfs.kernels import thread_map
@@ -139,11 +140,14 @@ class LogoCV(ClassifierMixin, WeightSelector):
     lams: Sequence[float] = (0.5, 1.0, 5.0)
     cv: Any = 10
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None, **unknown: Any
+    ) -> Self:
         """Choose sigma and lam by cross-validation on `X`, `y`, then fit them all.
 
         A splitter `cv` gets the `groups`.
         """
+        refuse_unknown(self, unknown)
         self._groups, self._blocks = groups, blocks
         X, codes = self._validate(X, y)
         data = self._path_data(X, codes)

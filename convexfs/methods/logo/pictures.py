@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.report.pictures import bars_height, draw_bars, draw_convergence
+from convexfs.report.pictures import bars_height, draw_bars, draw_convergence, empty_figure
 
 
 def fit_picture(
@@ -27,9 +27,7 @@ def fit_picture(
     -------
     matplotlib.figure.Figure
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, max(4.0, bars_height(len(weights)))), layout="constrained")
+    figure = empty_figure(11, max(4.0, bars_height(len(weights))))
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)

@@ -47,9 +47,7 @@ def test_row_numbers_are_ids_and_other_whole_numbers_are_asked_about(tmp_path):
     odd = load(write(tmp_path / "t.csv", frame.assign(n=[3, 1, 4, 15, 9, 2, 6, 5, 35, 8])))
     assert odd.ids is None
     assert odd.feature_names == ("n", "a")
-    assert odd.told == (
-        "column 'n' has another integer in every row: if it is an id, say --id n",
-    )
+    assert odd.told == ("column 'n' has another integer in every row: if it is an id, say --id n",)
 
 
 @pytest.mark.parametrize("spoilt", ["#DIV/0!", "<0.1"])

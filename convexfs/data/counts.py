@@ -1,0 +1,52 @@
+"""Counts, as of reads or molecules: how to detect and to normalise them."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from convexfs.data.dataset import Dataset
+from convexfs.errors import InputError, check_choice
+
+#: Ways to normalise counts.
+NORMALIZATIONS = ("log1p-cpm",)
+_MILLION = 1e6
+#: Counts of reads have larger values than these, and at least so many features.
+_LARGE, _FEATURES = 20, 50
+
+
+def looks_like_counts(X: Any) -> bool:
+    """Return whether these are integers of at least 0, some of them large, of many features."""
+    values = X.data if issparse(X) else X
+    if X.shape[1] < _FEATURES or not values.size or not values.max() > _LARGE:
+        return False
+    return bool(values.min() >= 0 and (values == np.rint(values)).all())
+
+
+def normalize_counts(data: Dataset, how: str) -> Dataset:
+    """Return log(1 + counts per million): each sample is divided by its sum first.
+
+    Samples without any count stay 0.
+
+    Raises
+    ------
+    InputError
+        If a value is negative or missing, or if there are categorical columns.
+    """
+    check_choice("--normalize", how, NORMALIZATIONS)
+    values: Any = data.X.data if data.is_sparse else data.X
+    if data.categories or (values.size and not values.min() >= 0):
+        raise InputError(
+            f"{data.name} holds negative or missing values or categorical columns, which are no "
+            "counts; leave --normalize out"
+        )
+    sums = np.asarray(data.X.sum(axis=1), dtype=np.float64).ravel()
+    factors = _MILLION / np.where(sums > 0, sums, 1.0)
+    if data.is_sparse:
+        X: Any = csr_array(data.X, dtype=np.float64, copy=True)
+        X.data = np.log1p(X.data * np.repeat(factors, np.diff(X.indptr)))
+    else:
+        X = np.log1p(data.X * factors[:, None])
+    told = "counts are normalised: log(1 + counts per million) of each sample"
+    return replace(data, X=X, told=(*data.told, told))

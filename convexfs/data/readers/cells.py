@@ -1,0 +1,115 @@
+"""Cells of a table that are written otherwise than numbers: limits, thousands, missing values."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from convexfs.data.readers.options import Reading
+from convexfs.data.text_columns import LIMIT, THOUSANDS, to_numbers
+from convexfs.errors import InputError, check_choice
+
+#: What people type where there is no number: hyphens and longer ones.
+_DASHES = ("-", "--", "\N{EN DASH}", "\N{EM DASH}")
+#: How a detection limit is read: as its number, or as a missing value.
+LIMITS = ("value", "missing")
+
+
+def read_cells(frame: Any, reading: Reading) -> Any:
+    """Return a table with columns of numbers where the options of reading make them numbers.
+
+    Texts that `na` lists are missing values in all columns. Dashes in columns of numbers are
+    missing values too; among words they may be signs.
+    """
+    _check(reading)
+    frame = _without_listed(frame, reading)
+    number, read = _number_reader(reading), {}
+    dashed, limited = [], []
+    for name in _text_columns(frame):
+        column = frame[name]
+        known = column.notna()
+        dash = column.isin(_DASHES)
+        texts: Any = column[known & ~dash].map(str)
+        limit = texts.map(lambda text: LIMIT.fullmatch(text) is not None).astype(bool)
+        if not (dash.any() or reading.thousands or (reading.limits and limit.any())):
+            continue
+        numbers = to_numbers(texts.map(number))
+        missing = limit if reading.limits == "missing" else limit & ~limit
+        if len(texts) and (numbers.notna() | missing).all():
+            read[name] = numbers.where(~missing).reindex(column.index)
+            dashed += [name] * bool(dash.any())
+            limited += [(name, texts[limit])] * bool(limit.any())
+    if dashed:
+        reading.tell(f"a dash is taken as a missing value in column '{dashed[0]}'{_more(dashed)}")
+    for name, cells in limited:
+        how = "missing values" if reading.limits == "missing" else "their limits"
+        some = f"{len(cells)} cells such as '{cells.iloc[0]}' in column '{name}'"
+        reading.tell(f"{some} are read as {how}")
+    return frame.assign(**read) if read else frame
+
+
+def number_text(reading: Reading) -> Callable[[Any], str]:
+    """Return what turns a cell into text that Python reads as a number."""
+    commas = reading.decimal == "," or "numbers have decimal commas" in reading.told
+    return (lambda cell: str(cell).replace(",", ".")) if commas else str
+
+
+def _check(reading: Reading) -> None:
+    if reading.limits is not None:
+        check_choice("--limits", reading.limits, LIMITS)
+    if reading.thousands not in (None, ",", ".", " ", "'"):
+        raise InputError(
+            f"--thousands is {reading.thousands!r}; thousands are separated by one of , . ' or a "
+            "space"
+        )
+
+
+def _number_reader(reading: Reading) -> Callable[[str], str]:
+    """Return what turns the text of a cell into a number's, limits and thousands included."""
+    plain, mark = number_text(reading), reading.thousands
+
+    def read(text: str) -> str:
+        if reading.limits and (limit := LIMIT.fullmatch(text)):
+            text = limit.group(1)
+        if mark == "," and not THOUSANDS.fullmatch(text):
+            return plain(text)
+        return plain(text.replace(mark, "") if mark else text)
+
+    return read
+
+
+def _without_listed(frame: Any, reading: Reading) -> Any:
+    """Put missing values for the texts, or the numbers, that the user lists."""
+    import pandas as pd
+
+    if not reading.na:
+        return frame
+    texts = [str(text).strip() for text in reading.na]
+    codes = to_numbers(pd.Series(texts, dtype=object)).dropna().tolist()
+    read, found = {}, 0
+    for name in frame.columns:
+        column = frame[name]
+        if pd.api.types.is_numeric_dtype(column.dtype):
+            listed = column.isin(codes)
+        else:
+            listed = column.map(lambda cell: str(cell).strip(), na_action="ignore").isin(texts)
+        if listed.any():
+            found += int(listed.sum())
+            cells = column.astype(object).where(~listed, None).infer_objects()
+            numbers = to_numbers(cells.map(number_text(reading), na_action="ignore"))
+            read[name] = numbers if (numbers.notna() == cells.notna()).all() else cells
+    reading.tell(f"{found} cells are missing values by --na")
+    return frame.assign(**read) if read else frame
+
+
+def _text_columns(frame: Any) -> Sequence[Any]:
+    import pandas as pd
+
+    other = pd.api.types.is_object_dtype, pd.api.types.is_string_dtype
+    return [
+        name
+        for name, kind in frame.dtypes.items()
+        if any(check(kind) for check in other) and not isinstance(kind, pd.CategoricalDtype)
+    ]
+
+
+def _more(names: Sequence[Any]) -> str:
+    return f" and {len(names) - 1} more" if len(names) > 1 else ""

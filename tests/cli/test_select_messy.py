@@ -1,0 +1,57 @@
+"""Messy tables: the error says which cells of which column, and the option it prints works."""
+
+import re
+import shlex
+
+import pytest
+
+from convexfs.data.specs import load
+from convexfs.errors import InputError
+from tests.cli.messy_tables import tables
+
+TABLES = dict(tables())
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_printed_options_read_the_table(run, tmp_path, name):
+    table, path = TABLES[name], tmp_path / f"{name}.csv"
+    table.frame.to_csv(path, index=False, sep=table.sep)
+    words = ["select", path, "--target", "status", "--top", 1]
+    code, out, error = run(*words)
+    assert (code, out) == (2, "")
+    assert table.says in error
+    assert ("dates" in error) == ("dates" in table.says)
+    printed = re.search(r"; add (.*) \(", error).group(1)
+    for option in table.options:
+        assert option in printed
+    cured, _, said = run(*words, *shlex.split(printed), "--ranking", tmp_path / "ranking.csv")
+    assert cured == 0, said
+    assert (tmp_path / "ranking.csv").read_text().splitlines()[1].startswith("marker,")
+
+
+def test_limits_are_numbers_or_missing(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n1,<0.5,u\n2,3,v\n4,> 1e2,u\n5,6,v\n")
+    limits = load(path, limits="value")
+    assert limits.X[:, 1].tolist() == [0.5, 3, 100, 6]
+    assert "2 cells such as '<0.5' in column 'b' are read as their limits" in limits.told
+    missing = load(path, limits="missing", impute="median")
+    assert missing.X[:, 1].tolist() == [4.5, 3, 4.5, 6]
+    with pytest.raises(InputError, match="unknown --limits 'half'"):
+        load(path, limits="half")
+
+
+def test_listed_texts_and_numbers_are_missing(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n-999,1,u\n2,lost,v\n4,3,u\n6,5,v\n7,7,lost\n")
+    data = load(path, na=["-999", "lost"], impute="median")
+    assert data.X.tolist() == [[4, 1], [2, 3], [4, 3], [6, 5]]
+    assert "3 cells are missing values by --na" in data.told
+
+
+def test_thousands(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,y\n"12,400",u\n"1,000,000",v\n7.5,u\n')
+    assert load(path, thousands=",").X.ravel().tolist() == [12400, 1000000, 7.5]
+    with pytest.raises(InputError, match="separated by one of"):
+        load(path, thousands="x")

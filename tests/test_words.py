@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from convexfs.cli import COMMANDS, main
+
 ROOT = Path(__file__).parents[1]
 #: Words to avoid, and what to write.
 AVOID = {
@@ -24,6 +26,11 @@ AVOID = {
     r"\bwhole numbers?\b": "integer",
     r"\bis no (?:luxury|proof)\b": "does not prove",
     r"\ba row a\b|\ba task a\b|\ba sample a\b": "one row per ...",
+    r"\bgo(?:es)? on where\b": "resume",
+    r"\bnoticed, and said\b": "detected and reported",
+    r"\bevery answer verified\b": "verify every solution",
+    r"\bdata's units\b": "key parameters",
+    r"\bfeatures? that cost something\b": "feature costs",
 }
 #: Files that quote old names, or published data with such a column.
 EXCEPTIONS = {"convexfs/former_names.py"}
@@ -58,3 +65,10 @@ def test_texts_avoid_private_words(word):
         for match in re.finditer(word, _texts(path))
     ]
     assert not found, f"write {AVOID[word]!r} instead:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_avoids_private_words(command, capsys):
+    assert main([command, "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert not [match.group() for word in AVOID for match in re.finditer(word, text)]

@@ -105,7 +105,7 @@ def _show(page: Page) -> None:
 
 
 def _for_terminal(page: Page) -> str:
-    """The page with formulas as text, pictures as the files they are, and links at the end."""
+    """Return the page with formulas as text, pictures as file names, and links at the end."""
     text = re.sub(r"\$\$(.*?)\$\$", lambda tex: f"    {_plain(tex[1])}", page.text, flags=re.S)
     home = page.path.parent
     text = re.sub(r"!\[(.*?)\]\((.*?)\)", lambda image: f"*{image[1]}: {home / image[2]}*", text)
@@ -116,7 +116,7 @@ def _for_terminal(page: Page) -> str:
 
 
 def _plain(tex: str) -> str:
-    r"""A formula as one line of text.
+    r"""Convert a formula to one line of text.
 
     >>> _plain(r"\max_w w^T z \quad\text{subject to}\quad \|w\|_2 \le 1")
     'max_w wᵀ z   subject to   ‖w‖_2 ≤ 1'

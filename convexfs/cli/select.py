@@ -110,7 +110,7 @@ def _write(arguments: argparse.Namespace, data: Dataset, selection: Selection) -
 def _about_missing(
     arguments: argparse.Namespace, judge: SelectionRule, mixed: bool
 ) -> dict[str, Any]:
-    """The setting that --missing asks for, if the method and the rule take missing values."""
+    """Return the setting of --missing if the method and the rule accept missing values."""
     asked = [f"--{name}" for name in ("missing", "categorical") if getattr(arguments, name)]
     who = arguments.method if not mixed else "" if judge.takes_missing else f"--{judge.rule}"
     if asked and who:
@@ -138,7 +138,7 @@ def _write_columns(arguments: argparse.Namespace, data: Dataset, selection: Sele
 
 
 def _judge(arguments: argparse.Namespace) -> SelectionRule:
-    """The rule that the line asks for."""
+    """Return the selection rule of the command line."""
     asked = [rule for rule in RULES if getattr(arguments, rule) not in (None, False)]
     if len(asked) > 1:
         told = " and ".join(f"--{rule}" for rule in asked)
@@ -154,7 +154,7 @@ def _judge(arguments: argparse.Namespace) -> SelectionRule:
 
 
 def _sides(arguments: argparse.Namespace) -> list[str]:
-    """The columns named by --groups and --blocks."""
+    """Return the columns named by --groups and --blocks."""
     named = [name for name in (arguments.groups, arguments.blocks) if name is not None]
     if named and (arguments.stability or arguments.knockoffs or arguments.top is not None):
         raise InputError("--groups and --blocks need a test: use --fdr, --fwer or --curve")

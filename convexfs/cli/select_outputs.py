@@ -67,13 +67,13 @@ def existing_outputs(arguments: argparse.Namespace) -> list[Path]:
 
 
 def _wanted(arguments: argparse.Namespace) -> dict[str, Path]:
-    """The files to be written, by option."""
+    """Return the files to write, by option."""
     asked = {option: getattr(arguments, option) for option in WRITTEN}
     return {option: path for option, path in asked.items() if path is not None}
 
 
 def _read(arguments: argparse.Namespace) -> dict[Path, str]:
-    """The files that are read, and what each is."""
+    """Return the files to read, each with its role."""
     found: dict[Path, str] = {}
     if (data := file_behind(arguments.source, arguments.data)) is not None:
         found[data] = "the data"

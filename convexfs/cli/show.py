@@ -112,7 +112,7 @@ class Source:
     def problem(
         self, data: Dataset | None, chosen: Mapping[str, Any]
     ) -> tuple[Any, dict[str, Any]]:
-        """The first convex problem on `data`, and the values it is made of."""
+        """Return the first convex problem on `data`, and the values it is built from."""
         from convexfs.inspection import symbolic
 
         values, offered = self._offered(data if self.needs_data else None, chosen)
@@ -123,7 +123,7 @@ class Source:
     def _offered(
         self, data: Dataset | None, chosen: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What is computed of the data, and all that the problem may be made of."""
+        """Return the values computed from the data, and all values available to the problem."""
         file = self.file
         if file is not None and file.is_own:
             samples = {} if data is None else samples_of(data, self.build)
@@ -149,7 +149,7 @@ def _source(name: str) -> Source:
 
 
 def _data(sources: list[Source], arguments: argparse.Namespace) -> Dataset | None:
-    """The training rows of the data asked for, or of the first file's first data set."""
+    """Return the training rows of --on, or of the first data set of the first file."""
     if not any(source.needs_data for source in sources):
         if arguments.on:
             raise InputError(f"{sources[0].name} has data of its own: leave --on out")

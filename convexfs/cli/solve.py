@@ -365,7 +365,7 @@ def note_partial_evidence(console: Console, shard: "Shard | None") -> None:
 
 
 def _kind(row: dict[Any, Any]) -> str:
-    """The outcome of a task that is not solved, and what its solver said."""
+    """Return the outcome of a task that is not solved, with the status of its solver."""
     from convexfs.records import TIMEOUT
     from convexfs.study.outcome_rules import FAILED
 

@@ -22,7 +22,7 @@ def one_line(text: object) -> str:
 
 
 def lines(text: str) -> str:
-    """The same for text of several lines."""
+    """Return text without control characters, with its line ends."""
     return text.translate(_LINES)
 
 

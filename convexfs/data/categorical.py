@@ -236,7 +236,7 @@ def _positions(chosen: Any, frame: Any, where: str) -> list[int]:
 
 
 def _plain_numbers(X: Any) -> Any:
-    """A table without pandas' own numbers: they may be NA, which floats have as NaN."""
+    """Convert pandas' nullable numbers to floats, with NA as NaN."""
     import pandas as pd
 
     if isinstance(X, pd.DataFrame) and any(map(_is_nullable, X.dtypes)):
@@ -256,7 +256,7 @@ def _floats(column: Any, where: str) -> np.ndarray:
 
 
 def _plain(cell: Any) -> Any:
-    """A number of any type as a float, so that 1, 1.0 and True are one category; else itself."""
+    """Convert a number to a float, so that 1, 1.0 and True are one category."""
     if isinstance(cell, bool | np.bool_ | int | float | np.integer | np.floating):
         return float(cell)
     return cell

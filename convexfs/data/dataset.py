@@ -110,7 +110,7 @@ class Dataset:
         return issparse(self.X)
 
     def dense(self) -> "Dataset":
-        """The same with a dense X."""
+        """Return the data set with a dense X."""
         X: Any = self.X
         return replace(self, X=X.toarray(order="C")) if self.is_sparse else self
 
@@ -263,7 +263,7 @@ def check_length(values: np.ndarray, count: int, where: str, of: str = "rows") -
 
 
 def feature_frame(data: Dataset) -> Any:
-    """The features as a DataFrame, categories by the names of their values; sparse as they are."""
+    """Return the features as a DataFrame with category names; sparse features are unchanged."""
     import pandas as pd
 
     if data.is_sparse:

@@ -224,7 +224,7 @@ def sign_bits(n: int = 100, features: int = 10, noise: int = 0, seed: int = 0) -
 
 
 def friedman(n: int = 250, noise: int = 0, seed: int = 0) -> Dataset:
-    """A target of numbers: five features that act together, in waves and lines.
+    """Generate a numeric target from five features (Friedman's function).
 
     With x_1, ..., x_10 uniform on [0, 1] and e ~ N(0, 1)::
 
@@ -246,7 +246,7 @@ def friedman(n: int = 250, noise: int = 0, seed: int = 0) -> Dataset:
 
 
 def product(n: int = 250, noise: int = 0, seed: int = 0) -> Dataset:
-    """A target of numbers: a product of two features, neither of which moves its mean.
+    """Generate a numeric target that is the product of two features.
 
     With x_1, x_2 uniform on [-1, 1] and e ~ N(0, 1): ``y = x1 x2 + e / 20``.
 
@@ -263,7 +263,7 @@ def product(n: int = 250, noise: int = 0, seed: int = 0) -> Dataset:
 
 
 def ring(n: int = 300, noise: int = 0, seed: int = 0) -> Dataset:
-    """A target of numbers: a wave of the distance from the origin, in two features.
+    """Generate a numeric target that is a wave of the distance from the origin.
 
     With x_1, x_2 uniform on [-1, 1], r their distance from 0 and e ~ N(0, 1):
     ``y = sin(5 r) + e / 10``.

@@ -58,7 +58,7 @@ def sparse_matrix(X: Any, where: str, feature_names: Sequence[str] | None) -> An
 
 
 def content(X: Any) -> bytes:
-    """What is stored in a sparse matrix, the same for equal matrices."""
+    """Return the content of a sparse matrix as bytes, equal for equal matrices."""
     X = sparse.csr_array(X, copy=True)
     X.eliminate_zeros()
     X.sort_indices()

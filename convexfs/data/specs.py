@@ -157,7 +157,7 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
 
 
 def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
-    """The file that a spec names; None of a generator or a bundled set."""
+    """Return the file that a spec names, or None for a generator or a bundled set."""
     if not os.path.isfile(os.path.expanduser(spec)):
         spec = split_spec(spec)[0]
     path = _matrix_in(os.path.expanduser(spec))
@@ -168,7 +168,7 @@ def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
 
 
 def generator(name: str) -> Callable[..., "Dataset"]:
-    """The generator of this name."""
+    """Return the generator of this name."""
     from convexfs.data import generators
 
     return getattr(generators, name)
@@ -358,7 +358,7 @@ def split_spec(spec: str) -> tuple[str, dict[str, Any]]:
 
 
 def renamed(spec: str, name: str) -> str:
-    """The same words after another name.
+    """Return the words of a spec with another name.
 
     >>> renamed("lab.csv --drop age", "here/lab.csv")
     'here/lab.csv --drop age'

@@ -254,11 +254,11 @@ class MethodEstimator(BaseEstimator):
         return list(map(str, getattr(self, "feature_names_in_", numbered)))
 
     def _feature_weights(self) -> np.ndarray:
-        """A number a feature, by which they are ranked."""
+        """Return one score per feature, by which features are ranked."""
         raise NotImplementedError
 
     def _selection(self, *, at_once: bool = False) -> np.ndarray | None:
-        """The selected features; None if there is no selection, or none `at_once`."""
+        """Return the selected features, or None if there is no selection, or none `at_once`."""
         get_support = getattr(self, "get_support", None)
         return None if get_support is None else get_support()
 
@@ -276,7 +276,7 @@ class MethodEstimator(BaseEstimator):
         return self
 
     def _fit_html(self) -> str:
-        """What a notebook shows under scikit-learn's own: nothing before `fit`."""
+        """Return the HTML that a notebook shows below scikit-learn's; empty before `fit`."""
         if not hasattr(self, "n_features_in_") or not hasattr(self, "certificate_"):
             return ""
         known = self._selection(at_once=True)

@@ -138,7 +138,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         return False
 
     def summary(self) -> str:
-        """What was selected, and what each line of evidence does and does not say."""
+        """Summarise the selection, its tests and its certificate, one line each."""
         check_is_fitted(self)
         test = self.shadow_test_
         lines = {} if test is None else test.lines()
@@ -150,7 +150,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         return "\n".join(f"{name:17} {text}" for name, text in lines.items())
 
     def _evidence(self) -> np.ndarray:
-        """The number a feature that is held against permuted labels."""
+        """Return one statistic per feature for the test against permuted labels."""
         return self.weights_
 
     def _statistic_at_labels(
@@ -274,7 +274,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         return again.set_params(categorical_features=None)
 
     def _number(self) -> int:
-        """Number of features to select; "auto" takes it from the curve of held-out errors."""
+        """Return the number of features to select; "auto" takes it from held-out errors."""
         wanted = self.n_features_to_select
         if isinstance(wanted, float | np.floating) and wanted < 1:
             return max(int(wanted * len(self.weights_)), 1)

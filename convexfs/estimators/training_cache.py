@@ -36,7 +36,7 @@ class Held:
         return bool(self._answers)
 
     def unasked(self) -> "Held":
-        """The same, which answers None to what was not asked before."""
+        """Return a copy that returns None for values that were not computed before."""
         held = copy(self)
         held._answers = {"test": None, "curve": None} | self._answers
         return held
@@ -52,7 +52,7 @@ class Held:
         return held
 
     def answer(self, name: str, question: Callable[[], Any]) -> Any:
-        """The answer to `question`, asked once."""
+        """Return the value of `question`, computed once."""
         if name not in self._answers:
             if self.X is None:
                 raise InputError(

@@ -31,7 +31,7 @@ _NORMAL = 1.96
 
 
 def as_rows(X: Any) -> Any:
-    """Samples of which rows can be taken: numbers, sparse ones, or a table with categories."""
+    """Return samples that allow row indexing: an array, a sparse matrix or a table."""
     if isinstance(X, MixedSamples):
         return _table(X)
     if isinstance(X, SparseSamples):
@@ -72,7 +72,7 @@ def has_gaps(X: Any) -> bool:
 
 
 def taking_gaps(model: Any, X: Any) -> Any:
-    """The model behind what it needs to learn from such rows."""
+    """Return the model, behind an imputation if X has missing values that it does not accept."""
     if not has_gaps(X) or get_tags(model).input_tags.allow_nan:
         return model
     medians = SimpleImputer(strategy="median", keep_empty_features=True)
@@ -89,26 +89,26 @@ def taking_gaps(model: Any, X: Any) -> Any:
 
 
 class Errors(Protocol):
-    """How predictions are held against what is true."""
+    """How predictions are compared with the true target."""
 
     #: What the errors are, in full and after a number.
     measure: str
     unit: str
 
     def judge(self) -> Any:
-        """What predicts, unless another is given."""
+        """Return the default predictor."""
         ...
 
     def folds(self, number: int, y: np.ndarray, groups: Any, seed: int) -> Any:
-        """A splitter into so many folds, or fewer."""
+        """Return a splitter into this many folds, or fewer."""
         ...
 
     def chance(self, y: np.ndarray) -> float:
-        """The error of guessing."""
+        """Return the error of a constant guess."""
         ...
 
     def losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """What each prediction costs, a column a size."""
+        """Return the loss of each prediction, one column per number of features."""
         ...
 
     def mean(self, losses: np.ndarray, y: np.ndarray, weights: Any = None) -> np.ndarray:
@@ -116,7 +116,7 @@ class Errors(Protocol):
         ...
 
     def spread(self, errors: np.ndarray, losses: np.ndarray) -> np.ndarray:
-        """Standard errors of errors."""
+        """Return the standard errors of the errors."""
         ...
 
     def interval(self, error: float, y: np.ndarray) -> tuple[float, float]:

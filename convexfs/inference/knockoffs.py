@@ -155,7 +155,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         return math.ceil((1.0 - _ROUNDING) / self.fdr)
 
     def summary(self) -> str:
-        """What was selected, and what each line of evidence does and does not say."""
+        """Summarise the selection, its tests and its certificate, one line each."""
         check_is_fitted(self)
         return "\n".join([
             f"selected     {len(self.selected_)} of {len(self.W_)} features at a false discovery "

@@ -197,7 +197,7 @@ class PermutationResult:
         return small
 
     def lines(self) -> dict[str, str]:
-        """What is to be told of the test, by what it is about."""
+        """Return the lines of a report about the test, by topic."""
         least, n_features = 1 / (self.n_permutations + 1), len(self.statistic)
         told = {
             "permuted labels": f"p = {self.global_pvalue:.2g} ({self.n_permutations} permutations; "

@@ -199,12 +199,12 @@ def fitted_to(estimator: Any, X: Any, labels: np.ndarray, **told: Any) -> Any:
 
 
 def unfitted_copy(estimator: Any) -> Any:
-    """A copy of the same parameters."""
+    """Return an unfitted copy with the same parameters."""
     return clone(estimator)
 
 
 def feature_evidence(fitted: Any) -> np.ndarray:
-    """A fitted estimator's number a feature, under any of the names that scikit-learn has."""
+    """Return one score per feature of a fitted estimator, under any name of scikit-learn."""
     last = last_step(fitted)
     if hasattr(last, "_evidence"):
         return last._evidence()
@@ -220,14 +220,14 @@ def feature_evidence(fitted: Any) -> np.ndarray:
 
 
 def last_step(estimator: Any) -> Any:
-    """The last step of a pipeline, which weighs the features; anything else itself."""
+    """Return the last step of a pipeline, or the estimator itself."""
     while steps := getattr(estimator, "steps", None):
         estimator = steps[-1][1]
     return estimator
 
 
 def with_seed(estimator: Any, seed: int) -> Any:
-    """The estimator with a seed, if it is random and has none: all its fits draw alike."""
+    """Return the estimator with a seed if it has none, so that all fits draw alike."""
     if not hasattr(estimator, "get_params"):
         return estimator
     without = {

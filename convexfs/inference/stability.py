@@ -173,7 +173,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         return self
 
     def _validate(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Samples and codes; what a method of this package takes, halves of it are taken as."""
+        """Return samples and class codes in the form that the estimator accepts."""
         if not hasattr(self.estimator, "_validate"):
             return super()._validate(X, y)
         own = unfitted_copy(self.estimator)
@@ -204,7 +204,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         return pd.DataFrame(means, index=labels, columns=self._names())
 
     def summary(self) -> str:
-        """What was selected, and what each line of evidence does and does not say."""
+        """Summarise the selection, its tests and its certificate, one line each."""
         check_is_fitted(self)
         proof = "none: a formula" if self.certificate_ is None else (
             f"{self.certificate_}: the bound is the program's optimum; it says nothing about "

@@ -321,7 +321,7 @@ def _counted(count: int, thing: str) -> str:
 
 
 def canonical(problem: cp.Problem) -> ConeProgram:
-    """The cone program the preferred solver is given."""
+    """Describe the cone program that the preferred solver gets."""
     if not problem.variables():
         raise InputError("a problem without variables has no canonical form")
     name = choose(problem, "auto").name

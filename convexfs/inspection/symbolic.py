@@ -20,7 +20,7 @@ def symbolic(
     build: Callable[..., cp.Problem],
     offered: Mapping[str, Any],
 ) -> cp.Problem:
-    """The problem of `state`, with scalars of `build` as cvxpy Parameters of their own names.
+    """Return the problem of `state`, with scalars of `build` as named cvxpy Parameters.
 
     A scalar that `build` computes with where only a number will do stays a number, and so
     does one that would make another problem (``slope * at`` of arrays is a product entry by
@@ -57,7 +57,7 @@ def _parameter(name: str, value: float) -> cp.Parameter:
 
 
 def _stated(state: State, offered: dict[str, Any], plain: cp.Problem) -> cp.Problem | None:
-    """The problem, or None if it does not take Parameters or means something else with them."""
+    """Return the problem, or None if Parameters fail or change its meaning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # What a formula does with something else than a number is its own affair.

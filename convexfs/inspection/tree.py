@@ -76,7 +76,7 @@ class Node:
             raise AttributeError(name) from None
 
     def all(self) -> Iterator["Node"]:
-        """The node and everything in it."""
+        """Yield the node and all nodes below it."""
         todo: list[Any] = [self]
         while todo:
             thing = todo.pop()

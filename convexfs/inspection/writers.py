@@ -327,7 +327,7 @@ class MathML(Latex):
         return parts[0] if len(parts) == 1 else joined
 
     def raised(self, form: str, base: Piece, *exponent: Piece) -> Piece:
-        """An exponent stands above the base's index if there is one."""
+        """Write a power, with the exponent above the index of the base."""
         tag, inside = "msup", str(base)
         if base.startswith("<msub>"):
             tag, inside = "msubsup", base.removeprefix("<msub>").removesuffix("</msub>")

@@ -69,7 +69,7 @@ def draw_bars(axes: Any, weights: np.ndarray, names: Sequence[str], support: np.
 
 
 def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
-    """A name as an axis can show it: one line, not too long, nothing taken for a formula."""
+    """Return a name for an axis: one line, shortened, without formula markup."""
     name = " ".join(str(name).split())
     if len(name) > longest:
         name = f"{name[: longest - 1]}…"

@@ -70,7 +70,7 @@ def _sums(X: Any) -> np.ndarray:
 
 
 def _about(X: Any, means: np.ndarray) -> np.ndarray:
-    """Sums of squares about the means, without making sparse samples dense."""
+    """Return sums of squares about the means, without making sparse samples dense."""
     if not issparse(X):
         return np.nansum((X - means) ** 2, axis=0)
     return np.maximum(X.power(2).sum(axis=0) - X.shape[0] * means**2, 0.0)

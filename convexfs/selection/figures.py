@@ -183,7 +183,7 @@ def short(name: str) -> str:
 
 
 def apart(names: Sequence[str]) -> list[str]:
-    """Number names that have become alike."""
+    """Make equal names distinct by numbers."""
     seen: dict[str, int] = {}
     told = []
     for name in names:
@@ -197,7 +197,7 @@ def _heaviest(selection: Selection) -> np.ndarray:
 
 
 def _first(selection: Selection) -> np.ndarray:
-    """The selected features, the heaviest first; all where there is none."""
+    """Return the selected features by decreasing weight, or all if none is selected."""
     order, support = _heaviest(selection), selection.support
     return order if support is None or not support.any() else order[support[order]]
 
@@ -215,7 +215,7 @@ def _whose(selection: Selection, count: int) -> str:
 
 
 def _values(selection: Selection, features: np.ndarray) -> np.ndarray:
-    """The samples in some features, dense."""
+    """Return the samples in some features as a dense array."""
     return selection.data.select(features).dense().X
 
 

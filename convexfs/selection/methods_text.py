@@ -87,7 +87,7 @@ def _about_test(test: Any, number: str, alike: bool) -> Iterator[str]:
 
 
 def _chosen(selection: Selection) -> list[str]:
-    """The parameters that are not the method's own defaults, as they would be typed."""
+    """Return the parameters that differ from the defaults, as Python code."""
     if selection.model is None or not hasattr(selection.model, "get_params"):
         return []
     defaults = type(selection.model)().get_params()

@@ -256,7 +256,7 @@ def _no_curve(selection: Selection) -> Section | None:
 
 
 def _reporting(selection: Selection) -> Section | None:
-    """What to write into a paper; nothing of a projection."""
+    """Return the paragraph for a paper; empty for a projection."""
     words = in_words(selection)
     lead = "What was done here, in words for a methods section. The list belongs beside it."
     return Section("report", "For a paper", lead, f"<p>{escape(words)}</p>") if words else None

@@ -132,7 +132,7 @@ class Selection:
         return frame
 
     def _evidence(self) -> dict[str, np.ndarray]:
-        """What is known of every feature beside its weight, as the data have them."""
+        """Return the columns beside the weights, one row per feature in the order of the data."""
         found: dict[str, np.ndarray] = {}
         judged = self.judgement
         if judged is not None and judged.test is not None:
@@ -146,7 +146,7 @@ class Selection:
         return found | {"higher_in": higher, "difference": difference}
 
     def told(self) -> dict[str, str]:
-        """What was tested, and what the certificate does and does not say."""
+        """Summarise the tests and the certificate, one line each."""
         lines: dict[str, str] = {}
         if self.judgement is not None:
             lines |= self.judgement.lines

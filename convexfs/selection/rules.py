@@ -228,7 +228,7 @@ class SelectionRule:
         )
 
     def _few(self, source: Any, data: Dataset) -> Any:
-        """The method, keeping few features of each half: a root of all unless it is sparse."""
+        """Return the method for each half; without sparse weights it selects few features."""
         if source._sparse and self.top is None:
             return source
         number = self.top or max(round(math.sqrt(data.n_features)), 1)
@@ -236,7 +236,7 @@ class SelectionRule:
 
 
 def _samples(source: Any, data: Dataset) -> Any:
-    """The samples as the method's fit has them, missing values and categories included."""
+    """Return the samples of the fit, with missing values and categories."""
     from convexfs.inference.selector_tests import unfitted_copy
 
     if not data.is_mixed:
@@ -247,7 +247,7 @@ def _samples(source: Any, data: Dataset) -> Any:
 
 
 def summary_lines(selector: Any) -> dict[str, str]:
-    """The lines of a selector's summary by what they are about."""
+    """Return the lines of a selector's summary, by topic."""
     lines = dict(line.split(None, 1) for line in selector.summary().splitlines())
     about = lines.pop("certificate")
     return {"permuted labels": NOT_TESTED, **lines, ITS_CERTIFICATE: about}

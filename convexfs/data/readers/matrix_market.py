@@ -65,7 +65,7 @@ def _sizes(path: Path) -> tuple[int, int, int]:
 
 
 def _names(path: Path, called: tuple[str, ...], column: int, limit: ReadLimit) -> Any:
-    """The names in a file beside the matrix, of this column if it has several; else none."""
+    """Read the names from a file beside the matrix, from this column if it has several."""
     for name in called:
         for beside in (path.with_name(name), path.with_name(f"{name}.gz")):
             if beside.is_file():

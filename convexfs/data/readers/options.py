@@ -103,7 +103,7 @@ class Reading(ReadOptions):
 
 
 def distinct_names(names: Sequence[Any], tell: Callable[[str], None] | None = None) -> list[str]:
-    """Number the copies of repeated names, as probes of one gene share its name.
+    """Make repeated names distinct by numbers, such as probes of one gene.
 
     >>> distinct_names(["g", "h", "g"])
     ['g', 'h', 'g#2']

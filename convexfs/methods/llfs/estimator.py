@@ -91,7 +91,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     width : float, default=1
         Of LFS: how fast weights fall with the distance, in squared units of X.
     run_dir : path, optional
-        Keep finished points here; the same fit goes on where it was stopped, as does
+        Store finished points here; the same fit resumes after an interruption, as does
         ``convexfs solve`` of a problem file with ``FIT = "points"`` that asks for the same,
         and the reverse. Other data, settings or code begin anew. The same draws are made
         each time: without a `random_state` those of seed 0. :meth:`from_run` reads it.

@@ -52,8 +52,7 @@ def print_comparison(
     for line in certificate_warnings(judged):
         console.print(Text(line, style="bold red"))
     by_point = llfs_points.kept_points(tasks, own)
-    if verbose:
-        console.print(f"comparison: {llfs_points.compared(own)}")
+    console.print(f"comparison: {llfs_points.compared(own)}")
     _print_points(console, by_point)
     (_print_all if verbose else _print_brief)(console, judged, chosen_shift(shift))
     if judged["published"].notna().any():

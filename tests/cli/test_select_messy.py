@@ -8,6 +8,7 @@ import pytest
 from convexfs.data.specs import load
 from convexfs.errors import InputError
 from tests.cli.messy_tables import tables
+from tests.typed import known
 
 TABLES = dict(tables())
 
@@ -21,7 +22,7 @@ def test_the_printed_options_read_the_table(run, tmp_path, name):
     assert (code, out) == (2, "")
     assert table.says in error
     assert ("dates" in error) == ("dates" in table.says)
-    printed = re.search(r"; add (.*) \(", error).group(1)
+    printed = known(re.search(r"; add (.*) \(", error)).group(1)
     for option in table.options:
         assert option in printed
     cured, _, said = run(*words, *shlex.split(printed), "--ranking", tmp_path / "ranking.csv")

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,7 +39,7 @@ def test_categorical_columns_of_polars_are_categorical():
     table = polars.DataFrame(X, schema=[f"g{j}" for j in range(X.shape[1])])
     kinds = polars.Series("kind", np.where(y == "ill", "a", "b")).cast(polars.Categorical)
     model = convexfs.Relief().fit(table.with_columns(kinds), y)
-    assert model.ranking()["name"][0] == "kind"
+    assert model.ranking()["name"].tolist()[0] == "kind"
     with pytest.raises(InputError, match="text in column 'kind', such as 'a'"):
         convexfs.Simba().fit(table.with_columns(kinds), y)
 
@@ -55,7 +56,7 @@ def test_weights_of_samples_are_refused_by_name(name):
 
 def test_pickles_hold_the_selection_and_not_the_samples():
     X, y = _samples(40, 20_000)
-    model = convexfs.Relief().fit(X, y)
+    model: Any = convexfs.Relief().fit(X, y)
     stored = pickle.dumps(model)
     # Ten arrays of one number per feature, and not the samples, which are 40 of them.
     assert len(stored) < 12 * X[0].nbytes
@@ -72,7 +73,7 @@ def test_pickles_hold_the_selection_and_not_the_samples():
 
 def test_pickles_keep_the_samples_if_asked():
     X, y = _samples()
-    model = convexfs.Relief(keep_data=True).fit(X, y)
+    model: Any = convexfs.Relief(keep_data=True).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     assert not again._held.answered
     np.testing.assert_array_equal(again.shadow_test_.null, model.shadow_test_.null)
@@ -81,7 +82,7 @@ def test_pickles_keep_the_samples_if_asked():
 
 
 def test_copies_compute_nothing():
-    model = convexfs.Relief().fit(*_samples())
+    model: Any = convexfs.Relief().fit(*_samples())
     assert not copy.copy(model)._held.answered
     assert model._repr_mimebundle_()
     assert not model._held.answered

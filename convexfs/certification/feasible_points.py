@@ -9,6 +9,7 @@ change.
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -57,6 +58,8 @@ def change_to_feasible(
     if not (np.isfinite(slack).all() and np.isfinite(error).all()):
         return None
     scales = _column_scales(form, z, slack)
+    if form.equalities.sum() > MOST_EQUATIONS:
+        scales = _scales_of_own_columns(form, scales)
     eta = _distance_to_equations(form, slack, error, scales)
     if eta is None:
         return None
@@ -89,6 +92,21 @@ def _column_scales(form: StandardForm, z: np.ndarray, slack: np.ndarray) -> np.n
     return scales
 
 
+def _scales_of_own_columns(form: StandardForm, scales: np.ndarray) -> np.ndarray:
+    """Return the scales of columns of one equation only, at most one for each; 0 elsewhere.
+
+    Such columns can satisfy any number of equations, one by one.
+    """
+    equations = sp.csc_array(form.A[form.equalities])
+    own = np.flatnonzero(np.diff(equations.indptr) == 1)
+    rows, entries = (part[equations.indptr[own]] for part in (equations.indices, equations.data))
+    order = np.lexsort((-np.abs(entries) * scales[own], rows))
+    first = order[np.unique(rows[order], return_index=True)[1]]
+    chosen = np.zeros_like(scales)
+    chosen[own[first]] = scales[own[first]]
+    return chosen
+
+
 def _distance_to_equations(
     form: StandardForm, slack: np.ndarray, error: np.ndarray, scales: np.ndarray
 ) -> float | None:
@@ -98,23 +116,33 @@ def _distance_to_equations(
     if not residuals.any():
         return 0.0
     moved = sp.csr_array(form.A[rows] @ sp.diags_array(scales))
+    moved.eliminate_zeros()
     norms = np.sqrt(np.asarray(moved.multiply(moved).sum(axis=1)).ravel())
     if np.any((norms <= 0) & (residuals > 0)):
         return None
     # Equations that hold exactly, of columns that may not move, stay as they are.
     used = norms > 0
     rows, residuals, norms, moved = rows[used], residuals[used], norms[used], moved[used]
-    if rows.size > MOST_EQUATIONS:
-        return None
-    normal = (moved @ moved.T).toarray()
-    normal = normal / np.outer(norms, norms)
-    sigma = 0.5 * lowest_eigenvalue(normal)
-    entries = int(np.diff(moved.indptr).max())
-    rounding = 2 * (entries + 12) * EPSILON * rows.size
-    if not sigma > 2 * rounding or not is_surely_semidefinite(normal, sigma + rounding):
+    sigma = _lowest_eigenvalue_of_rows(moved, norms)
+    if sigma is None:
         return None
     eta = float(np.linalg.norm(residuals / norms)) / math.sqrt(sigma) * (1.0 + 1e-9)
     return eta if eta <= LARGEST_CHANGE else None
+
+
+def _lowest_eigenvalue_of_rows(rows: Any, norms: np.ndarray) -> float | None:
+    """Return a proven bound below the eigenvalues of R R', where R are the rows of norm 1."""
+    entries, size = int(np.diff(rows.indptr).max(initial=0)), norms.size
+    if entries <= 1 and np.unique(rows.indices).size == rows.nnz:
+        return 0.5  # R R' is the identity, up to rounding
+    if size > MOST_EQUATIONS:
+        return None
+    normal = (rows @ rows.T).toarray() / np.outer(norms, norms)
+    sigma = 0.5 * lowest_eigenvalue(normal)
+    rounding = 2 * (entries + 12) * EPSILON * size
+    if not sigma > 2 * rounding or not is_surely_semidefinite(normal, sigma + rounding):
+        return None
+    return sigma
 
 
 def is_tight(form: StandardForm, z: np.ndarray) -> bool:

@@ -31,7 +31,6 @@ from convexfs.certification.duals.dual_bound import (
 from convexfs.certification.duals.dual_correction import corrected_bound
 from convexfs.certification.duals.multiplier_search import Candidate, MultiplierSearch
 from convexfs.certification.exact.linear_program import (
-    MOST_ENTRIES,
     ExactOptimum,
     LinearProgram,
     lagrangian_costs,
@@ -57,6 +56,8 @@ ENOUGH, SPENT = 0.5, 0.1
 ROOMS = (0.0, 1e-9, 1e-7)
 #: Share of the budget that is left after which one candidate has had enough.
 ONE_CANDIDATE = 0.3
+#: Entries of a program up to which curved cones are replaced by half-spaces.
+MOST_RELAXED = 200_000
 #: Power of 2 of the largest cost in linear programs whose basis shall be exactly optimal.
 LARGE_COSTS = 20
 #: Entries of a program that is searched for an exact proof even if one to rounding is there.
@@ -372,7 +373,7 @@ class OptimalityProof:
 
     def _relax_cones(self, candidate: Candidate) -> None:
         """Try the candidate's multipliers of curved cones as rows of a linear program."""
-        if self.form.P is not None or self.form.A.nnz > MOST_ENTRIES:
+        if self.form.P is not None or self.form.A.nnz > MOST_RELAXED:
             return
         y = self.form.into_dual(np.nan_to_num(candidate.y))
         form = with_cone_cuts(self.form, y, self.cut)

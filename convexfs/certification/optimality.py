@@ -18,7 +18,7 @@ import numpy as np
 
 from convexfs.certification.auxiliary import Inside
 from convexfs.certification.budget import Budget, Stopped
-from convexfs.certification.duals.cone_cuts import with_cone_cuts
+from convexfs.certification.duals.cone_cuts import relaxed_bound
 from convexfs.certification.duals.correction_system import Goal
 from convexfs.certification.duals.dual_bound import (
     Bound,
@@ -32,7 +32,6 @@ from convexfs.certification.duals.dual_correction import corrected_bound
 from convexfs.certification.duals.multiplier_search import Candidate, MultiplierSearch
 from convexfs.certification.exact.linear_program import (
     ExactOptimum,
-    LinearProgram,
     lagrangian_costs,
     rounded_down,
 )
@@ -58,8 +57,6 @@ ROOMS = (0.0, 1e-9, 1e-7)
 ONE_CANDIDATE = 0.3
 #: Entries of a program up to which curved cones are replaced by half-spaces.
 MOST_RELAXED = 200_000
-#: Power of 2 of the largest cost in linear programs whose basis shall be exactly optimal.
-LARGE_COSTS = 20
 #: Entries of a program that is searched for an exact proof even if one to rounding is there.
 SMALL = 3000
 
@@ -375,21 +372,15 @@ class OptimalityProof:
         """Try the candidate's multipliers of curved cones as rows of a linear program."""
         if self.form.P is not None or self.form.A.nnz > MOST_RELAXED:
             return
-        y = self.form.into_dual(np.nan_to_num(candidate.y))
-        form = with_cone_cuts(self.form, y, self.cut)
-        program = LinearProgram(form, self.cut)
-        # Large costs: HiGHS accepts reduced costs of the wrong sign up to 1e-9.
-        large = np.exp2(LARGE_COSTS - np.round(np.log2(np.abs(form.q).max(initial=0.0) or 1.0)))
         self.budget.check()
-        found = program.solve(q=large * form.q, seconds=self.budget.left)
-        if not found.optimal:
-            return
         scale = self.scale or 1.0
-        natural = natural_multipliers(form, found.z, scale)
-        goal = Goal(form, self.cut, self.target, SPENT * self.tol * scale, natural)
-        bound, _ = corrected_bound(goal, found.y / large, found.z)
-        by = f"{candidate.by}: linear relaxation, {bound.by}"
-        self._keep(replace(bound, y=y, by=by), self.cut)
+        spent = SPENT * self.tol * scale
+        relaxed = relaxed_bound(
+            self.form, candidate.y, self.cut, self.target, spent, scale, self.budget.left
+        )
+        if relaxed is not None:
+            by = f"{candidate.by}: linear relaxation, {relaxed.by}"
+            self._keep(replace(relaxed, by=by), self.cut)
 
     def _exactly(self, candidate: Candidate) -> None:
         """Try the candidate's basis: of the program, or of its tangent at the candidate's point."""

@@ -6,12 +6,46 @@ multipliers are. Its own multipliers may scale those of each cone, so that they 
 exactly.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 
+from convexfs.certification.duals.correction_system import Goal
+from convexfs.certification.duals.dual_bound import Bound, natural_multipliers
+from convexfs.certification.duals.dual_correction import corrected_bound
+from convexfs.certification.exact.linear_program import LinearProgram
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import Box
 from convexfs.certification.rigorous.rounding import EPSILON
+
+#: Power of 2 of the largest cost in linear programs whose basis shall be exactly optimal.
+LARGE_COSTS = 20
+
+
+def relaxed_bound(
+    form: StandardForm,
+    y: np.ndarray,
+    box: Box,
+    target: float,
+    spent: float,
+    scale: float,
+    seconds: float,
+) -> Bound | None:
+    """Return the bound of the linear program whose rows `y` gives; None if it has no optimum.
+
+    See :class:`~convexfs.certification.duals.correction_system.Goal` for `target` and `spent`.
+    """
+    y = form.into_dual(np.nan_to_num(y))
+    cuts = with_cone_cuts(form, y, box)
+    # Large costs: HiGHS accepts reduced costs of the wrong sign up to 1e-9.
+    large = np.exp2(LARGE_COSTS - np.round(np.log2(np.abs(form.q).max(initial=0.0) or 1.0)))
+    found = LinearProgram(cuts, box).solve(q=large * form.q, seconds=seconds)
+    if not found.optimal:
+        return None
+    goal = Goal(cuts, box, target, spent, natural_multipliers(cuts, found.z, scale))
+    bound, _ = corrected_bound(goal, found.y / large, found.z)
+    return replace(bound, y=y)
 
 
 def with_cone_cuts(form: StandardForm, y: np.ndarray, box: Box) -> StandardForm:

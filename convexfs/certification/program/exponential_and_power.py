@@ -42,8 +42,8 @@ def _ball(eta: float, *terms: tuple[np.ndarray | float, np.ndarray]) -> np.ndarr
     Terms may cancel, so that errors of rounding are relative to each of them.
     """
     scaled = [np.reshape(coefficient, (-1, 1)) * G for coefficient, G in terms]
-    errors = sum(_norms(term) for term in scaled)
-    return eta * (_norms(sum(scaled)) + 2 * FUNCTIONS * errors)
+    errors = np.sum([_norms(term) for term in scaled], axis=0)
+    return eta * (_norms(np.sum(scaled, axis=0)) + 2 * FUNCTIONS * errors)
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ WRITTEN = tuple(known for known, form in FORMATS.items() if form.writer)
 
 
 def ending(path: str | Path) -> str | None:
-    """The ending of a file by which its format goes; None if it has none of these."""
+    """Return the file ending that determines the format, or None if it is not supported."""
     name = Path(path).name.lower().removesuffix(".gz")
     return next((known for known in FORMATS if name.endswith(known) and name != known), None)
 

@@ -162,7 +162,7 @@ class MixedSamples:
         return self
 
     def __getitem__(self, key: tuple[slice, Any]) -> "MixedSamples":
-        """Some features, as ``samples[:, index]``."""
+        """Return the samples in some features, by ``samples[:, index]``."""
         _, index = key
         return replace(
             self,
@@ -313,7 +313,7 @@ def mixed_samples(values: np.ndarray, categorical: np.ndarray, rule: str) -> Mix
 
 
 def of_classes(X: Any, codes: np.ndarray) -> Any:
-    """Samples told their classes, which the rule "class" has to know; all others as they are."""
+    """Give samples their class labels if the rule "class" needs them; return others unchanged."""
     if not isinstance(X, MixedSamples) or X.rule != "class":
         return X
     return replace(X, expected=_expected(X.x, X.seen, X.cap, codes))

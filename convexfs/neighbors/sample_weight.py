@@ -103,7 +103,7 @@ def counted_neighbors(
 
 
 def _nearest(there: np.ndarray, order: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """What the nearest count whose weights add up to the limit of each row."""
+    """Return the weights of each row's nearest samples up to the row's limit."""
     sorted_rows = np.take_along_axis(there, order, axis=1)
     before = np.cumsum(sorted_rows, axis=1) - sorted_rows
     taken = np.clip(limits[:, None] - before, 0.0, sorted_rows)
@@ -123,7 +123,7 @@ def _shares(n_neighbors: float | str) -> bool:
 
 
 def _miss_shares(totals: np.ndarray, miss: str) -> np.ndarray:
-    """What the misses of each class weigh, by the class of the sample."""
+    """Return the weight of each class among the misses, by the class of the sample."""
     weight = np.broadcast_to(totals > 0 if miss == "uniform" else totals, (len(totals),) * 2)
     weight = np.where(np.eye(len(totals), dtype=bool), 0.0, weight)
     return weight / np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)

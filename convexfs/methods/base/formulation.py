@@ -126,7 +126,7 @@ class Formulation:
         return _as_identifier(self.same_as or self.name)
 
     def _shared_file(self, name: str) -> ModuleType | None:
-        """The method's file of this name, or the one of the formulation it shares."""
+        """Return the method's module of this name, or that of the formulation `same_as`."""
         if not self.same_as:
             return _file(self.home, name)
         from convexfs.methods import FORMULATIONS

@@ -51,7 +51,7 @@ def knockoffs_sdp(Sigma: np.ndarray) -> cp.Problem:
 
 
 def knockoffs_equi(Sigma: np.ndarray) -> cp.Problem:
-    r"""The same correlation with its knockoff for every feature.
+    r"""Maximise the s-vector with equal entries (equicorrelated knockoffs).
 
     .. math::
         \max_{s,t}\; 1^T s \quad\text{s.t.}\quad s = t 1,\; 0 \le s \le 1,\;

@@ -65,7 +65,7 @@ def lfe(
     *,
     map: Callable[..., Any] = map,
 ) -> LfeResult:
-    r"""The distance matrix of LFE (Sun & Wu 2009, Sec. 3).
+    r"""Compute LFE's distance matrix and its components (Sun & Wu 2009, Sec. 3).
 
     :math:`\max \mathrm{tr}(W \Sigma),\ \|W\|_F \le 1,\ W \succeq 0` with
     :math:`\Sigma = \sum_n m_n m_n^T - h_n h_n^T`, the differences of every sample

@@ -217,7 +217,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         solver: str | None = None,
         **hyper: Any,
     ) -> Self:
-        """The model whose points a batch or a fit has kept in a folder.
+        """Load the model whose points a batch or a fit has stored in a folder.
 
         It is the one that ``fit`` would have made, bit by bit.
 
@@ -282,7 +282,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return changes_of(self.formulation).get("build")
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the most votes; of tied ones the largest, then the first in the data."""
+        """Return each sample's class by votes; ties go to the largest class, then to the first."""
         queries = self._queries(X)
         return self.classes_[self._spheres.classify(queries)]
 

@@ -125,7 +125,7 @@ def _told(X, same, features, distance, radius):
 
 @part
 def _tree(X, features):
-    """Samples in some coordinates, halved along the widest until few are left together.
+    """Build a k-d tree of the samples in the given features.
 
     Node i is halved into 2i and 2i + 1; all leaves have the same depth.
 

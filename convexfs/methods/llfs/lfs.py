@@ -57,7 +57,7 @@ def localities(
 
 
 def weighted(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A point's numbers as LLFS has them: distances, to be averaged, and a G that is linear."""
+    """Return a point's weighted distances as LLFS takes them, with a linear G."""
     return {
         f"a_{of}": _scaled(values[f"v_{of}"], values[f"d_{of}"]) for of in ("same", "other")
     } | LINEAR

@@ -200,7 +200,7 @@ class _Path:
         return True
 
     def _lower_barrier(self, rounded: int) -> None:
-        """A barrier whose share of the gap is that of the rounded hinges, or less."""
+        """Lower the barrier so that it adds no more to the gap than the rounded hinges."""
         first = self.tau == 0.0
         gap = self.program.c * self.mu * (1.0 + rounded / len(self.u))
         self.tau = _BARRIER_SHARE * gap

@@ -173,7 +173,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
         return self.best_estimator_.decision_function(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class whose soft nearest neighbour is expected nearest."""
+        """Predict the class with the smallest expected distance to its soft nearest neighbour."""
         X = self._queries(X)
         return self.best_estimator_.predict(X)
 
@@ -275,7 +275,7 @@ def _listed(name: str, values: Any) -> list[float]:
 
 
 def _fold_count(cv: Any, codes: np.ndarray) -> Any:
-    """A number of folds lowered to the smallest class, so that every fold has it to learn."""
+    """Return the number of folds, at most the size of the smallest class."""
     if not isinstance(cv, int):
         return cv
     return max(2, min(cv, int(np.bincount(codes).min())))

@@ -84,7 +84,7 @@ class StatedPrograms:
         )
 
     def _descend(self, beta: float, f: np.ndarray) -> tuple[np.ndarray | None, float]:
-        """The end of the changed steps from a feasible f, and what one more promises to gain."""
+        """Repeat changed steps from a feasible f; return the last f and bound the next gain."""
         road, point, eps = self.road, self.road.point, beta * self.road.eps_max
         promise, least = np.inf, self._value(f, eps)
         for number in range(MOST_PROGRAMS):
@@ -103,7 +103,7 @@ class StatedPrograms:
         return f, promise
 
     def _value(self, f: np.ndarray, eps: float) -> float:
-        """What the changed steps minimise, at f: a step's objective where it is linearised.
+        """Return the objective of the changed steps at f.
 
         A ``build`` may leave out what is constant in a step, so that steps do not compare: U1.
         """

@@ -61,7 +61,7 @@ class Road(SeparationRoad):
     # (7) from one start
 
     def descend(self, eps: float, start: np.ndarray, known: Answer | None = None) -> Answer:
-        """A local optimum from `start`, which need not reach eps: a tangent lies above U1."""
+        """Find a local optimum from `start`, which may violate U2 >= eps."""
         at: np.ndarray = start
         best, kind, vain, exact = Answer(), self._first_kind, 0, False
         asks = 1 if self.form == "bisection" else 0
@@ -119,7 +119,7 @@ class Road(SeparationRoad):
     def _step(
         self, kind: str, place: Place, price: Price | None, best: Answer, eps: float, exact: bool
     ) -> np.ndarray | None:
-        """The answer of one program at the place, whatever its kind."""
+        """Solve one subproblem of the given kind at the current iterate."""
         tangents, value = self._tangents, best.value
         slope = self._slope(place, value) if np.isfinite(value) else place.g1
         gain = best.promise if np.isfinite(best.promise) else 1e-2
@@ -196,7 +196,7 @@ class Road(SeparationRoad):
         return nearest, value
 
     def _by_bisection(self, place: Place, best: Answer, eps: float) -> np.ndarray | None:
-        """A point of about the least level of the tangent of U1 at which U2 reaches eps."""
+        """Find by bisection about the smallest value of U1's tangent at which U2 reaches eps."""
         point, f, slope = self.point, place.f, place.g1
         offset = best.value - float(slope @ f)
         low, high, lowest = best.value * (1.0 - min(best.promise, 1.0)), best.value, None
@@ -304,7 +304,7 @@ class Road(SeparationRoad):
                 self.programs = own
 
     def _single(self) -> Answer:
-        """The best single feature, the global optimum while U2 allows it.
+        """Return the best single feature, the global optimum while its U2 is large enough.
 
         U1 is concave, so least at a corner; under changed constraints a local optimum
         without a level takes its place, by way of the best single feature that is allowed.

@@ -170,7 +170,7 @@ class SeparationRoad:
         return None if f is None else self.point.snapped(f, DUST)
 
     def _columns(self, at: np.ndarray, c: np.ndarray) -> np.ndarray | None:
-        """What the iterate and the maximiser of (6) use, then the least reduced costs."""
+        """Choose the working set: features used so far, then those of least reduced cost."""
         n = self.point.n_features
         size = max(WORKING_SET, PER_FEATURE * self.point.max_features)
         used = at > 1e-6
@@ -231,7 +231,7 @@ class SeparationRoad:
         self._tangents = few_tangents
 
     def _first_place(self) -> Place:
-        """The features of largest gradient at uniform f, or anything that is allowed."""
+        """Choose a starting point: the features with the largest gradient at uniform f."""
         point = self.point
         g, _ = point.cut(np.full(point.n_features, point.max_features / point.n_features))
         if point.free:
@@ -241,7 +241,7 @@ class SeparationRoad:
         return point.at(self._allowed(-g))
 
     def _allowed(self, c: np.ndarray) -> np.ndarray:
-        """The point of least c'f under changed constraints."""
+        """Return the point of least c'f under changed constraints."""
         none = {"G": np.zeros_like(self._tangents.G), "h": np.full(len(self._tangents.b), -1.0)}
         f = self._run(LINEAR, np.zeros(len(c)), 0.0, {"c": c, **none}, 0.0)
         if f is None and self.programs.no_optimum:

@@ -124,7 +124,7 @@ class RoadPrograms:
         return f" ({why})" if why else ""
 
     def lent(self, reason: str) -> "RoadPrograms":
-        """The same programs by the solver "auto" names; why is recorded among the failures."""
+        """Return the same subproblems for the solver "auto"; add the reason to the failures."""
         self.failures.append(Failure(ASK, self.solver, reason))
         return replace(self, solver=AUTO, options=None, count=0, _memory={})
 

@@ -117,7 +117,7 @@ def _parameters(functions: Iterable[Callable[..., Any]]) -> dict[str, inspect.Pa
 
 
 def _taking(function: Callable[..., Any], grid: Mapping[str, Any]) -> Callable[..., Any]:
-    """Wrap `function` to have all arguments named in its signature; ``**grid`` becomes GRID's names."""
+    """Name every argument in the signature of `function`; ``**grid`` becomes GRID's names."""
     found = _parameters([function])
     kept = {
         name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)

@@ -201,7 +201,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     def fit(
         self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None, **unknown: Any
     ) -> Self:
-        """Let every sample of `X` select the features that tell its class.
+        """Select features for the neighbourhood of every sample of `X`.
 
         `groups` and `blocks` are those of :meth:`WeightSelector.fit`.
         """

@@ -65,7 +65,7 @@ def allowed_sets(sets: np.ndarray, feasible: Feasible, max_features: int) -> np.
     for constraint in feasible(f, max_features):
         if any(variable.id != f.id for variable in constraint.variables()):
             raise InputError(
-                "feasible brings variables of its own, which the rounding knows nothing of: "
+                "feasible adds variables, which the rounding does not know:  "
                 "write it with f alone, or use form='exact'"
             )
         if isinstance(constraint, Inequality | Equality) and constraint.expr.is_affine():

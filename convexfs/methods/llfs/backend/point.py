@@ -56,7 +56,7 @@ class Price:
     reduced: np.ndarray
 
 
-class RoadPoint:
+class PointUtilities:
     """Numbers of one representative point; see :mod:`convexfs.methods.llfs.problem`.
 
     With changed constraints (`free` False) points are only moved along lines between

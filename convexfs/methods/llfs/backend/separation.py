@@ -8,7 +8,7 @@ import numpy as np
 
 from convexfs.errors import InputError
 from convexfs.methods.base.solve_step import no_optimum
-from convexfs.methods.llfs.backend.point import DUST, Place, Price, RoadPoint
+from convexfs.methods.llfs.backend.point import DUST, Place, PointUtilities, Price
 from convexfs.methods.llfs.backend.subproblems import (
     ASK,
     CURVED,
@@ -16,7 +16,7 @@ from convexfs.methods.llfs.backend.subproblems import (
     MOST_TANGENTS,
     RANK,
     RATIO,
-    RoadPrograms,
+    Subproblems,
 )
 
 #: Programs (6) may take, and the gap it is solved to: an error in it moves every level.
@@ -43,7 +43,7 @@ class Step:
 
 
 class Tangents:
-    """Tangents of U2; the one that has been slack for longest makes room."""
+    """Tangents of U2; a new one replaces the one that has been slack for longest."""
 
     def __init__(self, n_tangents: int, n_features: int):
         self.G, self.b = np.zeros((n_tangents, n_features)), np.full(n_tangents, 1e3)
@@ -68,10 +68,10 @@ class Tangents:
 
 
 @dataclass
-class SeparationRoad:
+class SeparationSolver:
     """What the stages of one point share, and the first of them, (6).
 
-    See :class:`RoadPoint` and :class:`RoadPrograms`.
+    See :class:`PointUtilities` and :class:`Subproblems`.
 
     Attributes
     ----------
@@ -88,8 +88,8 @@ class SeparationRoad:
         Features that changed constraints allow to be alone.
     """
 
-    point: RoadPoint
-    programs: RoadPrograms
+    point: PointUtilities
+    programs: Subproblems
     form: str = "compactness"
     tol: float = 1e-7
     deadline: float = np.inf

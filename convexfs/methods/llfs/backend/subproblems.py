@@ -32,7 +32,7 @@ class Failure:
 
 
 @dataclass
-class RoadPrograms:
+class Subproblems:
     """Programs of one point; a warm start never comes from another point.
 
     Attributes
@@ -123,7 +123,7 @@ class RoadPrograms:
         why = explained(problem)
         return f" ({why})" if why else ""
 
-    def lent(self, reason: str) -> "RoadPrograms":
+    def lent(self, reason: str) -> "Subproblems":
         """Return the same subproblems for the solver "auto"; add the reason to the failures."""
         self.failures.append(Failure(ASK, self.solver, reason))
         return replace(self, solver=AUTO, options=None, count=0, _memory={})

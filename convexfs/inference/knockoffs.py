@@ -35,7 +35,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
     others, drawn without looking at the classes. An estimator weighs features and knockoffs
     together; a feature is selected if it outweighs its knockoff clearly, and how often
     knockoffs outweigh features as clearly says how many of the selected are false. False means
-    that a feature tells nothing about the class that the others do not tell: *conditional*
+    that a feature adds no information about the class to the others: *conditional*
     relevance, of which no marginal test speaks.
 
     .. math::

@@ -325,7 +325,7 @@ def test_knockoffs_select_by_a_sparse_method(run, method):
     ("words", "message"),
     [
         (["--knockoffs", "--set", "lam=2"], "--set and --solver are of a method: name it"),
-        (["--fdr", "0.1", "--fwer", "0.05"], "--fdr and --fwer are rules of their own"),
+        (["--fdr", "0.1", "--fwer", "0.05"], "--fdr and --fwer exclude each other"),
         (["--fdr", "0.1", "--top", "2"], "--top K and --fdr both say how many"),
         (["--fdr", "2"], "--fdr must be a number above 0 and below 1, not 2"),
         (["--curve", "--method", "mmc"], "mmc is a projection and selects no features: no --curve"),

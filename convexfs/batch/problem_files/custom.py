@@ -38,7 +38,7 @@ class OwnReader(Reader):
         """Check the file and return its problem."""
         said = self.said()
         if "FIT" in said:
-            self.fail("FIT is for files with a METHOD: a problem of its own has no fit", "FIT")
+            self.fail("FIT is for files with a METHOD: a custom problem has no fit", "FIT")
         grid = said.get("GRID", {})
         data = tuple(self.data_specs(said["DATA"])) if "DATA" in said else ()
         function, grid = self._function(grid)

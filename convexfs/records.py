@@ -87,7 +87,7 @@ class Solution:
         Processor time of ``solve_seconds``.
     clock_seconds, setup_seconds : float or None
         Of ``solve_seconds``, what the solver's own clock says, and how long it says its setup
-        took; None where it does not tell.
+        took; None if it does not report it.
     tol : float
         The accuracy that was asked for.
     failure : str

@@ -55,7 +55,7 @@ class Dataset:
     aside : dict of str to array
         Columns that are no features, as text, such as what subject or batch a row is of.
     told : tuple of str
-        What was recognised when the data were read, in words.
+        Notes on what was inferred when the data were read, in words.
     categories : dict of int to tuple of str
         By position of a feature that is a category, what its codes stand for.
     feature_metadata : dict of str to tuple of str

@@ -275,7 +275,7 @@ class _Reader:
 
 
 def _is_fixed(lines: list[str]) -> bool:
-    """Whether a name has blanks, so that only the columns of a line tell its words apart."""
+    """Whether a name has blanks, so that only fixed columns separate the fields of a line."""
     section = ""
     for line in lines:
         count = len(line.split())

@@ -215,7 +215,7 @@ class Inspection:
         if not self.problem.is_dcp():
             return []
         if self.needs.integer and self.problem.constraints:
-            return ["none: integer variables leave no prices"]
+            return ["none: integer problems have no dual values"]
         lines = []
         for node, run in self.page.folded.clauses:
             bound = _TEXT.write(node) + self.page.folded.range_of(run)
@@ -239,7 +239,7 @@ class Inspection:
 
 
 class StatedProblem(cp.Problem):
-    """A ``cvxpy.Problem`` that notebooks show as mathematics; it is no other in any way."""
+    """A ``cvxpy.Problem`` that notebooks show as mathematics, and that is otherwise unchanged."""
 
     def _repr_html_(self) -> str:
         return show(self)._repr_html_()
@@ -282,7 +282,7 @@ def show(problem: Any, names: Mapping[str, Any] | None = None) -> Inspection:
 def to_latex(
     problem: cp.Problem, names: Mapping[str, Any] | None = None, optidef: bool = False
 ) -> str:
-    """LaTeX of any cvxpy problem, made from its expression tree.
+    """Return the LaTeX of any cvxpy problem, made from its expression tree.
 
     It is one formula for KaTeX, MathJax or amsmath, aligned in lines if it is long; with
     `optidef` an environment of that package.
@@ -304,16 +304,16 @@ def _meaning(constraint: Any, bound: str) -> str:
     count = constraint.size
     match constraint:
         case constraints.Equality() | constraints.Zero():
-            what = "one number" if count == 1 else f"{count} numbers, one a row,"
-            return f"price of {bound}, {what} of either sign"
+            what = "one number" if count == 1 else f"{count} numbers, one per row,"
+            return f"multiplier of {bound}, {what} of either sign"
         case constraints.PSD():
-            return f"price of {bound}, a psd matrix of side {constraint.args[0].shape[0]}"
+            return f"multiplier of {bound}, a psd matrix of side {constraint.args[0].shape[0]}"
         case SOC():
-            return f"price of {bound}, {count} numbers in the second-order cone"
+            return f"multiplier of {bound}, {count} numbers in the second-order cone"
         case constraints.Inequality() | constraints.NonNeg() | constraints.NonPos():
-            what = "one number >= 0" if count == 1 else f"{count} numbers >= 0, one a row"
-            return f"price of the bound {bound}, {what}"
-    return f"price of {bound}, {count} numbers in the dual cone"
+            what = "one number >= 0" if count == 1 else f"{count} numbers >= 0, one per row"
+            return f"multiplier of {bound}, {what}"
+    return f"multiplier of {bound}, {count} numbers in the dual cone"
 
 
 def _counted(count: int, thing: str) -> str:

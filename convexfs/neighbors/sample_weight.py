@@ -2,9 +2,9 @@ r"""Neighbours of samples that count for more or less than one.
 
 A sample of weight s stands for s equal rows: its term counts s times, and so does it as a
 neighbour of others. Its copies are not its neighbours: at a distance of 0 they would be
-its nearest hits and tell nothing. Hence weights of 2 equal rows written twice whose copies are
-not neighbours of each other; without weights a row and its copy are two samples that happen to
-be equal, and are.
+its nearest hits and carry no information. So weights of 2 have the effect of rows written twice
+if copies do not count as neighbours of each other. Without weights, a row and its copy are two
+samples, and neighbours.
 
 The k nearest are those whose weights add up to k, the last of them counting with what is left.
 """

@@ -25,7 +25,7 @@ REASONS = {
     "convexfs Logo": (
         "The l1 methods fit one linear model, at a cost in proportion to samples times features. "
         "Logo looks at every pair of samples, so that its cost has the square of the samples in "
-        "it; that is the price of the xor and local signals, of which a linear model finds none "
+        "it; that is the cost of the xor and local signals, of which a linear model finds none "
         "or some."
     ),
     "convexfs KnockoffSelector": (

@@ -25,7 +25,7 @@ def knockoffs_me(Sigma: np.ndarray) -> cp.Problem:
 
 
 def knockoffs_mvr(Sigma: np.ndarray) -> cp.Problem:
-    r"""No feature is easily told from the others and all knockoffs.
+    r"""Maximise the entropy: no feature is easily predicted from the others and all knockoffs.
 
     .. math:: \min_s\; \sum_j 1 / s_j + \mathrm{tr}\,(2 \Sigma - D(s))^{-1}
 

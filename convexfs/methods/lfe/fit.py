@@ -116,7 +116,7 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
     check_choice("form", settings.form, FORMS)
     numbers.check_share(settings.lam)
     if settings.form == "closed" and settings.lam != 0:
-        raise InputError("lam is a price of form='trace' or 'row-sparse': choose one, or lam=0")
+        raise InputError("lam is a penalty of form='trace' or 'row-sparse': choose one, or lam=0")
     formulation = METHOD.formulation(FORMS[settings.form])
     check_solver(formulation, solving)
     return formulation

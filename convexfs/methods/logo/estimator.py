@@ -121,7 +121,7 @@ class Logo(Settings, ClassifierMixin, ClassSelector, LogoFitted):
     n_starts : int, default=1
         Starts tried: `start`, RELIEF's hundred highest weights, then random ones. Of
         the proven fixed points the one of least objective is kept, and a warning says
-        when another start ended elsewhere. One start tells nothing about others; a
+        when another start ended elsewhere. One start does not show whether others agree; a
         second one costs about a fit more, so that it must be asked for.
     time_limit : float, optional
         Seconds after which the iteration ends, wherever it is: `converged_` is then

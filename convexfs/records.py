@@ -90,6 +90,10 @@ class Solution:
         took; None if it does not report it.
     tol : float
         The accuracy that was asked for.
+    solver, solver_version : str
+        The solver that ran, and its version.
+    iterations : int or None
+        Iterations of the solver; None if it does not report them.
     failure : str
         Class and text of the exception, if one ended the solve.
     """

@@ -24,7 +24,10 @@ _SAME = "differences between samples are the same"
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Labelled samples; make one with :func:`make_dataset` or :func:`convexfs.load`.
+    """Labelled samples.
+
+    Load them with :func:`convexfs.load`, or make them of arrays with
+    :func:`convexfs.data.build.make_dataset`.
 
     Attributes
     ----------

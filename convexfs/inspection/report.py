@@ -284,8 +284,14 @@ def to_latex(
 ) -> str:
     """Return the LaTeX of any cvxpy problem, made from its expression tree.
 
-    It is one formula for KaTeX, MathJax or amsmath, aligned in lines if it is long; with
-    `optidef` an environment of that package.
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+    names : mapping of str to array, optional
+        Names for the constants of the formula, as in :func:`convexfs.show`.
+    optidef : bool, default=False
+        Write an environment of the package optidef. By default the result is one formula for
+        KaTeX, MathJax or amsmath, aligned in lines if it is long.
     """
     seen = show(problem, names)
     return seen.optidef if optidef else seen.latex

@@ -32,8 +32,8 @@ test of the whole found something in 23 of 400 such sets, and in 10 of 83 tried 
 together (``--null-logo 400``).
 
 Scale: with "observed" a number is divided by its range. Otherwise numbers are taken as they
-are, unless there are categories: then every feature is divided by its mean difference E|V - V'|,
-so that two random samples differ by 1 in each, number or category.
+are, unless there are categories: then every feature is divided by its mean difference
+``E|V - V'|``, so that two random samples differ by 1 in each, number or category.
 
 With "observed" RELIEF's margins, divided by the number of samples, are the scores of
 scikit-rebate (0.8.4) for two classes of numbers or of categories, with or without missing

@@ -64,7 +64,7 @@ def counted_neighbors(
     n_neighbors: float | str,
     miss: str,
 ) -> np.ndarray:
-    """Signed weights of all pairs, as :func:`~convexfs.neighbors.hits_misses.signed_neighbors`.
+    """Return the signed weights of all pairs, in the form of ``signed_neighbors``.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class LFE(Settings, Projection):
     n_components : int, "cv" or None, default=None
         Components kept, at most those with a positive eigenvalue, which None
         keeps all; "cv" keeps as many as serve a nearest-neighbour classifier
-        best in 10 folds, see :func:`choose_components`.
+        best in 10 folds, see :func:`convexfs.methods.lfe.estimator.choose_components`.
     n_neighbors : int, default=1
         Hits and misses averaged per sample.
     miss : {"nearest", "prior", "uniform"}, default="nearest"
@@ -50,7 +50,7 @@ class LFE(Settings, Projection):
         returns another one; ``build(Sigma, lam) -> cvxpy.Problem`` with a variable ``W``, or a
         problem file.
     solver, solver_tol, solver_options, time_limit, n_jobs, random_state, verbose
-        As for every estimator: :class:`convexfs.estimators.selector.MethodEstimator`.
+        As for every estimator: :class:`convexfs.estimators.method_estimator.MethodEstimator`.
 
     Attributes
     ----------

@@ -203,7 +203,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     ) -> Self:
         """Select features for the neighbourhood of every sample of `X`.
 
-        `groups` and `blocks` are those of :meth:`WeightSelector.fit`.
+        `groups` and `blocks` are those of :meth:`convexfs.estimators.selector.WeightSelector.fit`.
         """
         refuse_unknown(self, unknown)
         self._groups, self._blocks = groups, blocks

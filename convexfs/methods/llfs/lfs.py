@@ -20,7 +20,7 @@ import numpy as np
 
 from convexfs.errors import InputError
 
-#: Of G: without the sigmoid U1 and U2 are the means that LFS trades.
+# Parameters of G: without the sigmoid, U1 and U2 are the two means that LFS trades off.
 LINEAR = {"s": 0.0, "lam": 1.0}
 
 

@@ -21,7 +21,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class MmcResult:
-    """Orthonormal directions, most telling first, and their proof.
+    """Orthonormal directions, largest eigenvalue first, and their certificate.
 
     Attributes
     ----------

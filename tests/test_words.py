@@ -77,3 +77,10 @@ def test_help_avoids_private_words(command, capsys):
     assert main([command, "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert not [match.group() for word in AVOID for match in re.finditer(word, text)]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "convexfs" / "guide").glob("*.md")), ids=lambda p: p.stem
+)
+def test_every_page_of_the_guide_addresses_the_reader(path):
+    assert re.search(r"\byour?\b", _texts(path), re.I), "say what you do: you, your"

@@ -161,14 +161,14 @@ class Certificate:
     primal_residual : float
         Least relative change of the constraints' terms that makes the point feasible.
     dual_residual, complementarity : float or None
-        Of formulations that compute them by their own formula.
+        Residuals of formulations that compute them by a formula; None for others.
     gap : float or None
         Distance of the objective from the proven bound, relative to their size; None if there
         is no bound.
     tol : float
         Largest residual accepted.
     basis : str
-        What the numbers were computed on.
+        The form of the problem on which the numbers were computed.
     claim : str
         What is verified: ``optimal``, ``infeasible``, ``unbounded``.
     reason : str

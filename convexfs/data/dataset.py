@@ -42,7 +42,7 @@ class Dataset:
     name : str
         The spec the data came from.
     target : str
-        What the classes are called: the column a file has them in.
+        Name of the target: the column of a file.
     scale : str
         The scaling the data ask for: "zscore", "minmax" or "none".
     split : array of int, optional
@@ -52,7 +52,7 @@ class Dataset:
     groups : array of int, optional
         Subclass of each row, where a generator knows it.
     ids : tuple of str, optional
-        What each row is called.
+        Name of each row.
     id_name : str
         What the ids are called: the column a file has them in.
     aside : dict of str to array

@@ -1,6 +1,7 @@
 """Everything there is to see of a problem, in one object that prints."""
 
 import html
+import textwrap
 import warnings
 from collections import Counter
 from collections.abc import Mapping
@@ -25,6 +26,8 @@ from convexfs.solving.backends import BACKENDS, Needs, choose, lacking_in, needs
 from convexfs.solving.dcp_rules import broken_log_log_rules, broken_rules, curvature
 
 _TEXT = Notation(Text())
+#: Columns of a terminal beside the headings of the facts.
+_FACT_WIDTH = 80 - 13
 _SIGNS = {constraints.Inequality: " <= ", constraints.Equality: " == "}
 _NOT_CONVEX = "the problem is not convex by cvxpy's rules"
 
@@ -162,11 +165,11 @@ class Inspection:
             "parameters": [self._listing(program.parameters())],
             "constraints": self._constraints() or ["none"],
             "curvature": [f"{self.curvatures['objective']}; {rules}", *self.reasons],
-            "stated": [self._stated()],
-            "cone program": [form if isinstance(form, str) else sizes(form)],
+            "stated": _wrapped(self._stated()),
+            "cone program": _wrapped(form if isinstance(form, str) else sizes(form)),
             "needs": [self._asked()],
-            "solvers": [", ".join(ready) or "none"],
-            "not these": self._unfit(),
+            "solvers": _wrapped(", ".join(ready) or "none"),
+            "not these": [line for reason in self._unfit() for line in _wrapped(reason)],
             "duals": self._dual_lines(),
         }
         return "\n".join(
@@ -320,6 +323,11 @@ def _meaning(constraint: Any, bound: str) -> str:
             what = "one number >= 0" if count == 1 else f"{count} numbers >= 0, one per row"
             return f"multiplier of {bound}, {what}"
     return f"multiplier of {bound}, {count} numbers in the dual cone"
+
+
+def _wrapped(text: str) -> list[str]:
+    """Return a sentence as lines that fit a terminal of 80 columns beside their heading."""
+    return textwrap.wrap(text, _FACT_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _counted(count: int, thing: str) -> str:

@@ -59,7 +59,7 @@ class LFE(Settings, Projection):
     metric_ : array (n_features, n_features)
         W of the components kept, ``components_.T @ components_``.
     eigenvalues_ : array (T,)
-        Of Sigma, those that count; for "row-sparse" :math:`\bar p_i^T \Sigma \bar p_i`.
+        Positive eigenvalues of Sigma; for "row-sparse" :math:`\bar p_i^T \Sigma \bar p_i`.
     power_loss_, renormalised_loss_ : arrays (T + 1,)
         Discriminant power lost with the first t components, t = 0..T: as printed
         in eq. 22, and with the kept weights scaled back to length 1.

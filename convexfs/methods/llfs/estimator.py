@@ -80,16 +80,16 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     neighbor_vote : bool, default=True
         A sphere votes only if the query's nearest sample in its features agrees.
     support : {"frequent", "union"}, default="frequent"
-        What ``get_support`` means: the `max_features` chosen by most samples, or all
-        chosen by any.
+        Features that ``get_support`` returns: the `max_features` selected by most samples, or
+        all selected by any.
     prune_to : int, optional
         Keep at most this many features, by Logo's weights, before anything else.
     bound : bool, default=False
         Add a lower bound to every row of ``points_``.
     n_passes : int, default=2
-        Of LFS: how often all samples choose, weighing by what they chose before.
+        For form="lfs": passes over all samples, with weights from the pass before.
     width : float, default=1
-        Of LFS: how fast weights fall with the distance, in squared units of X.
+        For form="lfs": how fast weights fall with the distance, in squared units of X.
     run_dir : path, optional
         Store finished points here; the same fit resumes after an interruption, as does
         ``convexfs solve`` of a problem file with ``FIT = "points"`` that asks for the same,
@@ -124,7 +124,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     weights_ : array (n_features,)
         Share of the samples that select a feature; also ``feature_importances_``.
     radii_, betas_ : array (n_samples,)
-        Of each sample's sphere.
+        Radius and beta of each sample's sphere.
     points_ : structured array (n_samples, n_betas)
         beta, status, u1, u2, level, residual, bound, rounded_u1, score, and the programs
         and failures of a backend.

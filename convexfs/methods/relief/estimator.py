@@ -51,7 +51,7 @@ class Relief(Settings, ClassSelector):
         margin, and take neighbours anew in the others, until this many are left; what was
         left out weighs 0.
     dropped : float in (0, 1), default=0.5
-        Of `keep`.
+        Fraction of the features left out per round; used only with `keep`.
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
         See :class:`convexfs.estimators.selector.MissingParameters`.

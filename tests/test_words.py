@@ -84,3 +84,17 @@ def test_help_avoids_private_words(command, capsys):
 )
 def test_every_page_of_the_guide_addresses_the_reader(path):
     assert re.search(r"\byour?\b", _texts(path), re.I), "say what you do: you, your"
+
+
+def test_files_that_pages_name_exist():
+    named = [
+        (path.name, name)
+        for path in [*_files(), *ROOT.glob("scripts/pages/**/*.md")]
+        if path.suffix == ".md"
+        for name in re.findall(
+            r"\b(?:scripts|problems)/[\w/.-]+\.(?:py|sh|md|csv)", path.read_text()
+        )
+    ]
+    yours = {"problems/mine.py"}  # a file that the reader is to write
+    assert named
+    assert [each for each in named if each[1] not in yours and not (ROOT / each[1]).exists()] == []

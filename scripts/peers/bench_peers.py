@@ -63,6 +63,9 @@ def main() -> None:
         for name in asked.only or CONTENDERS:
             measure(name, asked, rows)
         keep(asked.results, read(asked.results))
+    if asked.to is not None:
+        asked.to.write_text(page.short(read(asked.results), asked.title))
+        return
     results, guide = ROOT / "scripts/pages/results", ROOT / "convexfs/guide"
     page.write(read(asked.results), results, guide, asked.results)
 
@@ -86,6 +89,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, help="processor seconds a cell may take")
     parser.add_argument("--data", help="folder of npz files with X and y, besides scikit-learn's")
     parser.add_argument("--only", nargs="*", choices=CONTENDERS, help="these contenders")
+    parser.add_argument("--to", type=Path, metavar="FILE", help="write a short page to this file")
+    parser.add_argument("--title", default="Peers", help="heading of that page")
     parser.add_argument("--results", type=Path, default=Path("peers.csv"))
     asked = parser.parse_args()
     asked.size = "quick" if asked.quick else "full"

@@ -54,6 +54,13 @@ If you choose between two that differ by a few per cent, take n into account.
 """
 
 
+def short(draws: Rows, title: str) -> str:
+    """Return the short page, losses first, of the contenders that were measured."""
+    text = SHORT.replace("# Peers", f"# {title}").replace("LOSSES", losses_first(draws))
+    text = text.partition("![")[0]
+    return "\n".join([text, in_short(draws), _versions(mean_of_draws(draws))])
+
+
 def write(rows: Rows, folder: Path, guide: Path, results: Path) -> None:
     """Write the page with all tables and numbers to `folder`, and a short one to the guide."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -62,7 +69,9 @@ def write(rows: Rows, folder: Path, guide: Path, results: Path) -> None:
     end_of_page = (
         "\nAll settings, cells, real data sets, versions and losses are in "
         "`scripts/pages/results/peers.md` of the repository and on the site. "
-        "Run `python scripts/peers/bench_peers.py` to repeat the comparison.\n"
+        "Run `python scripts/peers/bench_peers.py` to repeat the comparison. A later run compares "
+        "the RELIEF implementations alone, fast-select among them: it finds the same features as "
+        "`Relief` by range (`scripts/pages/results/peers-relief.md`).\n"
     )
     short = SHORT.replace("LOSSES", losses_first(draws))
     (guide / "peers.md").write_text("\n".join([short, in_short(draws), end_of_page]))

@@ -45,7 +45,8 @@ SECTIONS = {
     "Reference": ("commands", "reference", "guide/glossary"),
     "Background": (
         "guide/selection", "guide/certificates", "guide/peers", "guide/reproduction",
-        "results/error-rates", "results/peers", "results/peers-relief", "results/lfe-logo", "results/llfs-lmba",
+        "results/error-rates", "results/peers", "results/peers-relief", "results/lfe-logo",
+        "results/llfs-lmba",
         "results/solver-study", "cvxpy-bounds",
     ),
     "Project": ("changelog", "contributing"),

@@ -3,14 +3,8 @@
 import numpy as np
 import pytest
 
-from convexfs.certification.program.cones import (
-    Equality,
-    Exponential,
-    NonNegative,
-    Power,
-    SecondOrder,
-    Semidefinite,
-)
+from convexfs.certification.program.cones import Equality, NonNegative, SecondOrder, Semidefinite
+from convexfs.certification.program.exponential_and_power import Exponential, Power
 
 CONES = [
     Equality(),

@@ -13,12 +13,12 @@ than the objective itself. An optimum of 0 has the scale of the data's own units
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 
 from convexfs.certification.auxiliary import Inside
 from convexfs.certification.budget import Budget, Stopped
+from convexfs.certification.duals.cone_cuts import with_cone_cuts
 from convexfs.certification.duals.correction_system import Goal
 from convexfs.certification.duals.dual_bound import (
     Bound,
@@ -30,7 +30,13 @@ from convexfs.certification.duals.dual_bound import (
 )
 from convexfs.certification.duals.dual_correction import corrected_bound
 from convexfs.certification.duals.multiplier_search import Candidate, MultiplierSearch
-from convexfs.certification.exact.linear_program import ExactOptimum, rationals
+from convexfs.certification.exact.linear_program import (
+    MOST_ENTRIES,
+    ExactOptimum,
+    LinearProgram,
+    lagrangian_costs,
+    rounded_down,
+)
 from convexfs.certification.feasible_points import (
     change_to_feasible,
     cost_of_feasibility,
@@ -42,7 +48,6 @@ from convexfs.certification.program.scaling import least_unit_of_objective, unit
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.elimination import without_defined_columns
 from convexfs.certification.rigorous.implied_bounds import Box, implied_box
-from convexfs.certification.rigorous.rounding import EPSILON
 
 #: Costs of flat programs may change by this share of their own terms: the last bits of the data.
 ROUNDING = 2.0**-50
@@ -52,6 +57,8 @@ ENOUGH, SPENT = 0.5, 0.1
 ROOMS = (0.0, 1e-9, 1e-7)
 #: Share of the budget that is left after which one candidate has had enough.
 ONE_CANDIDATE = 0.3
+#: Power of 2 of the largest cost in linear programs whose basis shall be exactly optimal.
+LARGE_COSTS = 20
 #: Entries of a program that is searched for an exact proof even if one to rounding is there.
 SMALL = 3000
 
@@ -327,7 +334,11 @@ class OptimalityProof:
         # The claimed cost may be lower than anything feasible: then more than a bound is wanted.
         dearer = candidate.optimal and value > self.cost + self.tol * self.coarse_scale
         if dearer or not self._bound_is_enough:
-            self._correct(candidate, dearer)
+            self._correct(candidate, dearer, ROOMS[:1])
+        if not (dearer or self.flat or self._bound_is_enough):
+            self._relax_cones(candidate)
+        if not self.flat and (dearer or not self._bound_is_enough):
+            self._correct(candidate, dearer, ROOMS[1:])
         if candidate.basis is not None and not (self.proven and self.best.rounding == 0):
             self._exactly(candidate)
 
@@ -336,14 +347,14 @@ class OptimalityProof:
         """Whether what lacks is a feasible point only."""
         return self.best.value >= self.target and self.best.rounding == 0
 
-    def _correct(self, candidate: Candidate, dearer: bool) -> None:
+    def _correct(self, candidate: Candidate, dearer: bool, rooms: tuple[float, ...]) -> None:
         """Try the candidate's multipliers, as they are and corrected."""
         scale = self.scale or 1.0
         natural = natural_multipliers(self.form, candidate.z, scale)
         # A small program gets the effort of a proof for the data as they are.
         rounding = ROUNDING if self.flat and self.form.A.nnz > SMALL else 0.0
         share = self.budget.share(ONE_CANDIDATE)
-        for room in ROOMS:
+        for room in rooms:
             self.budget.check()
             if room and share.left <= 0:
                 break  # other candidates may need no correction
@@ -356,52 +367,43 @@ class OptimalityProof:
             if not dearer:
                 self.last = at, target
             self._keep(bound, box)
-            enough = bound.value >= target and bound.rounding <= self.rounding
-            if enough or self.flat:
+            if bound.value >= target and bound.rounding <= self.rounding:
                 break
 
+    def _relax_cones(self, candidate: Candidate) -> None:
+        """Try the candidate's multipliers of curved cones as rows of a linear program."""
+        if self.form.P is not None or self.form.A.nnz > MOST_ENTRIES:
+            return
+        y = self.form.into_dual(np.nan_to_num(candidate.y))
+        form = with_cone_cuts(self.form, y, self.cut)
+        program = LinearProgram(form, self.cut)
+        # Large costs: HiGHS accepts reduced costs of the wrong sign up to 1e-9.
+        large = np.exp2(LARGE_COSTS - np.round(np.log2(np.abs(form.q).max(initial=0.0) or 1.0)))
+        self.budget.check()
+        found = program.solve(q=large * form.q, seconds=self.budget.left)
+        if not found.optimal:
+            return
+        scale = self.scale or 1.0
+        natural = natural_multipliers(form, found.z, scale)
+        goal = Goal(form, self.cut, self.target, SPENT * self.tol * scale, natural)
+        bound, _ = corrected_bound(goal, found.y / large, found.z)
+        by = f"{candidate.by}: linear relaxation, {bound.by}"
+        self._keep(replace(bound, y=y, by=by), self.cut)
+
     def _exactly(self, candidate: Candidate) -> None:
+        """Try the candidate's basis: of the program, or of its tangent at the candidate's point."""
         program, basis = candidate.program, candidate.basis
         if program is None or basis is None or not program.cheap:
             return
-        z = candidate.z
-        costs = None if self.form.P is None else _gradient(self.form, z)
+        nothing = np.zeros(self.form.b.size)
+        costs, constant = lagrangian_costs(self.form, nothing, candidate.z)
         optimum = program.exact_optimum(basis, costs, primal=False)
         if optimum.dual is None:
-            value = None
-        elif self.form.P is None:
-            value = float(optimum.dual)
-            if not (self.attained and value >= self.target):
-                optimum = program.exact_optimum(basis)
-        else:
-            value = _at_tangent(self.form, z, optimum.dual)
-        if value is None:
             return
-        value -= 4 * EPSILON * abs(value)
+        value = rounded_down(optimum.dual + constant)
+        if self.form.P is None and not (self.attained and value >= self.target):
+            optimum = program.exact_optimum(basis)
         self._keep(Bound(value, candidate.y, f"{candidate.by}: exact basis"), self.box)
         if optimum.primal is not None:
             self.exact = optimum
             self.attained |= float(optimum.primal) <= self.cost + self.tol * self.scale
-
-
-def _gradient(form: StandardForm, z: np.ndarray) -> list:
-    """Return q + Pz in rationals."""
-    point, gradient = rationals(z), rationals(form.q)
-    entries = form.P.tocoo()
-    for row, column, value in zip(entries.row, entries.col, rationals(entries.data), strict=True):
-        gradient[row] += value * point[column]
-    return gradient
-
-
-def _at_tangent(form: StandardForm, z: np.ndarray, optimum: Fraction) -> float:
-    """Return the bound of the tangent at z: its optimum - z'Pz / 2, in rationals."""
-    point = [Fraction(each) for each in z.tolist()]
-    entries = form.P.tocoo()
-    bend = sum(
-        (
-            Fraction(v) * point[i] * point[j]
-            for i, j, v in zip(entries.row, entries.col, entries.data.tolist(), strict=True)
-        ),
-        Fraction(0),
-    )
-    return float(optimum - bend / 2)

@@ -46,6 +46,8 @@ def corrected_bound(
         return bound, at
     # Columns x and -x cannot both have a margin: now all reduced costs shall vanish.
     other, last = _corrected(goal, start, _Aims(goal, margin=False))
+    if other.value >= goal.target and other.rounding <= goal.rounding:
+        return other, last
     usable = [each.rounding <= LAST_BITS for each in (other, bound)]
     better = (usable[0], other.value) > (usable[1], bound.value)
     return (other, last) if better else (bound, at)

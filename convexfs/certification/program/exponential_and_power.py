@@ -31,8 +31,19 @@ def _inverse_root_factors(hessians: np.ndarray, inside: np.ndarray) -> np.ndarra
     return factors
 
 
-def _half_widths(factors: np.ndarray, eta: float) -> np.ndarray:
-    return np.linalg.norm(factors, axis=2) * eta * (1.0 + 1e-12)
+def _norms(rows: np.ndarray) -> np.ndarray:
+    """Return the norm of each row, rounded up."""
+    return np.linalg.norm(rows, axis=1) * (1.0 + FUNCTIONS)
+
+
+def _ball(eta: float, *terms: tuple[np.ndarray | float, np.ndarray]) -> np.ndarray:
+    """Bound the size of a sum of coefficients times G v for norm(v) <= eta.
+
+    Terms may cancel, so that errors of rounding are relative to each of them.
+    """
+    scaled = [np.reshape(coefficient, (-1, 1)) * G for coefficient, G in terms]
+    errors = sum(_norms(term) for term in scaled)
+    return eta * (_norms(sum(scaled)) + 2 * FUNCTIONS * errors)
 
 
 @dataclass(frozen=True)
@@ -102,15 +113,27 @@ class Exponential:
         return _inverse_root_factors(hessians, inside)
 
     def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
-        widths = _half_widths(factors, eta)
-        used = widths.any(axis=1)
-        values, widths = values[used], widths[used]
-        v, w = values[:, 1] - widths[:, 1], values[:, 2] - widths[:, 2]
-        ends = values[:, 0] - widths[:, 0], values[:, 0] + widths[:, 0]
-        with np.errstate(all="ignore"):
-            # -u exp(v / u - 1) is convex in u.
-            below = [-end * np.exp(v / end - 1.0) * (1.0 + FUNCTIONS) <= w for end in ends]
-        return bool(np.all((ends[1] < 0) & below[0] & below[1]))
+        """Check the ellipsoid by a Taylor expansion: no box around it would fit into the cone.
+
+        With r = -u / w and s = v / w the cone is s + h(r) >= 0, where h(r) = r (1 - log r) has
+        the second derivative -1 / r.
+        """
+        used = factors.any(axis=(1, 2))
+        (u, v, w), (G_u, G_v, G_w) = values[used].T, factors[used].transpose(1, 0, 2)
+        if not (np.all(u < 0) and np.all(w > 0)):
+            return False
+        r, s = -u / w, v / w
+        logs = np.log(r)
+        least_w = w - eta * _norms(G_w)
+        along = _ball(eta, (-1.0, G_u), (-r, G_w)) / least_w
+        # log r = (1 + log r) - 1, so that its absolute error near r = 1 is allowed for.
+        by_logs = (1.0 + logs, G_u), (-1.0, G_u), (r + r * logs, G_w), (-r, G_w)
+        across = _ball(eta, (1.0, G_v), (-s, G_w), *by_logs) / least_w
+        room = s + r - r * logs - FUNCTIONS * (np.abs(s) + r * (2.0 + np.abs(logs)))
+        bend = along**2 / (2.0 * (r - along))
+        return bool(
+            np.all((least_w > 0) & (along < r) & (room >= (across + bend) * (1.0 + FUNCTIONS)))
+        )
 
     def scales(self, sizes: np.ndarray) -> np.ndarray:
         return largest_of_each(sizes)
@@ -180,12 +203,28 @@ class Power:
         return _inverse_root_factors(hessians - bend / gap[:, None, None], inside)
 
     def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
-        widths = _half_widths(factors, eta)
-        used = widths.any(axis=1)
-        u, w = values[used, :-1] - widths[used, :-1], np.abs(values[used, -1]) + widths[used, -1]
-        exponents = np.array(self.exponents)
-        product = np.prod((np.maximum(u, 0.0) / exponents) ** exponents, axis=1)
-        return bool(np.all(u > 0) and np.all(product * (1.0 - FUNCTIONS) >= w))
+        """Check the ellipsoid by a Taylor expansion: no box around it would fit into the cone.
+
+        If u changes by the shares m + (1 + m) k, where the mean of k is 0, the product changes by
+        the factor 1 + m, and by at least 1 - K, where K is the mean of k^2 / 2 (1 - abs(k)).
+        """
+        used = factors.any(axis=(1, 2))
+        exponents, u, w = np.array(self.exponents), values[used, :-1], values[used, -1]
+        if not np.all(u > 0):
+            return False
+        shares = (factors[used, :-1] / u[:, :, None]).transpose(1, 0, 2)
+        G_w, product = factors[used, -1], np.prod((u / exponents) ** exponents, axis=1)
+        mean = list(zip(exponents, shares, strict=True))
+        m = _ball(eta, *mean)
+        from_mean = [_ball(eta, (-1.0, share), *mean) for share in shares]
+        k = np.stack(from_mean, axis=1) / (1.0 - m)[:, None]
+        bend = (k**2 / (2.0 * (1.0 - k))) @ exponents * (1.0 + m)
+        lost = product * (bend * (1.0 + FUNCTIONS) + 8.0 * len(exponents) * FUNCTIONS)
+        of_product = [(product * each, share) for each, share in mean]
+        inside = (m < 1.0) & np.all(k < 1.0, axis=1)
+        for sign in (-1.0, 1.0):
+            inside &= product - sign * w - lost >= _ball(eta, *of_product, (-sign, G_w))
+        return bool(np.all(inside))
 
     def scales(self, sizes: np.ndarray) -> np.ndarray:
         """Multiply every u by its own size, and z by what that makes of the product."""

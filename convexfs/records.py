@@ -87,9 +87,13 @@ class Solution:
         Processor time of ``solve_seconds``.
     clock_seconds, setup_seconds : float or None
         Of ``solve_seconds``, what the solver's own clock says, and how long it says its setup
-        took; None where it does not tell.
+        took; None if it does not report it.
     tol : float
         The accuracy that was asked for.
+    solver, solver_version : str
+        The solver that ran, and its version.
+    iterations : int or None
+        Iterations of the solver; None if it does not report them.
     failure : str
         Class and text of the exception, if one ended the solve.
     """
@@ -157,14 +161,14 @@ class Certificate:
     primal_residual : float
         Least relative change of the constraints' terms that makes the point feasible.
     dual_residual, complementarity : float or None
-        Of formulations that compute them by their own formula.
+        Residuals of formulations that compute them by a formula; None for others.
     gap : float or None
         Distance of the objective from the proven bound, relative to their size; None if there
         is no bound.
     tol : float
         Largest residual accepted.
     basis : str
-        What the numbers were computed on.
+        The form of the problem on which the numbers were computed.
     claim : str
         What is verified: ``optimal``, ``infeasible``, ``unbounded``.
     reason : str

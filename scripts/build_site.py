@@ -45,7 +45,8 @@ SECTIONS = {
     "Reference": ("commands", "reference", "guide/glossary"),
     "Background": (
         "guide/selection", "guide/certificates", "guide/peers", "guide/reproduction",
-        "results/error-rates", "results/peers", "results/lfe-logo", "results/llfs-lmba",
+        "results/error-rates", "results/peers", "results/peers-relief", "results/lfe-logo",
+        "results/llfs-lmba",
         "results/solver-study", "cvxpy-bounds",
     ),
     "Project": ("changelog", "contributing"),
@@ -55,6 +56,20 @@ INFERENCE = (
     "shadow_test", "permutation_test", "selection_curve", "KnockoffSelector", "StabilitySelector",
 )  # fmt: skip
 PROBLEMS = ("solve", "certify", "assert_optimal", "explain", "show", "Solution", "Certificate")
+#: Classes that the public names return or inherit from, and functions that they refer to.
+DETAILS = (
+    "convexfs.data.build.make_dataset",
+    "convexfs.inference.shadow_statistics.ShadowResult",
+    "convexfs.inference.stability.StabilityIndex",
+    "convexfs.methods.base.fixed_point.FixedPointCertificate",
+    "convexfs.methods.lfe.estimator.ComponentChoice",
+    "convexfs.methods.lfe.estimator.choose_components",
+    "convexfs.records.ConePoint",
+    "convexfs.selection.rules.SelectionDecision",
+    "convexfs.estimators.method_estimator.MethodEstimator",
+    "convexfs.estimators.class_selector.ClassSelector",
+    "convexfs.estimators.regression.NumberSelector",
+)
 MODULES = (
     "convexfs.report.pictures",
     "convexfs.inference.selection_curves",
@@ -62,8 +77,13 @@ MODULES = (
     "convexfs.estimators.selector",
     "convexfs.methods.lfe.pictures",
     "convexfs.methods.llfs.pictures",
+    "convexfs.methods.llfs.problem",
+    "convexfs.methods.llfs.problem_steps",
+    "convexfs.methods.llfs.lfs",
     "convexfs.methods.llfs.theory",
     "convexfs.methods.logo.theory",
+    "convexfs.neighbors.missing_values",
+    "convexfs.neighbors.sample_weight",
     "convexfs.data.generators",
     "convexfs.errors",
 )
@@ -78,11 +98,12 @@ def main() -> None:
         sys.exit(f"The site needs {', '.join(missing)}: pip install '{ROOT}[site]'")
     source = out.with_name(f"{out.name}-source")
     gather(source)
-    words = ["-m", "sphinx", "-q", "-b", "html", "-d", str(source / ".doctrees")]
+    words = ["-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    words += ["-d", str(source / ".doctrees")]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
     line = [sys.executable, *words, str(source), str(out)]
     if subprocess.run(line, env=environment).returncode:
-        sys.exit("The site was not made; the lines above say why.")
+        sys.exit("The site was not built: correct the warnings above.")
     troubles = list(check(out))
     for trouble in troubles:
         print(trouble)
@@ -108,6 +129,9 @@ def gather(source: Path) -> None:
     index = (SOURCE / "index.md").read_text()
     _write(source / "index.md", "\n".join([index, *trees]))
     _write(source / "reference.md", reference())
+    for page in (source / "reference").glob("*.rst"):
+        if f"   {page.stem}\n" not in reference():  # a name that an earlier build listed
+            page.unlink()
     _write(source / "commands.md", commands())
     _write(source / "changelog.md", _relinked(ROOT / "CHANGELOG.md"))
     _write(source / "contributing.md", _relinked(ROOT / ".github" / "CONTRIBUTING.md"))
@@ -157,6 +181,7 @@ def reference() -> str:
         "Inference": [f"convexfs.inference.{name}" for name in INFERENCE],
         "Problems and certificates": [f"convexfs.{name}" for name in PROBLEMS],
         "Data and files": [f"convexfs.{name}" for name in reading],
+        "Results, base classes and details": list(DETAILS),
         "Modules": list(MODULES),
     }
     sections = []

@@ -1,6 +1,6 @@
 """The Karush-Kuhn-Tucker conditions of a smooth problem, from cvxpy's own gradients.
 
-A second road beside `convexfs.certify`: it works on the problem as stated and
+A second check beside `convexfs.certify`: it works on the problem as stated and
 shares no code with it, but only where every function has a gradient.
 """
 

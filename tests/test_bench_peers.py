@@ -14,7 +14,7 @@ from peers.contenders import CONTENDERS, SOUGHT, Contender
 from peers.losses import ALONE, AS_GOOD, FOUND, WORSE, losses, losses_part
 from peers.page import ends, megabytes, slopes
 from peers.rows import ENDS, NOT_TRIED, OVER, READY, mean_of_draws
-from peers.summary import in_short
+from peers.summary import in_short, losses_first
 from peers.worlds import (
     FIXED_FEATURES,
     FIXED_SAMPLES,
@@ -159,14 +159,37 @@ def test_a_cell_is_the_mean_of_its_draws():
     assert mean_of_draws(nothing) == nothing[:1]
 
 
+def drawn(name, seconds, shares, **given):
+    """Rows of one contender: a draw of every signal for each share found."""
+    return [
+        row(name, seconds, share, **given) | {"signal": signal, "draw": draw}
+        for signal in SIGNALS
+        for draw, share in enumerate(shares)
+    ]
+
+
 def test_the_page_begins_with_a_size_at_a_glance_and_times_within_a_family():
     sized = {"n": FIXED_SAMPLES, "p": FIXED_FEATURES}
-    told = in_short(
-        [row("convexfs Relief", 1.0, **sized), row("skrebate ReliefF", 3.0, 0.5, **sized)]
-    )
-    assert "| **convexfs Relief** | 100% |  |  | 1 s |" in told
-    assert "| convexfs Relief | skrebate ReliefF | 1 | 3 | 100%, 50% |  |" in told
+    ours = drawn("convexfs Relief", 1.0, [1, 1, 1, 0], **sized)
+    theirs = drawn("skrebate ReliefF", 3.0, [0.5, 0.5, 0.5], **sized)
+    slow = drawn("skrebate MultiSURF", 9.0, [1], **sized)
+    told = in_short([*ours, *theirs, *slow])
+    # Draw 3, in which ours found nothing, was not answered by the other.
+    assert "| **convexfs Relief** | 100% | 100% | 100% | 1 s |" in told
+    assert "n = 3" in told
+    assert "too many draws to be compared: skrebate MultiSURF." in told
+    assert "| convexfs Relief | skrebate ReliefF | 9 | 3 | 100%, 50% |  |" in told
+    assert "| convexfs Relief | skrebate MultiSURF | 3 | 9 | 100%, 100% |  |" in told
     assert in_short([refusal("knockpy")]) == ""
+
+
+def test_those_who_are_better_are_named_first():
+    ours, theirs = drawn("convexfs Relief", 3.0, [0.5]), drawn("skrebate ReliefF", 1.0, [0.8])
+    assert losses_first([*ours, *theirs]) == (
+        "- **convexfs Relief**: skrebate ReliefF is 3 times as fast; skrebate ReliefF finds 80% "
+        "of the planted features, ours 50%."
+    )
+    assert "in no pair" in losses_first([*drawn("convexfs Relief", 1.0, [1]), *theirs])
 
 
 def cell(signal="xor", n=100, p=500, limit=3.0, draw=0):
@@ -184,7 +207,12 @@ def test_larger_cells_than_one_over_the_limit_are_not_tried():
 def test_samples_are_drawn_again_only_where_that_takes_little_time():
     asked = Namespace(size="quick", limit=10.0, data=None)
     first, second = (bench_peers.cells(asked, draw) for draw in (0, 1))
-    assert [{**each, "draw": 1, "limit": 2.0} for each in first if "signal" in each] == second
+    planted = [each for each in first if "signal" in each]
+    assert [{**each, "draw": 1} for each in planted] == [{**each, "limit": 10.0} for each in second]
+    fixed = (FIXED_SAMPLES, FIXED_FEATURES)
+    assert all(
+        each["limit"] == (10.0 if (each["n"], each["p"]) == fixed else 2.0) for each in second
+    )
     slow = [bench_peers.row_of("mrmr", first[0], seconds="3.0")]
     assert bench_peers.hopeless(second[0], slow)
     assert not bench_peers.hopeless(second[0], [slow[0] | {"seconds": "1.0"}])

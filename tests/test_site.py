@@ -1,5 +1,6 @@
 """The site: its examples run and draw, its parts are gathered, and a bad link is noticed."""
 
+import inspect
 import re
 import runpy
 import sys
@@ -66,6 +67,20 @@ def test_all_pages_and_names_are_gathered(tmp_path):
     }
     assert set(convexfs.__all__) - {"FORMULATIONS"} <= listed
     assert all(f"| `{name}` |" in reference for name in convexfs.FORMULATIONS)
+
+
+@pytest.mark.parametrize("name", [n for n in convexfs.__all__ if callable(getattr(convexfs, n))])
+def test_every_public_parameter_is_explained(name):
+    """A docstring lists each parameter, perhaps as "a, b, c" with a link to their explanation."""
+    public = getattr(convexfs, name)
+    sources = [
+        public,
+        *(each for each in getattr(public, "__mro__", ()) if "convexfs" in str(each)),
+    ]
+    text = "\n".join(inspect.getdoc(source) or "" for source in sources)
+    lists = re.findall(r"^((?:\*{0,2}\w+, )*\*{0,2}\w+)(?: :.*)?$", text, re.M)
+    explained = {each.strip(" *") for names in lists for each in names.split(",")}
+    assert set(inspect.signature(public).parameters) <= explained
 
 
 def test_what_is_gathered_again_keeps_its_date(tmp_path):

@@ -14,7 +14,9 @@ ROOT = Path(__file__).parents[1]
 #: Words to avoid, and what to write.
 AVOID = {
     r"\b(?:is|are|was|were) (?:said|told|noticed)\b": "report, print or detect, with a subject",
-    r"\bof (?:its|their) own(?=[,.;:)]|$| (?:in|is|are|and|that|to|for|which)\b)": "its own",
+    r"\b(?:does|do) not tell\b|\bto be (?:said|told)\b": "report",
+    r"\bcan(?:not)? be told\b(?! apart)": "known, detected",
+    r"\bof (?:its|their) own(?=[,.;:)\"]|$| (?:in|is|are|and|that|to|for|which|has)\b)": "its own",
     r"\b(?:may|to|can|cannot) be had\b": "available",
     r"\bprices?\b": "penalty",
     r"\bholes?\b": "missing value",
@@ -38,22 +40,25 @@ EXCEPTIONS = {"convexfs/former_names.py"}
 
 @cache
 def _texts(path: Path) -> str:
-    """Return the prose of a file: docstrings and comments of Python, pages without their code."""
+    """Return the prose of a file: comments and texts of Python, pages without their code."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         return re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.S)
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    prose = (tokenize.COMMENT, tokenize.STRING)
+    comments = (tokenize.COMMENT,)
+    texts = (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING))
     return "\n".join(
-        token.string
+        re.sub(r"\{[^}]*\}", "", token.string)
         for token in tokens
-        if token.type in prose and token.string.startswith(("#", '"""', 'r"""'))
+        # A word alone is a key or an option, not a text.
+        if token.type in comments or (token.type in texts and " " in token.string)
     )
 
 
 def _files() -> list[Path]:
     places = [*ROOT.glob("convexfs/**/*.py"), *ROOT.glob("convexfs/guide/*.md")]
     places += [ROOT / "README.md", ROOT / "problems" / "README.md", *ROOT.glob("problems/*.py")]
+    places += [*ROOT.glob("scripts/pages/*.md"), *ROOT.glob("scripts/pages/examples/*.py")]
     return [each for each in places if str(each.relative_to(ROOT)) not in EXCEPTIONS]
 
 
@@ -72,3 +77,24 @@ def test_help_avoids_private_words(command, capsys):
     assert main([command, "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert not [match.group() for word in AVOID for match in re.finditer(word, text)]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "convexfs" / "guide").glob("*.md")), ids=lambda p: p.stem
+)
+def test_every_page_of_the_guide_addresses_the_reader(path):
+    assert re.search(r"\byour?\b", _texts(path), re.I), "say what you do: you, your"
+
+
+def test_files_that_pages_name_exist():
+    named = [
+        (path.name, name)
+        for path in [*_files(), *ROOT.glob("scripts/pages/**/*.md")]
+        if path.suffix == ".md"
+        for name in re.findall(
+            r"\b(?:scripts|problems)/[\w/.-]+\.(?:py|sh|md|csv)", path.read_text()
+        )
+    ]
+    yours = {"problems/mine.py"}  # a file that the reader is to write
+    assert named
+    assert [each for each in named if each[1] not in yours and not (ROOT / each[1]).exists()] == []

@@ -62,8 +62,8 @@ def _parts(value: Any, seen: set[int]) -> Iterator[bytes]:
         yield repr(value).encode()
     else:
         raise InputError(
-            f"the change refers to a value of type {type(value).__name__}, which stored results "
-            f"cannot be told apart by: {_CURE}"
+            f"the change refers to a value of type {type(value).__name__}, which cannot be "
+            f"part of the key of a stored result: {_CURE}"
         )
 
 
@@ -87,8 +87,8 @@ def _source(function: FunctionType) -> str:
         return ast.unparse(_only_lambda(source))
     except (OSError, TypeError, SyntaxError, ValueError) as error:
         raise InputError(
-            f"the source of {function.__name__} cannot be read ({error}), so that stored results "
-            f"could not be told from those of another change: {_CURE}"
+            f"the source of {function.__name__} cannot be read ({error}), so a stored "
+            f"result could belong to another change: {_CURE}"
         ) from error
 
 

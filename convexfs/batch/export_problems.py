@@ -156,7 +156,7 @@ def _largest(needs: Any) -> str:
 
 
 def _proven(problem: Any) -> tuple[Any, Any]:
-    """The first answer with a proof, else the last one, and its certificate."""
+    """Return the first proven solution, or the last one if none is, and its certificate."""
     from convexfs.certification.certify import certify
     from convexfs.errors import SolverUnavailable, SolverUnsuitable
     from convexfs.solving.solve import solve
@@ -185,7 +185,7 @@ def _sizes(path: Path, suffix: str) -> dict[str, Any]:
 
 
 def as_csv(instances: Iterable[Instance]) -> str:
-    """The table for programs."""
+    """Return the table of problems as CSV."""
     text = StringIO()
     writer = csv.DictWriter(text, [own.name for own in fields(Instance)], lineterminator="\n")
     writer.writeheader()
@@ -194,7 +194,7 @@ def as_csv(instances: Iterable[Instance]) -> str:
 
 
 def as_markdown(instances: Iterable[Instance]) -> str:
-    """The table for people."""
+    """Return the table of problems as Markdown."""
     shown = ("name", "problem_class", "sense", "columns", "rows", "nonzeros", "cones")
     lines = [
         "# Problems",

@@ -30,7 +30,7 @@ UNSOLVED = (INFEASIBLE, UNBOUNDED, f"{INFEASIBLE}_inaccurate", f"{UNBOUNDED}_ina
 
 
 @dataclass(frozen=True)
-class Judged:
+class Recertified:
     """A stored solution: its task in words, its status, the stored verdict and the new one.
 
     `older` says whether the stored verdict was made by an older version of the certificates.
@@ -48,12 +48,12 @@ class Judged:
     reason: str = ""
 
 
-def judged_again(
+def certify_again(
     folder: Path,
     files: Sequence[str | Path],
     tol: float | None = None,
     data_dir: str | None = None,
-) -> Iterator[Judged]:
+) -> Iterator[Recertified]:
     """Yield a new verdict for every task of a run that has a solution."""
     with Store.read(folder) as store:
         tasks, solutions = store.tasks(), store.solutions()
@@ -62,7 +62,7 @@ def judged_again(
     for row in tasks.to_dict("records"):
         if row["key"] in last.index:
             answer = last.loc[row["key"]]
-            yield _judged(row, answer, named[row["problem_sha256"]], tol, data_dir)
+            yield _certify_row(row, answer, named[row["problem_sha256"]], tol, data_dir)
 
 
 def failed_problems(
@@ -98,10 +98,10 @@ def _named_files(
     return named
 
 
-def _judged(
+def _certify_row(
     row: dict[Any, Any], answer: Any, file: ProblemFile, tol: float | None, data_dir: str | None
-) -> Judged:
-    judged = Judged(
+) -> Recertified:
+    checked = Recertified(
         key=row["key"],
         step=int(answer["step"]),
         task=_words(row),
@@ -112,12 +112,12 @@ def _judged(
         certificate=None,
     )
     if file.fit:
-        return replace(judged, reason="a fit is more than one convex problem")
+        return replace(checked, reason="a fit is more than one convex problem")
     try:
         certificate = _certified(_task(row, file, data_dir), file, answer, tol)
     except ConvexfsError as error:
-        return replace(judged, reason=str(error))
-    return replace(judged, certificate=certificate)
+        return replace(checked, reason=str(error))
+    return replace(checked, certificate=certificate)
 
 
 def _task(row: dict[Any, Any], file: ProblemFile, data_dir: str | None) -> Task:
@@ -140,7 +140,7 @@ def _certified(task: Task, file: ProblemFile, answer: Any, tol: float | None) ->
     return certify(problem, solution, tol)
 
 
-def renew(folder: Path, found: Sequence[Judged]) -> None:
+def renew(folder: Path, found: Sequence[Recertified]) -> None:
     """Write the new verdicts over the stored ones."""
     with Store(folder) as store:
         for one in found:

@@ -20,7 +20,7 @@ _SHOWN = 12
 
 
 def open_run(folder: str | Path) -> "Run":
-    """Open the results of ``convexfs solve``, ``convexfs compare`` or :func:`solve_batch`.
+    """Open the results of ``convexfs solve``, ``convexfs compare`` or :func:`convexfs.solve_batch`.
 
     Nothing of the folder is run. A run that is going on can be read meanwhile; every call of a
     method reads anew.
@@ -49,7 +49,7 @@ def open_run(folder: str | Path) -> "Run":
 
 
 class Run:
-    """The results of a batch; :func:`open_run` and :func:`solve_batch` make it.
+    """The results of a batch; :func:`convexfs.open_run` and :func:`convexfs.solve_batch` make it.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def shard_of_job(text: str, environment: Mapping[str, str]) -> Shard:
     Parameters
     ----------
     text : str
-        ``auto`` takes the number of shards from the scheduler too, which PBS does not tell;
+        ``auto`` takes the number of shards from the scheduler too, which PBS does not report;
         ``auto/64`` states it, and the indices of the array are 1 to 64, or some of these.
     environment : mapping
         The variables of the process.
@@ -50,7 +50,7 @@ def shard_of_job(text: str, environment: Mapping[str, str]) -> Shard:
         return Shard.named(f"{index}{text.removeprefix(AUTO)}")
     count = environment.get("SLURM_ARRAY_TASK_COUNT")
     if last is None:
-        raise InputError(f"{scheduler} does not tell how many jobs there are: give --shard auto/N")
+        raise InputError(f"{scheduler} does not report the number of jobs: give --shard auto/N")
     first, step = first or 1, step or 1
     total = (last - first) // step + 1
     if count is not None and count != str(total):
@@ -98,7 +98,7 @@ def slurm_script(
     check_number("--slurm", count, 1, MOST_JOBS, whole=True)
     if time is not None and _seconds(time) < LEAST_SECONDS:
         raise InputError(
-            f"--time {time}: a job is told to stop {WARNING_SECONDS} s before its time is over; "
+            f"--time {time}: a job gets the signal to stop {WARNING_SECONDS} s before its end;  "
             f"give it at least {LEAST_SECONDS // 60} minutes"
         )
     if memory is not None and not re.fullmatch(r"\d+[KMGT]?", memory):

@@ -1,4 +1,4 @@
-"""What a task tells its solver: an accuracy, a time limit, and options in the solver's words.
+"""Options of a task's solver: accuracy, time limit, and options by the solver's own names.
 
 The solver table is imported when it is asked: it brings cvxpy with it.
 """

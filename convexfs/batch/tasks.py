@@ -191,7 +191,7 @@ def _task(problem: ProblemFile, **chosen: Any) -> Task:
 
 
 def keyed(**fields: Any) -> Task:
-    """The task of these fields, with the hash of all that determines its result."""
+    """Make a task whose key hashes everything that determines its result."""
     content = {name: value for name, value in fields.items() if name not in _WHEREABOUTS}
     text = f"{canonical(content)} {own_code()} {canonical(versions())}"
     return Task(key=hashlib.sha256(text.encode()).hexdigest(), **fields)
@@ -227,7 +227,7 @@ def do(task: Task) -> Result:
 
 
 def skipped_result(reason: object, **known: str) -> Result:
-    """The result of a task that cannot be tried."""
+    """Return the result of a task that is skipped, with the reason."""
     return Result({"status": SKIPPED, "failure": str(reason), **known}, ())
 
 
@@ -243,7 +243,7 @@ def _keeping(build: Callable[..., Any], made: list[Any]) -> Callable[..., Any]:
 
 
 def _stated(problem: ProblemFile, made: list[Any]) -> dict[str, str]:
-    """What the problem asks of a solver and its sense; nothing if it was changed but not made."""
+    """Return the cones a problem needs and its sense; nothing if it was changed and not built."""
     from convexfs.solving.backends import Needs, needs_of
 
     formulation = problem.formulation
@@ -267,7 +267,7 @@ def over_time(solution: Solution, time_limit: float | None) -> Solution:
 def result_of(
     solution: Solution, certificate: Certificate | None, history: Sequence[Mapping[str, Any]] = ()
 ) -> Result:
-    """The task's row, and its answer after the iterations that led to it.
+    """Return the row to store for a solution, after the iterations that led to it.
 
     Without a certificate the verdict is left open.
     """
@@ -329,7 +329,7 @@ def certificate_columns(certificate: Certificate) -> dict[str, Any]:
 
 
 def _solve_first(task: Task, problem: ProblemFile) -> tuple[Solution, Certificate]:
-    """The method's first convex problem, the same numbers for every solver."""
+    """Solve the method's first convex problem, which is the same for every solver."""
     values, hyper = first_numbers(task, problem)
     return solve_step(problem.formulation, values, hyper, solving_of(task, problem.build))
 
@@ -364,7 +364,7 @@ def first_numbers(task: Task, problem: ProblemFile) -> tuple[dict[str, Any], dic
 
 
 def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
-    """The whole method, with the file's problem as its step: answer, proof and iterations."""
+    """Fit the method with the file's problem; return solution, certificate and iterations."""
     data, chosen = dataset_of(task), json.loads(task.hyper)
     method, settings = problem.formulation.method, problem.formulation.settings
     more: dict[str, Any] = {"seed": _seed(task, settings)}
@@ -382,7 +382,7 @@ def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
 
 
 def named_in(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
-    """What a function takes of what is offered."""
+    """Return the values in `offered` that `function` has parameters for."""
     takes = _parameter_names(function)
     return {name: value for name, value in offered.items() if name in takes}
 
@@ -393,7 +393,7 @@ def _parameter_names(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def dataset_of(task: Task) -> Dataset:
-    """The data from the shared registry, else loaded here and compared."""
+    """Return a task's data: from the shared registry, or loaded and checked to be unchanged."""
     if task.data_sha256 not in DATASETS:
         kind = target_of(stored_formulation(task.formulation))
         data = _loaded(task.data, kind, data_dir=task.data_dir, read_limit=task.read_limit)

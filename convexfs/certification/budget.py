@@ -1,4 +1,4 @@
-"""The CPU time that a certificate may take, of its own thread: others may be at work."""
+"""The CPU time that a certificate may take, measured for its own thread only."""
 
 import time
 from dataclasses import dataclass

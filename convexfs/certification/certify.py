@@ -115,6 +115,13 @@ def assert_optimal(problem: cp.Problem, tol: float = 1e-6) -> None:
     """Raise AssertionError unless the values in `problem` are proven optimal; for test suites.
 
     The message says whether they are refuted or undecided, and why.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        A problem that has been solved, or whose variables have values.
+    tol : float, default=1e-6
+        Largest relative residual of a solution that counts as optimal.
     """
     certificate = certify(problem, tol=tol)
     if certificate.claim != OPTIMAL or certificate.ok is not True:

@@ -73,7 +73,7 @@ class ConvexForm:
             return float(np.exp(self.sign * cost)) if self.logarithmic else self.sign * cost
 
     def columns(self, form: StandardForm) -> tuple[np.ndarray, np.ndarray]:
-        """Return the columns that the variables' values tell, and which those are."""
+        """Return the columns known from the variables' values, and a mask of them."""
         point, known = np.zeros(form.q.size), np.zeros(form.q.size, dtype=bool)
         for stated, _ in self.variables:
             for variable, value in _real_parts(stated, form):
@@ -96,7 +96,7 @@ class ConvexForm:
         return sizes
 
     def moved_to(self, form: StandardForm, z: np.ndarray) -> bool:
-        """Give the stated variables the values of columns z; tell whether all have one."""
+        """Give the stated variables the values of columns z; return whether all have one."""
         for variable, stated in self.variables:
             at = form.columns.get(variable.id)
             value = None if at is None else _as_value(variable, z[at])

@@ -37,7 +37,7 @@ def quasiconvex_optimum(
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
     least, typical = _changes_of_objective(problem, objective, sizes)
     scale = proof_scale(abs(objective), least, tol)
-    # Near 0 the unit of the data tells what is clearly better.
+    # Near 0, "clearly better" is measured in the unit of the data.
     coarse = typical if abs(objective) < NEAR_ZERO * typical else abs(objective)
     off = abs(reported - objective) / (max(scale, coarse) or 1.0)
     made = Certificate(

@@ -26,7 +26,7 @@ from convexfs.errors import (
 )
 
 if TYPE_CHECKING:
-    from convexfs.batch.recertify import Judged
+    from convexfs.batch.recertify import Recertified
 
 #: Memory that a byte of a solution takes while it is read.
 _PARSED = 40
@@ -212,18 +212,18 @@ def _plain(certificate: Any) -> dict[str, Any]:
 
 
 def _run_folder(arguments: argparse.Namespace) -> int:
-    from convexfs.batch.recertify import judged_again
+    from convexfs.batch.recertify import certify_again
 
     if arguments.solution is not None:
         raise InputError("a run has its own solutions: leave --solution out")
     data_dir = None if arguments.data is None else str(arguments.data)
     counts: dict[str, int] = {}
     found = []
-    for judged in judged_again(arguments.source, arguments.problem, arguments.tol, data_dir):
-        word = _verdict(judged)
+    for task in certify_again(arguments.source, arguments.problem, arguments.tol, data_dir):
+        word = _verdict(task)
         counts[word] = counts.get(word, 0) + 1
-        found.append(judged)
-        write(_line(judged))
+        found.append(task)
+        write(_line(task))
     write(", ".join(f"{count} {word}" for word, count in counts.items()) or "no solutions")
     if arguments.tol is None:
         _renew(arguments.source, [each for each in found if each.older and each.certificate])
@@ -231,27 +231,27 @@ def _run_folder(arguments: argparse.Namespace) -> int:
     return next((code for ok, code in _EXIT.items() if ok in certified), 0)
 
 
-def _verdict(judged: "Judged") -> str:
+def _verdict(task: "Recertified") -> str:
     from convexfs.records import VERDICTS
 
-    return _NOT_CERTIFIED if judged.certificate is None else VERDICTS[judged.certificate.ok]
+    return _NOT_CERTIFIED if task.certificate is None else VERDICTS[task.certificate.ok]
 
 
-def _line(judged: "Judged") -> str:
+def _line(task: "Recertified") -> str:
     """Return the verdict on a stored solution, and what the store had if it differs."""
     from convexfs.records import VERDICTS
 
-    if judged.certificate is None:
-        return f"{_NOT_CERTIFIED}: {judged.task}, {judged.status}: {judged.reason}"
-    told = f"{judged.certificate}".partition(" ")[2]
-    line = f"{_verdict(judged)}: {judged.task}, {judged.status}: {told}"
-    if judged.certificate.ok == judged.before:
+    if task.certificate is None:
+        return f"{_NOT_CERTIFIED}: {task.task}, {task.status}: {task.reason}"
+    details = f"{task.certificate}".partition(" ")[2]
+    line = f"{_verdict(task)}: {task.task}, {task.status}: {details}"
+    if task.certificate.ok == task.before:
         return line
-    maker = " by an older version" if judged.older else ""
-    return f"{line}; before {VERDICTS[judged.before]}{maker}"
+    maker = " by an older version" if task.older else ""
+    return f"{line}; before {VERDICTS[task.before]}{maker}"
 
 
-def _renew(folder: Path, older: list["Judged"]) -> None:
+def _renew(folder: Path, older: list["Recertified"]) -> None:
     """Replace the verdicts that an older version made."""
     from convexfs.batch.recertify import renew
 

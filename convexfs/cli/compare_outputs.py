@@ -35,7 +35,7 @@ def print_comparison(
 ) -> Console:
     """Print how the tasks of one command ended; the folder may hold others.
 
-    The console is returned for what else is to be said.
+    The console is returned so that the caller can print more.
     """
     from convexfs.batch.store.store import RESULTS, Store
     from convexfs.study import llfs_points
@@ -44,23 +44,23 @@ def print_comparison(
 
     console = Console(width=WIDE if verbose else NARROW)
     found: Frame = outcomes(folder, keys)
-    judged: Frame = found[found["key"].isin(keys)]
+    rows: Frame = found[found["key"].isin(keys)]
     with Store.read(folder) as store:
         tasks, solutions = store.tasks(), store.solutions()
     own: Frame = solutions[solutions["key"].isin(list(keys))]
-    console.print(Text(headline(judged), style="bold"))
-    for line in certificate_warnings(judged):
+    console.print(Text(headline(rows), style="bold"))
+    for line in certificate_warnings(rows):
         console.print(Text(line, style="bold red"))
     by_point = llfs_points.kept_points(tasks, own)
     console.print(f"comparison: {llfs_points.compared(own)}")
     _print_points(console, by_point)
-    (_print_all if verbose else _print_brief)(console, judged, chosen_shift(shift))
-    if judged["published"].notna().any():
-        console.print(published_line(judged))
-    if busy_words(judged):
-        console.print(f"The machine was {busy_words(judged)}.")
-    if len(judged) < len(found):
-        console.print(f"The folder, page and export have {len(found) - len(judged)} other tasks.")
+    (_print_all if verbose else _print_brief)(console, rows, chosen_shift(shift))
+    if rows["published"].notna().any():
+        console.print(published_line(rows))
+    if busy_words(rows):
+        console.print(f"The machine was {busy_words(rows)}.")
+    if len(rows) < len(found):
+        console.print(f"The folder, page and export have {len(found) - len(rows)} other tasks.")
     console.print(
         f"results: {folder / RESULTS}\n"
         f"page:    convexfs report {folder}\n"
@@ -72,32 +72,32 @@ def print_comparison(
     return console
 
 
-def headline(judged: "Frame") -> str:
+def headline(rows: "Frame") -> str:
     """Return how many tasks had each outcome, in a sentence."""
     from convexfs.records import TIMEOUT
     from convexfs.study.outcome_rules import WRONG
     from convexfs.study.outcomes import counts
 
-    found = counts(judged)
+    found = counts(rows)
     several = {WRONG: "wrong claims", TIMEOUT: "timeouts"}
     words = [
         f"{count:,} {several.get(outcome, outcome) if count > 1 else outcome}"
         for outcome, count in found.items()
         if count
     ]
-    claimants = sorted(set(judged.loc[judged["outcome"] == WRONG, "solver"]))
-    line = f"{len(judged):,} tasks: {', '.join(words)}."
+    claimants = sorted(set(rows.loc[rows["outcome"] == WRONG, "solver"]))
+    line = f"{len(rows):,} tasks: {', '.join(words)}."
     if not claimants:
         return line
     return f"{line} Wrong claims are of {', '.join(claimants)}."
 
 
-def published_line(judged: "Frame") -> str:
+def published_line(rows: "Frame") -> str:
     """Return how many solved tasks agree with what is published of public instances."""
     from convexfs.study.outcome_rules import SOLVED
     from convexfs.study.published import contradicts
 
-    known: Frame = judged[judged["published"].notna() & (judged["outcome"] == SOLVED)]
+    known: Frame = rows[rows["published"].notna() & (rows["outcome"] == SOLVED)]
     wrong = int(contradicts(known).sum())
     return (
         f"Published optima and statuses: {len(known) - wrong:,} solved tasks agree, {wrong:,} "
@@ -113,13 +113,13 @@ def _print_points(console: Console, by_point: "Frame") -> None:
         console.print(table_of(title, llfs_points.comparison(by_point), columns.POINTS))
 
 
-def _print_brief(console: Console, judged: "Frame", shift: float) -> None:
+def _print_brief(console: Console, rows: "Frame", shift: float) -> None:
     """Print one table of the finest settings, and the fastest solver of every class."""
     from convexfs.study import columns, summary
 
-    table: Frame = summary.summary(judged, shift)
+    table: Frame = summary.summary(rows, shift)
     table = table[table["tried"] > 0]
-    settings = _finest(judged, list(dict.fromkeys(table["settings"])))
+    settings = _finest(rows, list(dict.fromkeys(table["settings"])))
     own = table[table["settings"] == settings]
     shown = {column.name: column for column in columns.SUMMARY}
     title = f"At {settings}: tasks by outcome; seconds are means, shifted by {shift:g} s"
@@ -133,7 +133,7 @@ def _print_brief(console: Console, judged: "Frame", shift: float) -> None:
     for row in own.head(SHOWN_SOLVERS).to_dict("records"):
         brief.add_row(*(_brief_cell(shown[name], row) for name in BRIEF))
     console.print(brief)
-    for line in _fastest(summary.leaders(judged, shift), settings):
+    for line in _fastest(summary.leaders(rows, shift), settings):
         console.print(line, highlight=False)
     more = [f"the solvers after {SHOWN_SOLVERS}"] if len(own) > SHOWN_SOLVERS else []
     more += ["other settings"] if table["settings"].nunique() > 1 else []
@@ -141,9 +141,9 @@ def _print_brief(console: Console, judged: "Frame", shift: float) -> None:
     console.print(f"--verbose prints {', '.join(more)}.")
 
 
-def _finest(judged: "Frame", settings: list[str]) -> str:
+def _finest(rows: "Frame", settings: list[str]) -> str:
     """Return the settings that asked for the highest accuracy; the default if none asked."""
-    tried = judged[judged["settings"].isin(settings)]
+    tried = rows[rows["settings"].isin(settings)]
     least = tried.groupby("settings", sort=False)["tol"].min()
     return str(least.idxmin()) if least.notna().any() else settings[0] if settings else "default"
 
@@ -159,26 +159,26 @@ def _fastest(leaders: "Frame", settings: str) -> Iterator[str]:
         yield from textwrap.wrap(f"Fastest: {'; '.join(words)}.", NARROW)
 
 
-def _print_all(console: Console, judged: "Frame", shift: float) -> None:
+def _print_all(console: Console, rows: "Frame", shift: float) -> None:
     """Print every table: options of the solvers, their results, and reasons of failures."""
     from convexfs.study import columns, summary, time_to_accuracy
 
     title = f"Verdict; means are shifted by {shift:g} s"
-    console.print(table_of(title, summary.summary(judged, shift), columns.SUMMARY))
+    console.print(table_of(title, summary.summary(rows, shift), columns.SUMMARY))
     console.print(
-        table_of("What each solver was told", summary.solver_options_table(judged), columns.TOLD)
+        table_of("Options of each solver", summary.solver_options_table(rows), columns.TOLD)
     )
-    leaders, claims = summary.leaders(judged, shift), summary.wrong_claims(judged)
+    leaders, claims = summary.leaders(rows, shift), summary.wrong_claims(rows)
     if len(leaders):
         title = "Fastest and most accurate solver of each class"
         console.print(table_of(title, leaders, columns.LEADERS))
-    reached: Frame = time_to_accuracy.time_to_accuracy(judged, shift)
+    reached: Frame = time_to_accuracy.time_to_accuracy(rows, shift)
     if reached["solver"].nunique() > 1:
         title = "Time to a verified accuracy, by any of the settings"
         console.print(table_of(title, reached, columns.ACHIEVED))
     if len(claims):
         console.print(table_of("Wrong claims", summary.claimants(claims), columns.CLAIMANTS))
-    told: Frame = summary.reasons(judged)
+    told: Frame = summary.reasons(rows)
     _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import convexfs
 from convexfs.cli.options import add_examples
+from convexfs.cli.terminal import write
 from convexfs.errors import InputError, did_you_mean
 
 FOLDER = Path(convexfs.__file__).parent / "guide"
@@ -85,14 +86,9 @@ def guide(arguments: argparse.Namespace) -> int:
 
 
 def _list(known: dict[str, Page]) -> None:
-    from rich.table import Table
-
-    from convexfs.cli.console import Console
-
-    table = Table("topic", "page", "about", caption="convexfs guide TOPIC shows a page")
     for topic, page in known.items():
-        table.add_row(topic, page.title, page.summary)
-    Console(width=120).print(table)
+        write(f"{topic:<13} {page.title}")
+    write("\nconvexfs guide TOPIC shows a page")
 
 
 def _show(page: Page) -> None:

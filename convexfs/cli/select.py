@@ -115,7 +115,8 @@ def _about_missing(
     who = arguments.method if not mixed else "" if judge.takes_missing else f"--{judge.rule}"
     if asked and who:
         raise InputError(
-            f"{who} takes numbers only: leave {' and '.join(asked)} out; --impute fills holes"
+            f"{who} takes numbers only: leave {' and '.join(asked)} out; --impute replaces missing "
+            "values"
         )
     return {"missing": arguments.missing} if arguments.missing else {}
 
@@ -142,7 +143,7 @@ def _judge(arguments: argparse.Namespace) -> SelectionRule:
     asked = [rule for rule in RULES if getattr(arguments, rule) not in (None, False)]
     if len(asked) > 1:
         told = " and ".join(f"--{rule}" for rule in asked)
-        raise InputError(f"{told} are rules of their own: give one of them")
+        raise InputError(f"{told} exclude each other: give one of them")
     rule = asked[0] if asked else "" if arguments.top is None else "top"
     if asked and arguments.top is not None and rule != "stability":
         raise InputError(f"--top K and --{rule} both say how many features to keep: give one")

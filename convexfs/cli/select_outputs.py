@@ -5,6 +5,7 @@ import json
 import math
 import os
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from convexfs.errors import InputError
 from convexfs.report.pictures import PICTURE_FORMATS
 from convexfs.selection.result import Selection
 
+#: Columns of a terminal, to which sentences are wrapped.
+WIDTH = 80
 #: Rows of a table before the rest is only counted.
 SHOWN_WEIGHTS = 20
 #: Length of the longest bar: names of 24 characters then fit a table of 80 columns.
@@ -107,7 +110,11 @@ def table_report(arguments: argparse.Namespace, data: Dataset, selection: Select
         took = f"solver {solver}   objective {objective:.6g}   {took}"
     console.print(took, highlight=False)
     for name, text in selection.told().items():
-        console.print(Text(f"{name:<19}{text}"), soft_wrap=True)
+        for line in textwrap.wrap(
+            text, WIDTH, initial_indent=f"{name:<19}", subsequent_indent=" " * 19,
+            break_long_words=False, break_on_hyphens=False,
+        ):  # fmt: skip
+            console.print(Text(line), soft_wrap=True)
     columns = "selected columns" if selection.support is not None else "components of all samples"
     written = {columns: "out", "ranking of the features": "ranking", "picture": "plot"}
     for what, option in (written | {"page": "report"}).items():

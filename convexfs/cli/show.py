@@ -152,7 +152,7 @@ def _data(sources: list[Source], arguments: argparse.Namespace) -> Dataset | Non
     """Return the training rows of --on, or of the first data set of the first file."""
     if not any(source.needs_data for source in sources):
         if arguments.on:
-            raise InputError(f"{sources[0].name} has data of its own: leave --on out")
+            raise InputError(f"{sources[0].name} brings its own data: leave --on out")
         return None
     declared = [source.file.data[0] for source in sources if source.file and source.file.data]
     kinds = {target_of(source.formulation) for source in sources}
@@ -198,7 +198,7 @@ def _shown(sources: list[Source], arguments: argparse.Namespace) -> str:
 
 def _place(data: Dataset | None) -> str:
     if data is None:
-        return "On data of its own"
+        return "On its own data"
     return f"On {data.name} ({data.n_samples} x {data.n_features})"
 
 

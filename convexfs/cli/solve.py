@@ -80,11 +80,11 @@ def solve(arguments: argparse.Namespace) -> int:
         return stopped(console, out, interrupt)
     if not progress.total:
         return nothing_to_do(console, out)
-    judged = _judged(progress)
+    found = _outcomes(progress)
     shown = Console(width=None if sys.stdout.isatty() else 140)
-    _report(shown, progress, judged)
+    _report(shown, progress, found)
     note_partial_evidence(shown, shard)
-    return 1 if len(_bad(judged)) else 0
+    return 1 if len(_bad(found)) else 0
 
 
 def print_slurm_script(arguments: argparse.Namespace) -> int:
@@ -160,7 +160,7 @@ def default_folder(name: str, shard: "Shard | None") -> Path:
     return Path("runs") / f"{name}{part}"
 
 
-def _judged(progress: "Progress") -> "Frame":
+def _outcomes(progress: "Progress") -> "Frame":
     """Return the tasks of a run with the outcomes that every table and page shows."""
     from convexfs.study.outcomes import outcomes
 
@@ -168,10 +168,10 @@ def _judged(progress: "Progress") -> "Frame":
     return found[found["key"].isin(progress.keys)]
 
 
-def _bad(judged: "Frame") -> "Frame":
+def _bad(found: "Frame") -> "Frame":
     from convexfs.study.outcome_rules import FAILED, TIMEOUT, WRONG
 
-    return judged[judged["outcome"].isin([WRONG, FAILED, TIMEOUT])]
+    return found[found["outcome"].isin([WRONG, FAILED, TIMEOUT])]
 
 
 def export(arguments: argparse.Namespace) -> int:
@@ -301,13 +301,13 @@ def nothing_to_do(console: Console, out: Path) -> int:
     return 0
 
 
-def _report(console: Console, progress: "Progress", judged: "Frame") -> None:
+def _report(console: Console, progress: "Progress", found: "Frame") -> None:
     from convexfs.batch.store.store import LOG, RESULTS
     from convexfs.records import UNDECIDED
     from convexfs.study.outcome_rules import SKIPPED, SOLVED
     from convexfs.study.outcomes import certificate_warnings, counts
 
-    counted, bad = counts(judged), _bad(judged)
+    counted, bad = counts(found), _bad(found)
     kinds = [_kind(row) for row in bad.to_dict("records")]
     table = Table(title=str(progress.folder), title_justify="left", show_header=False)
     rows: list[tuple[str, Any]] = [
@@ -315,7 +315,7 @@ def _report(console: Console, progress: "Progress", judged: "Frame") -> None:
         ("  finished in earlier runs", progress.resumed),
         ("  finished now", progress.done),
         ("solved", counted[SOLVED]),
-        *_without_optimum(judged),
+        *_without_optimum(found),
         *([("undecided", counted[UNDECIDED])] if counted[UNDECIDED] else []),
         ("skipped", counted[SKIPPED]),
         *sorted(Counter(kinds).items()),
@@ -327,7 +327,7 @@ def _report(console: Console, progress: "Progress", judged: "Frame") -> None:
     for name, value in rows:
         table.add_row(name, Text(str(value)))
     console.print(table)
-    for line in certificate_warnings(judged):
+    for line in certificate_warnings(found):
         console.print(Text(line, style="bold red"), soft_wrap=True)
     for reason, count in progress.skips.items():
         console.print(Text(f"skipped {count}: {reason}"), soft_wrap=True)
@@ -340,12 +340,12 @@ def _report(console: Console, progress: "Progress", judged: "Frame") -> None:
         console.print("To retry the failed tasks, run the same command with --retry-failed.")
 
 
-def _without_optimum(judged: "Frame") -> list[tuple[str, int]]:
+def _without_optimum(found: "Frame") -> list[tuple[str, int]]:
     """Return how many of the solved tasks have no optimum, by their proven status."""
     from convexfs.records import INFEASIBLE, UNBOUNDED
     from convexfs.study.outcome_rules import SOLVED
 
-    statuses = judged.loc[judged["outcome"] == SOLVED, "status"].value_counts()
+    statuses = found.loc[found["outcome"] == SOLVED, "status"].value_counts()
     return [
         (f"  of these proven {status}", int(statuses[status]))
         for status in (INFEASIBLE, UNBOUNDED)

@@ -67,7 +67,7 @@ def make_dataset(
     name : str
         The data's name in messages and reports.
     target, scale, split, relevant, groups, ids, id_name, aside, told
-        As in :class:`Dataset`.
+        As in :class:`convexfs.Dataset`.
     drop : iterable of str
         Features to leave out, whatever they hold.
     impute : {"none", "median", "knn"}

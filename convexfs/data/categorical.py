@@ -75,7 +75,7 @@ class Coding:
 
 
 def coding_of(X: Any, categorical_features: Any, where: str) -> Coding:
-    """Find the categories of a table, named or noticed.
+    """Find the categorical columns of a table: those named, and those detected.
 
     Parameters
     ----------

@@ -24,7 +24,10 @@ _SAME = "differences between samples are the same"
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Labelled samples; make one with :func:`make_dataset` or :func:`convexfs.load`.
+    """Labelled samples.
+
+    Load them with :func:`convexfs.load`, or make them of arrays with
+    :func:`convexfs.data.build.make_dataset`.
 
     Attributes
     ----------
@@ -39,7 +42,7 @@ class Dataset:
     name : str
         The spec the data came from.
     target : str
-        What the classes are called: the column a file has them in.
+        Name of the target: the column of a file.
     scale : str
         The scaling the data ask for: "zscore", "minmax" or "none".
     split : array of int, optional
@@ -49,13 +52,13 @@ class Dataset:
     groups : array of int, optional
         Subclass of each row, where a generator knows it.
     ids : tuple of str, optional
-        What each row is called.
+        Name of each row.
     id_name : str
         What the ids are called: the column a file has them in.
     aside : dict of str to array
         Columns that are no features, as text, such as what subject or batch a row is of.
     told : tuple of str
-        What was recognised when the data were read, in words.
+        Notes on what was inferred when the data were read, in words.
     categories : dict of int to tuple of str
         By position of a feature that is a category, what its codes stand for.
     feature_metadata : dict of str to tuple of str

@@ -196,7 +196,7 @@ def six_gaussians(
 
 
 def sign_bits(n: int = 100, features: int = 10, noise: int = 0, seed: int = 0) -> Dataset:
-    """Four classes told by the signs of the first two features.
+    """Make four classes that differ by the signs of the first two features.
 
     With independent x_j ~ N(0, 1), ::
 

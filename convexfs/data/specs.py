@@ -78,7 +78,7 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
     Parameters
     ----------
     spec : str, path, DataFrame (pandas, polars) or AnnData
-        Of a text the first that fits: an existing file; a generator with parameters, as in
+        The first of these that fits: an existing file; a generator with parameters, such as
         ``spiral:noise=500,seed=3``; a bundled set (iris, wine, wdbc, digits);
         ``data:NAME`` for a file of the data folder. Words may follow that say the same as the
         parameters below, as in ``lab.csv --target status --drop age,site``.
@@ -98,7 +98,7 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
     transpose : bool
         Whether samples are columns, and the first column names the features.
     sep, decimal, encoding : str, optional
-        Of a file of text; by default recognised.
+        Format of a text file; detected by default.
     limits : {"value", "missing"}, optional
         How detection limits such as ``<0.5`` and ``>100`` are read: as the number, or as
         missing values. By default they are errors.
@@ -107,15 +107,15 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
     na : sequence of str
         Cells that mean a missing value, texts or numbers, as in ``["not done", "-999"]``.
     sheet, layer : str, optional
-        Of a workbook, default the first; of annotated data, default X.
+        Sheet of a workbook, by default the first; layer of annotated data, by default X.
     target_kind : {"classes", "numbers"}, optional
-        What the target holds. By default what a generator or bundled set has, and of a file
-        classes, where many different integers are refused.
+        Kind of the target. The default is that of the generator or bundled set; files have
+        classes by default, and many different integers are refused.
     impute : {"none", "median", "knn"}
-        What fills missing cells of numbers.
+        How missing numbers are replaced.
     normalize : {"log1p-cpm"}, optional
-        What is done to counts: divided by the sum of their sample, times a million, and the
-        logarithm of one more is taken.
+        Normalise counts: divide by the sum of their sample, multiply by a million, and take
+        log(1 + x).
     sparse : bool
         Whether a matrix that a file stores sparse (libsvm, mtx, h5ad) stays so, for methods
         that take it; by default it becomes dense.

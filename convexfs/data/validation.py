@@ -41,7 +41,7 @@ def check_finite(
     feature_names : sequence of str, optional
         Without it the column is given by its position, counted from 1.
     cure : str
-        What the message tells to do about NaN.
+        Advice about NaN for the message.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def require_two_classes(
 
 
 def warn_constant_columns(constant: np.ndarray, feature_names: Sequence[str] | None = None) -> None:
-    """Warn of columns with a single value: they are kept, but tell nothing and weigh nothing.
+    """Warn of columns with a single value: they are kept with a weight of 0.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def encode_labels(y: Any, where: str, insisted: bool = False) -> tuple[np.ndarra
     values, codes = np.unique(labels, return_inverse=True)
     if values.size == labels.size > 2:
         raise InputError(
-            f"{where} looks continuous or like an identifier: every row has a value of its own; "
+            f"{where} looks continuous or like an identifier: every row has a different value; "
             f"classes are shared by several rows, and for numbers there are {regressors()}"
         )
     if looks_measured(labels) and not insisted:

@@ -110,8 +110,9 @@ def _constraint_advice(constraint: Any, describe: Callable[[Any], str]) -> Itera
         smaller, larger = constraint.args
         if larger.is_convex() and not larger.is_affine() and smaller.is_convex():
             yield (
-                f"{describe(larger)} is bounded from below, which cuts a hole into the feasible "
-                "set: linearise it at a point and repeat, or split it by a boolean variable."
+                f"{describe(larger)} is bounded from below, which makes the feasible "
+                "set non-convex: linearise it at a point and repeat, or split it by a "
+                "boolean variable."
             )
 
 

@@ -60,7 +60,7 @@ def explain_optimal(
     sections = [Section("What binds, and what it costs", listed or [Line(_no_prices(program))])]
     if silent:
         shown = ", ".join(names.row(each) for each in silent[:8])
-        words = f"{shown} hold with equality at no price: other dual values may be as good."
+        words = f"{shown} hold with equality at a dual value of 0: others may be as good."
         sections.append(Section("Degenerate", [Line(words)]))
     if ranges:
         sections.append(Section("How far the limits may move", [Line(t, n) for n, t in ranges]))
@@ -190,7 +190,7 @@ def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
         ends = sorted(value + (-move if sign > 0 else move) for move in moves)
         low, high = (f"{each:.6g}" if abs(each) < 1e20 else "any" for each in ends)
         name = names.row(price.member)
-        lines.append((name, f"its price holds while the limit {value:.6g} is {low} to {high}"))
+        lines.append((name, f"its dual value holds while the limit {value:.6g} is {low} to {high}"))
     return lines
 
 
@@ -235,7 +235,7 @@ def _moved(
             to = limit[0] + step * limit[1]
             lines.append((names.row(price.member), (
                 f"at a limit of {to:.6g} the optimum is {again.objective:.6g} "
-                f"(predicted by its price: {predicted:.6g})"
+                f"(predicted by its dual value:  {predicted:.6g})"
             )))  # fmt: skip
     for variable in problem.variables():
         variable.save_value(kept[variable.id])

@@ -22,7 +22,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MethodEstima
     Parameters
     ----------
     n_components : int, optional
-        Components kept, of those there are.
+        Number of components; by default all that the method finds.
     """
 
     n_components: Any = None

@@ -62,7 +62,7 @@ WRITTEN = tuple(known for known, form in FORMATS.items() if form.writer)
 
 
 def ending(path: str | Path) -> str | None:
-    """The ending of a file by which its format goes; None if it has none of these."""
+    """Return the file ending that determines the format, or None if it is not supported."""
     name = Path(path).name.lower().removesuffix(".gz")
     return next((known for known in FORMATS if name.endswith(known) and name != known), None)
 
@@ -73,14 +73,14 @@ def read_problem(path: str | Path) -> "cp.Problem":
     Parameters
     ----------
     path : str or Path
-        Its ending tells the format: .mps, .qps, .lp, .cbf, .dat-s, .npz or .mat, perhaps with
+        Its ending determines the format: .mps, .qps, .lp, .cbf, .dat-s, .npz or .mat, perhaps with
         .gz. A .mat file holds a quadratic program ``P q r A l u``, as the collection of Maros
         and Meszaros does, or a cone program ``A b c K``, as SeDuMi takes it.
 
     Returns
     -------
     cvxpy.Problem
-        With one vector ``x``, or the variables that the names of the columns tell (``w_0``,
+        With one vector ``x``, or the variables that the column names imply (``w_0``,
         ``w_1``, ...); semidefinite matrices of .cbf and .mat are ``X_1``, ``X_2``, ... Its
         attribute ``columns`` has the names of the columns.
 
@@ -103,7 +103,7 @@ def write_problem(problem: "cp.Problem", path: str | Path) -> None:
     problem : cvxpy.Problem
         Convex by cvxpy's rules; what its atoms stand for becomes variables ``aux_1``, ...
     path : str or Path
-        Its ending tells the format, as in :func:`read_problem`; .mat files are only read.
+        Its ending determines the format, as in :func:`read_problem`; .mat files are only read.
 
     Raises
     ------

@@ -180,7 +180,7 @@ class _Reader:
         self.entries[keyword] = found
 
     def _place(self, keyword: str, at: list[int]) -> tuple[int, ...]:
-        """Indices that exist; of a matrix those of the lower triangle."""
+        """Check that the indices exist; return those of a matrix in its lower triangle."""
         for what, index in zip(_LIMITS[keyword], at, strict=True):
             if what in ("row", "column"):
                 continue
@@ -267,7 +267,7 @@ class _Reader:
         return to_rows @ A, to_rows @ b, cones
 
     def _standard(self, name: str, size: int) -> tuple[Any, list[Cone]]:
-        """A matrix from a cone's entries in CBF to rows here, and the cone of these."""
+        """Return the matrix that turns a CBF cone's entries into rows, and the cone of the rows."""
         if name in _PLAIN:
             kind, sign = _PLAIN[name]
             return sign * sparse.eye_array(size), [Cone(kind, size)] * bool(size)

@@ -23,7 +23,7 @@ _CONES = {ZERO: "L=", NONNEGATIVE: "L+", SECOND_ORDER: "Q", EXPONENTIAL: "EXP"}
 
 
 def dumps(program: Program) -> str:
-    """The text of a file."""
+    """Return a cone program as the text of a CBF file."""
     program = _with_simple_bounds(program.with_bounds_apart())
     scalar = [(cone, rows) for cone, rows in program.blocks if cone.kind != SEMIDEFINITE]
     matrices = [(cone, rows) for cone, rows in program.blocks if cone.kind == SEMIDEFINITE]

@@ -172,7 +172,7 @@ class Program:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """The names, told apart by their position if some are the same."""
+    """Append its position to every name if some names are equal."""
     if len(set(names)) == len(names):
         return names
     return [f"{name}__{position}" for position, name in enumerate(names)]
@@ -240,7 +240,7 @@ def _parsed(name: str) -> tuple[str, int | None]:
 
 
 def by_index(names: Sequence[str]) -> list[int]:
-    """An order of columns in which those of one variable stand together, by their index."""
+    """Return the order that puts the columns of each variable together, sorted by index."""
     places: dict[str, int] = {}
     keys = []
     for base, index in map(_parsed, names):

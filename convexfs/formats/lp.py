@@ -30,7 +30,7 @@ def read(path: Path) -> Program:
 
 
 def dumps(program: Program) -> str:
-    """The text of a file; HiGHS writes 15 digits."""
+    """Return a cone program as the text of an LP file; HiGHS writes numbers with 15 digits."""
     mps_writer.check_linear(program, ".lp")
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "m.mps", Path(folder) / "m.lp"

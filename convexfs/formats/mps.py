@@ -260,7 +260,7 @@ class _Reader:
         return *between(A, *ends.T), names_between(names, *ends.T)
 
     def _ends(self, name: str) -> tuple[float, float]:
-        """What a row must lie between."""
+        """Return the lower and upper bound of a row."""
         kind, side = self.rows[name], self.sides.get(name, 0.0)
         span = self.ranges.get(name)
         if kind == "E":
@@ -275,7 +275,7 @@ class _Reader:
 
 
 def _is_fixed(lines: list[str]) -> bool:
-    """Whether a name has blanks, so that only the columns of a line tell its words apart."""
+    """Whether a name has blanks, so that only fixed columns separate the fields of a line."""
     section = ""
     for line in lines:
         count = len(line.split())

@@ -92,7 +92,7 @@ def _check(program: Program, A: Any, P: Any) -> None:
 
 
 def dumps(program: Program) -> bytes:
-    """The bytes of an archive."""
+    """Return a cone program as the bytes of an npz archive."""
     size = program.c.size
     square = sparse.csc_array((size, size)) if program.P is None else program.P
     matrices = {

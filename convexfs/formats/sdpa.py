@@ -63,7 +63,7 @@ def _integer(lines: Lines, m: int) -> np.ndarray:
 
 
 def _leading(lines: Lines, count: int, what: str, *, whole: bool = False) -> list[float]:
-    """The first numbers of a line, or of several if one has too few."""
+    """Read `count` numbers from the start of a line, or of several lines if one is too short."""
     found: list[float] = []
     while len(found) < count:
         words = lines.next(what).translate(_PUNCTUATION).split()
@@ -126,7 +126,7 @@ class _Blocks:
 
 
 def dumps(program: Program) -> str:
-    """The text of a file; equations are two inequalities each."""
+    """Return a cone program as the text of an SDPA file, each equation as two inequalities."""
     other = program.kinds - {ZERO, NONNEGATIVE, SEMIDEFINITE}
     if other:
         raise InputError(

@@ -72,7 +72,7 @@ class Lines:
             yield line
 
     def next(self, expected: str) -> str:
-        """The next line; its absence is an error that says what was expected."""
+        """Return the next line; at the end of the file, fail and name what was expected."""
         for line in self:
             return line
         self.fail(f"the file ends where {expected} should stand")
@@ -94,7 +94,7 @@ class Lines:
             self.fail(f"{total:,} rows or columns are more than {LARGEST:,}, the most read here")
 
     def real(self, word: str, what: str, *, infinite: bool = False) -> float:
-        """A number, written as C or Fortran do; `infinite` ones only where they mean something."""
+        """Parse a number in C or Fortran notation; allow infinity only with `infinite`."""
         try:
             value = float(word.replace("D", "e").replace("d", "e")) if "_" not in word else None
         except ValueError:

@@ -81,7 +81,7 @@ class _Statement:
         return sum(terms[1:], start=terms[0])
 
     def _named(self, letter: str, variable: cp.Variable) -> str:
-        """A letter for what a variable is multiplied by, with its number if there are others."""
+        """Return the name of a variable's coefficients, numbered if there are several variables."""
         ids = [own.id for own, _ in self.variables]
         return letter if len(ids) == 1 else f"{letter}_{ids.index(variable.id) + 1}"
 
@@ -220,7 +220,7 @@ class _File(ConicSolver):
 
 
 def program_of(problem: cp.Problem, *, quadratic: bool) -> Program:
-    """The cone program of a problem; with `quadratic` its objective may stay one."""
+    """Compile a problem to a cone program; `quadratic` allows a quadratic objective."""
     _check(problem)
     with warnings.catch_warnings():
         # That a problem is not parametrised (DPP) slows later solves, and none follows.
@@ -268,7 +268,7 @@ def _check(problem: cp.Problem) -> None:
 
 
 def _in_order(constraints: list[Any]) -> tuple[Any, list[Cone]]:
-    """A matrix that puts cvxpy's rows into the order of a program, and the cones.
+    """Return the matrix that reorders cvxpy's rows to those of a program, and the cones.
 
     cvxpy has of second-order cones all t, then the rest cone by cone; of cones of three all
     first entries, all second, all third.

@@ -124,7 +124,7 @@ class Errors(Protocol):
         ...
 
     def enough(self, y: np.ndarray, of: np.ndarray) -> bool:
-        """Whether some rows tell as much as those of all."""
+        """Return whether some rows have the information of all rows."""
         ...
 
 

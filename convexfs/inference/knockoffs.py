@@ -35,7 +35,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
     others, drawn without looking at the classes. An estimator weighs features and knockoffs
     together; a feature is selected if it outweighs its knockoff clearly, and how often
     knockoffs outweigh features as clearly says how many of the selected are false. False means
-    that a feature tells nothing about the class that the others do not tell: *conditional*
+    that a feature adds no information about the class to the others: *conditional*
     relevance, of which no marginal test speaks.
 
     .. math::
@@ -66,7 +66,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         correlated with the signal than features are, and weights that look at one feature at
         a time take that for evidence.
     formulation, solver, solver_tol, solver_options, time_limit
-        Of the problem in s, as for every estimator.
+        How the problem in s is solved, as for every estimator.
     n_jobs, random_state, verbose
         As for every estimator; knockoffs are drawn at random. An estimator without a
         `random_state` gets it from here.
@@ -82,7 +82,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
     s_ : array
         One minus the correlation of each feature that is not constant with its knockoff.
     certificate_, solution_ : Certificate, Solution
-        Of s.
+        Certificate and solution of the problem in s.
     estimator_ : estimator
         Fitted to features and knockoffs.
     classes_, n_features_in_, feature_names_in_

@@ -139,7 +139,7 @@ class PermutationResult:
 
     @property
     def selected(self) -> np.ndarray:
-        """Mask of the features that the rule selects: perhaps none."""
+        """Return the mask of the features that the rule selects; it may be all False."""
         if self.control == "fwer":
             return self.max_t_pvalues <= self.level
         return (self.qvalues <= self.level) & self.opened

@@ -50,7 +50,7 @@ def permutation_test(
         enough for the gate.
     groups : array (n_samples,), optional
         Rows that belong together and share their label, such as replicates of a subject:
-        whole groups are permuted. Without them a warning tells of rows that are copies.
+        whole groups are permuted. Without them you get a warning if rows are copies of others.
     blocks : array (n_samples,), optional
         Labels are permuted within blocks only, such as batches that differ and are tied to
         the labels.

@@ -297,7 +297,7 @@ def _fold(
     X = scaled_rows(X, scale, train)
     known, asked = (_safe_indexing(X, rows) for rows in (train, test))
     with warnings.catch_warnings():
-        # A fit to all samples tells what is strange about them; this is one of several parts.
+        # A fit to all samples warns of what is strange about them; this is one of several parts.
         warnings.simplefilter("ignore", ConvexfsWarning)
         fitted = fitted_to(estimator, known, y[train])
     if getattr(fitted, "steps", [None])[1:]:
@@ -344,7 +344,7 @@ def _bootstrapped(
 
     Return the mean error and the 95 % interval.
     """
-    rng, judged = np.random.default_rng(seed), []
+    rng, held_out = np.random.default_rng(seed), []
     units = np.arange(len(y))
     if groups is not None:
         units = np.unique(np.asarray(groups).astype(str), return_inverse=True)[1]
@@ -358,10 +358,10 @@ def _bootstrapped(
             continue
         found = errors.mean(losses, y, times)
         chosen = _within_one_se(found, errors.spread(found, losses))
-        judged.append(errors.mean(losses[left], y[left])[chosen])
-    if not judged:
+        held_out.append(errors.mean(losses[left], y[left])[chosen])
+    if not held_out:
         return float("nan"), (float("nan"), float("nan"))
-    mean, ends = float(np.mean(judged)), np.quantile(judged, [0.025, 0.975])
+    mean, ends = float(np.mean(held_out)), np.quantile(held_out, [0.025, 0.975])
     # The bootstrap knows no errors that were not made: without any it would end at 0.
     low, high = errors.interval(mean, y[np.unique(units, return_index=True)[1]])
     return mean, (float(min(ends[0], low)), float(max(ends[1], high)))

@@ -50,7 +50,7 @@ class ShadowResult(PermutationResult):
     a feature that explains the noise of a related one (a suppressor). Rows have to be
     independent; pass replicates as `groups` and batches as `blocks`.
 
-    Error rates were measured, not proven: :doc:`selection`.
+    Error rates were measured, not proven: ``convexfs guide selection``.
     """
 
     null_name: ClassVar[str] = "shadow columns"

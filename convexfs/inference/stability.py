@@ -74,11 +74,11 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         Falsely selected features that are accepted, on average.
     bound : {"unimodal", "meinshausen-buhlmann"}, default="unimodal"
     formulation, solver, solver_tol, solver_options, time_limit
-        Of the linear program, as for every estimator.
+        How the linear program is solved, as for every estimator.
     n_jobs : int, optional
         Threads, one fit each; the result does not depend on their number.
     random_state : int, RandomState or None
-        Of the halves, and of an estimator without its own `random_state`.
+        Seed of the halves, and of an estimator whose `random_state` is not set.
     verbose : int, default=0
 
     Attributes
@@ -94,7 +94,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
     n_selected_ : float
         q, the mean over the halves.
     selections_ : bool array (2 n_pairs, n_features)
-        What each half selects; a pair in two rows.
+        Features that each half selects; the two halves of a pair are consecutive rows.
     stability_ : StabilityIndex
         How alike they are (Nogueira, Sechidis & Brown 2018). Halves of one data set are not
         independent: the interval is a guide.
@@ -103,7 +103,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         sample in which the sample's own support holds a feature. No bound is claimed for them:
         average them over regions, :meth:`region_probabilities`.
     certificate_, solution_ : Certificate, Solution
-        Of the linear program; None for "meinshausen-buhlmann".
+        Certificate and solution of the linear program; None for "meinshausen-buhlmann".
     classes_, n_features_in_, feature_names_in_
         As usual.
 

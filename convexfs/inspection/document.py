@@ -95,7 +95,7 @@ class Page:
     @cached_property
     @deep()
     def folded(self) -> Folded:
-        """The formula with its families told once."""
+        """The formula with each family of constraints written once."""
         return fold(self.formula)
 
     @deep()

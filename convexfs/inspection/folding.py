@@ -1,4 +1,4 @@
-"""Lines and terms that differ only in their constants, told once, with an index."""
+"""Fold lines and terms that differ only in their constants into one, with an index."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ _WITH_NUMBER = ("number", "product")
 
 @dataclass(frozen=True)
 class Folded:
-    """A formula with its families: clauses that one line tells, and the symbols they use."""
+    """A formula with its families (clauses written as one line), and the symbols they use."""
 
     objective: Node
     clauses: list[tuple[Node, Sequence[Clause]]]

@@ -1,6 +1,7 @@
 """Everything there is to see of a problem, in one object that prints."""
 
 import html
+import textwrap
 import warnings
 from collections import Counter
 from collections.abc import Mapping
@@ -25,6 +26,8 @@ from convexfs.solving.backends import BACKENDS, Needs, choose, lacking_in, needs
 from convexfs.solving.dcp_rules import broken_log_log_rules, broken_rules, curvature
 
 _TEXT = Notation(Text())
+#: Columns of a terminal beside the headings of the facts.
+_FACT_WIDTH = 80 - 13
 _SIGNS = {constraints.Inequality: " <= ", constraints.Equality: " == "}
 _NOT_CONVEX = "the problem is not convex by cvxpy's rules"
 
@@ -162,11 +165,11 @@ class Inspection:
             "parameters": [self._listing(program.parameters())],
             "constraints": self._constraints() or ["none"],
             "curvature": [f"{self.curvatures['objective']}; {rules}", *self.reasons],
-            "stated": [self._stated()],
-            "cone program": [form if isinstance(form, str) else sizes(form)],
+            "stated": _wrapped(self._stated()),
+            "cone program": _wrapped(form if isinstance(form, str) else sizes(form)),
             "needs": [self._asked()],
-            "solvers": [", ".join(ready) or "none"],
-            "not these": self._unfit(),
+            "solvers": _wrapped(", ".join(ready) or "none"),
+            "not these": [line for reason in self._unfit() for line in _wrapped(reason)],
             "duals": self._dual_lines(),
         }
         return "\n".join(
@@ -215,7 +218,7 @@ class Inspection:
         if not self.problem.is_dcp():
             return []
         if self.needs.integer and self.problem.constraints:
-            return ["none: integer variables leave no prices"]
+            return ["none: integer problems have no dual values"]
         lines = []
         for node, run in self.page.folded.clauses:
             bound = _TEXT.write(node) + self.page.folded.range_of(run)
@@ -239,7 +242,7 @@ class Inspection:
 
 
 class StatedProblem(cp.Problem):
-    """A ``cvxpy.Problem`` that notebooks show as mathematics; it is no other in any way."""
+    """A ``cvxpy.Problem`` that notebooks show as mathematics, and that is otherwise unchanged."""
 
     def _repr_html_(self) -> str:
         return show(self)._repr_html_()
@@ -282,10 +285,16 @@ def show(problem: Any, names: Mapping[str, Any] | None = None) -> Inspection:
 def to_latex(
     problem: cp.Problem, names: Mapping[str, Any] | None = None, optidef: bool = False
 ) -> str:
-    """LaTeX of any cvxpy problem, made from its expression tree.
+    """Return the LaTeX of any cvxpy problem, made from its expression tree.
 
-    It is one formula for KaTeX, MathJax or amsmath, aligned in lines if it is long; with
-    `optidef` an environment of that package.
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+    names : mapping of str to array, optional
+        Names for the constants of the formula, as in :func:`convexfs.show`.
+    optidef : bool, default=False
+        Write an environment of the package optidef. By default the result is one formula for
+        KaTeX, MathJax or amsmath, aligned in lines if it is long.
     """
     seen = show(problem, names)
     return seen.optidef if optidef else seen.latex
@@ -304,16 +313,21 @@ def _meaning(constraint: Any, bound: str) -> str:
     count = constraint.size
     match constraint:
         case constraints.Equality() | constraints.Zero():
-            what = "one number" if count == 1 else f"{count} numbers, one a row,"
-            return f"price of {bound}, {what} of either sign"
+            what = "one number" if count == 1 else f"{count} numbers, one per row,"
+            return f"multiplier of {bound}, {what} of either sign"
         case constraints.PSD():
-            return f"price of {bound}, a psd matrix of side {constraint.args[0].shape[0]}"
+            return f"multiplier of {bound}, a psd matrix of side {constraint.args[0].shape[0]}"
         case SOC():
-            return f"price of {bound}, {count} numbers in the second-order cone"
+            return f"multiplier of {bound}, {count} numbers in the second-order cone"
         case constraints.Inequality() | constraints.NonNeg() | constraints.NonPos():
-            what = "one number >= 0" if count == 1 else f"{count} numbers >= 0, one a row"
-            return f"price of the bound {bound}, {what}"
-    return f"price of {bound}, {count} numbers in the dual cone"
+            what = "one number >= 0" if count == 1 else f"{count} numbers >= 0, one per row"
+            return f"multiplier of {bound}, {what}"
+    return f"multiplier of {bound}, {count} numbers in the dual cone"
+
+
+def _wrapped(text: str) -> list[str]:
+    """Return a sentence as lines that fit a terminal of 80 columns beside their heading."""
+    return textwrap.wrap(text, _FACT_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _counted(count: int, thing: str) -> str:

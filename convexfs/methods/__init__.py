@@ -56,7 +56,7 @@ def parts_of(formulation: Formulation) -> tuple[str, str] | None:
 
 
 def target_of(formulation: Formulation) -> str | None:
-    """What the method of a formulation learns from; None of a problem that is no method's."""
+    """Return the kind of target a formulation's method needs, or None for a custom problem."""
     homes = {row.home: row.target for row in _methods().values()}
     return homes.get(formulation.home)
 

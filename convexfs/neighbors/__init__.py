@@ -1,1 +1,1 @@
-"""Who is near whom: nearest hits and misses of every sample."""
+"""Nearest neighbours: hits and misses of every sample."""

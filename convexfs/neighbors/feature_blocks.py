@@ -137,7 +137,7 @@ def margin_columns(columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
 
 
 def take_columns(X: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Some columns as a float64 matrix, their means taken off."""
+    """Return some columns as a float64 matrix with their means subtracted."""
     return centred(X[:, index], np.float64)
 
 

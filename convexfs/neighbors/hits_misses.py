@@ -66,7 +66,7 @@ def signed_neighbors(
     miss: str = "nearest",
     map: Callable[..., Any] = map,
 ) -> SignedNeighbors:
-    """The `n_neighbors` nearest hits and misses of every row of `X`.
+    """Find the `n_neighbors` nearest hits and misses of every row of `X`.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def sample_distances(
 
 
 def nearest(X: Any, number: int, map: Callable[..., Any] = map) -> np.ndarray:
-    """The `number` nearest of every row, closest first, whatever they are: int array (N, M)."""
+    """Return each row's `number` nearest rows of any class, closest first: int array (N, M)."""
     alike = np.zeros(len(X), dtype=np.int64)
     return _nearest_in_groups(X, alike, 1, number, "manhattan", map)[:, 0]
 
@@ -165,7 +165,7 @@ class NeighborOrder:
         self._order = np.concatenate(list(map(sort, row_blocks(len(X)))))
 
     def signed(self, codes: np.ndarray, n_neighbors: float | str, miss: str) -> SignedNeighbors:
-        """The hits and misses of these classes."""
+        """Return the hits and misses for these class labels."""
         if self._near is not None:
             return self._near.signed(codes, miss)
         groups = _Groups.of(codes, n_neighbors, miss)
@@ -336,7 +336,7 @@ def _merged_pairs(neighbors: SignedNeighbors) -> tuple[np.ndarray, ...]:
 
 
 def cancelled_sums(X: Any, metric: str = "manhattan") -> np.ndarray:
-    """What may be left of a sum that cancels: it must not become all the weight there is."""
+    """Bound the rounding error of each feature's margin, below which a margin counts as 0."""
     return _ROUNDING * len(X) * spreads(X) ** (2 if metric == "sqeuclidean" else 1)
 
 

@@ -32,8 +32,8 @@ test of the whole found something in 23 of 400 such sets, and in 10 of 83 tried 
 together (``--null-logo 400``).
 
 Scale: with "observed" a number is divided by its range. Otherwise numbers are taken as they
-are, unless there are categories: then every feature is divided by its mean difference E|V - V'|,
-so that two random samples differ by 1 in each, number or category.
+are, unless there are categories: then every feature is divided by its mean difference
+``E|V - V'|``, so that two random samples differ by 1 in each, number or category.
 
 With "observed" RELIEF's margins, divided by the number of samples, are the scores of
 scikit-rebate (0.8.4) for two classes of numbers or of categories, with or without missing
@@ -162,7 +162,7 @@ class MixedSamples:
         return self
 
     def __getitem__(self, key: tuple[slice, Any]) -> "MixedSamples":
-        """Some features, as ``samples[:, index]``."""
+        """Return the samples in some features, by ``samples[:, index]``."""
         _, index = key
         return replace(
             self,
@@ -313,7 +313,7 @@ def mixed_samples(values: np.ndarray, categorical: np.ndarray, rule: str) -> Mix
 
 
 def of_classes(X: Any, codes: np.ndarray) -> Any:
-    """Samples told their classes, which the rule "class" has to know; all others as they are."""
+    """Give samples their class labels if the rule "class" needs them; return others unchanged."""
     if not isinstance(X, MixedSamples) or X.rule != "class":
         return X
     return replace(X, expected=_expected(X.x, X.seen, X.cap, codes))

@@ -66,7 +66,7 @@ def soft_shares(
 
 
 def signed_shares(distances: np.ndarray, delta: np.ndarray, sigma: float) -> np.ndarray:
-    """``A = P_miss - P_hit``, so that ``zbar_n = sum_i A_ni |x_n - x_i|``."""
+    """Return ``A = P_miss - P_hit``, so that ``zbar_n = sum_i A_ni |x_n - x_i|``."""
     miss, hit = soft_shares(distances, delta, sigma)
     return miss - hit
 
@@ -114,7 +114,7 @@ def neighbor_influence(
 
 
 def rrelief_neighbors(index: np.ndarray, influence: np.ndarray, y: np.ndarray) -> SignedNeighbors:
-    r"""The signed graph whose margin vector is RReliefF's weights.
+    r"""Build the signed graph whose margin vector is RReliefF's weights.
 
     .. math::
         W_j = \frac{N_{dC\&dA}(j)}{N_{dC}} - \frac{N_{dA}(j) - N_{dC\&dA}(j)}{m - N_{dC}}

@@ -2,9 +2,9 @@ r"""Neighbours of samples that count for more or less than one.
 
 A sample of weight s stands for s equal rows: its term counts s times, and so does it as a
 neighbour of others. Its copies are not its neighbours: at a distance of 0 they would be
-its nearest hits and tell nothing. Hence weights of 2 equal rows written twice whose copies are
-not neighbours of each other; without weights a row and its copy are two samples that happen to
-be equal, and are.
+its nearest hits and carry no information. So weights of 2 have the effect of rows written twice
+if copies do not count as neighbours of each other. Without weights, a row and its copy are two
+samples, and neighbours.
 
 The k nearest are those whose weights add up to k, the last of them counting with what is left.
 """
@@ -64,7 +64,7 @@ def counted_neighbors(
     n_neighbors: float | str,
     miss: str,
 ) -> np.ndarray:
-    """Signed weights of all pairs, as :func:`~convexfs.neighbors.hits_misses.signed_neighbors`.
+    """Return the signed weights of all pairs, in the form of ``signed_neighbors``.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def counted_neighbors(
 
 
 def _nearest(there: np.ndarray, order: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """What the nearest count whose weights add up to the limit of each row."""
+    """Return the weights of each row's nearest samples up to the row's limit."""
     sorted_rows = np.take_along_axis(there, order, axis=1)
     before = np.cumsum(sorted_rows, axis=1) - sorted_rows
     taken = np.clip(limits[:, None] - before, 0.0, sorted_rows)
@@ -123,7 +123,7 @@ def _shares(n_neighbors: float | str) -> bool:
 
 
 def _miss_shares(totals: np.ndarray, miss: str) -> np.ndarray:
-    """What the misses of each class weigh, by the class of the sample."""
+    """Return the weight of each class among the misses, by the class of the sample."""
     weight = np.broadcast_to(totals > 0 if miss == "uniform" else totals, (len(totals),) * 2)
     weight = np.where(np.eye(len(totals), dtype=bool), 0.0, weight)
     return weight / np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)

@@ -23,7 +23,7 @@ def as_samples(X: Any) -> Any:
 
 
 def some_features(X: Any, index: np.ndarray) -> Any:
-    """Samples of the same kind in a few features; columns that lie elsewhere are read."""
+    """Return the samples in some features; columns outside memory are read."""
     if isinstance(X, SparseSamples):
         return X.columns(index)
     return as_samples(X[:, index])
@@ -58,7 +58,7 @@ def beside(X: Any, others: Any) -> Any:
 
 
 def spreads(X: Any) -> np.ndarray:
-    """The largest difference of each feature; of sparse samples the largest value."""
+    """Return each feature's range; for sparse samples its largest absolute value."""
     if isinstance(X, SparseSamples):
         # Sums over nonzeros do not take differences first: they err by what they add up.
         return X.largest()

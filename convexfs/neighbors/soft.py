@@ -53,7 +53,7 @@ def neighbor_probabilities(
 def signed_probabilities(
     distances: np.ndarray, codes: np.ndarray, sigma: float, rows: np.ndarray | None = None
 ) -> np.ndarray:
-    """``A = P_miss - P_hit``, so that ``zbar_n = sum_i A_ni |x_n - x_i|`` (eq. 3).
+    """Return ``A = P_miss - P_hit``, so that ``zbar_n = sum_i A_ni |x_n - x_i|`` (eq. 3).
 
     The row of a sample without a hit is 0: it has no margin.
     """
@@ -64,7 +64,7 @@ def signed_probabilities(
 def expected_distances(
     distances: np.ndarray, codes: np.ndarray, sigma: float, rows: np.ndarray | None = None
 ) -> np.ndarray:
-    """Expected distance of each row's sample to its soft nearest neighbour in each class.
+    """Return each row's expected distance to its soft nearest neighbour in each class.
 
     Parameters
     ----------

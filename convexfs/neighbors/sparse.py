@@ -68,22 +68,22 @@ class SparseSamples:
         return self.by_columns[key].toarray(order="C")
 
     def copy(self) -> "SparseSamples":
-        """These samples, which nobody changes."""
+        """Return the samples themselves, which are never changed."""
         return self
 
     def columns(self, index: np.ndarray) -> "SparseSamples":
-        """Some columns, as sparse as they are."""
+        """Return some columns as sparse samples."""
         return SparseSamples(self.by_columns[:, index])
 
     def times(self, factor: np.ndarray) -> "SparseSamples":
-        """The columns multiplied by a number each."""
+        """Multiply each column by its factor."""
         # A product with a diagonal matrix would leave the rows of a column out of order.
         data = self.by_columns.data * np.repeat(factor, np.diff(self.by_columns.indptr))
         parts = (data, self.by_columns.indices, self.by_columns.indptr)
         return SparseSamples(sparse.csc_array(parts, shape=self.shape))
 
     def largest(self) -> np.ndarray:
-        """The largest absolute value of each column."""
+        """Return the largest absolute value of each column."""
         return abs(self.by_columns).max(axis=0).toarray().ravel()
 
     def row_distances(self, start: int, stop: int, squared: bool) -> np.ndarray:

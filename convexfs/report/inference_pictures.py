@@ -1,4 +1,4 @@
-"""Pictures of what can be said of a selection, the empty answer included."""
+"""Figures of the test of a selection, also of an empty one."""
 
 from typing import TYPE_CHECKING, Any
 

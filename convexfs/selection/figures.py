@@ -131,7 +131,7 @@ def block_figure(selection: Selection) -> Figure | None:
         "", "", value="value", value_label="selected", group="class",
         note=f"Coloured: selected. The {len(often)} of {int((share > 0).sum())} features that most "
         "samples select, the most frequent first. Samples stand by class, and those that select "
-        "alike together: blocks are regions with features of their own."
+        "alike together: blocks are regions with their own features."
         + _thinned(len(rows), selection.data.n_samples),
     )  # fmt: skip
 
@@ -157,7 +157,7 @@ def component_figure(selection: Selection) -> Figure | None:
 
 
 def convergence_figure(selection: Selection) -> Figure | None:
-    """Draw the change of the weights per iteration, of a method that tells it."""
+    """Draw the change of the weights per iteration, for a method that reports it."""
     history = getattr(selection.model, "history_", None)
     if not history:
         return None
@@ -167,7 +167,7 @@ def convergence_figure(selection: Selection) -> Figure | None:
     return Figure(
         "convergence", "Convergence", "lines", frame, "iteration", "change", "iteration",
         "relative change of the weights", log_y=True,
-        note="How far each iteration moved the weights; the certificate judges where it ended.",
+        note="How far each iteration moved the weights; the certificate verifies the last one.",
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ KEPT = {
     "stability": "those were selected that most halves of the samples selected",
     "knockoffs": "those were selected that outweighed their knockoffs",
 }
-#: Parameters that are not told of: they do not change what is found, or say how to repeat it.
+#: Parameters that the text leaves out: they do not change what is found, or say how to repeat it.
 QUIET = ("verbose", "n_jobs", "random_state")
 _ALIKE = "; samples were weighted by 1 minus the share of their class"
 ERROR_RATES = {"fdr": "a false discovery rate", "fwer": "a family-wise error rate"}

@@ -91,7 +91,7 @@ def _overview(selection: Selection) -> Section:
 
 
 def _lead(selection: Selection) -> str:
-    what = "go with the target" if selection.data.numeric else "tell the classes apart"
+    what = "go with the target" if selection.data.numeric else "separate the classes"
     evidence = (
         "Nothing here was tested, and the"
         if selection.support is None

@@ -33,18 +33,20 @@ SCALED = {
 
 @dataclass(frozen=True)
 class Selection:
-    """What a method of any kind says of the features; :func:`convexfs.select` makes one.
+    """Result of :func:`convexfs.select`: weights and selected features of any method.
 
     Attributes
     ----------
     method : str
     data : Dataset
-        The samples that were weighed, in their own units.
+        The samples, in their own units.
     weights : array (n_features,)
     weights_are : str
-        What the weights are called.
+        Name of the weights, for tables.
+    solution, certificate : Solution and Certificate, or None
+        Solution of the method's convex problem and its certificate; None without one.
     parameters : mapping
-        Of the method.
+        Parameters of the method by name.
     reduced : callable
         Samples, scaled like those fitted if this is a projection, in what was selected.
     picture : callable
@@ -52,21 +54,21 @@ class Selection:
     support : bool array or None
         None for a projection, which selects no features.
     explained, explained_as : array and str
-        One number a component of a projection, and what it is.
+        One number per component of a projection, and its meaning.
     components : array (n_samples, n_components) or None
         The samples along the components of a projection.
-    judgement : Judgement or None
-        By what the features were selected, and how sure that is; None for a projection.
+    judgement : SelectionDecision or None
+        The selected features and the evidence for them; None for a projection.
     model : estimator or None
         As fitted.
     held_out : callable or None
         Computes held-out errors over the number of features.
     fit_seconds, seconds : float
-        What the fit took, and everything.
+        Time of the fit, and of the whole selection.
     scale : str
-        What the features were scaled by.
+        How the features were scaled.
     line : str
-        What does the same again.
+        The command that repeats the selection.
     """
 
     method: str

@@ -32,7 +32,7 @@ _FOLDS = 5
 
 @dataclass(frozen=True)
 class SelectionDecision:
-    """Which features are kept, with what is to be told of it.
+    """The selected features, and the lines to print about them.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class SelectionDecision:
     record : mapping
         The same as numbers.
     column : tuple of str and array, optional
-        A number a feature, for the table.
+        One number per feature, for the table.
     picture : callable, optional
         Draws what the rule went by.
     test, curve : ShadowResult and SelectionCurve, optional
@@ -63,16 +63,16 @@ class SelectionDecision:
 
 @dataclass(frozen=True)
 class SelectionRule:
-    """A rule for keeping features, applied to what a method says of them.
+    """Rule that selects features from the weights of a method.
 
     Parameters
     ----------
     rule : {"", "top", "fdr", "fwer", "curve", "stability", "knockoffs"}
         "" is what the method does by default: a test, or its non-zero weights.
     level : float, optional
-        What "fdr", "fwer" and "knockoffs" bound.
+        Target level: FDR for "fdr" and "knockoffs", FWER for "fwer".
     top : int, optional
-        Features to keep, or of "stability" those of each half of the samples.
+        Number of features to select; for "stability" the number in each half of the samples.
     seed : int
     scale : str
         What the features were scaled by, to be done again inside folds.
@@ -83,7 +83,7 @@ class SelectionRule:
     gate : float, default=1
         Largest max-T p-value of the best feature at which "fdr" selects anything.
     tell : callable, optional
-        Told of the progress.
+        Called with each line of progress.
     """
 
     rule: str = ""

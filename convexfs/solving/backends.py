@@ -39,7 +39,7 @@ _ROWS = (
         "ECOS", "ecos", "GPL-3.0", _CONIC | {EXPONENTIAL},
         tolerances=("abstol", "reltol", "feastol"), translate=tighten(),
         always={"max_iters": 500}, extra="", tested=True,
-        faults=("no time limit of its own", "no wheels for Python 3.13 and later",
+        faults=("has no time limit", "no wheels for Python 3.13 and later",
                 "ended a fit of Logo on wdbc with solver_error"),
     ),
     Backend(
@@ -78,19 +78,19 @@ _ROWS = (
         tolerances=("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
         translate=tighten(), warm=PLAN, extra="solvers", tested=True,
         faults=("says user_limit for infeasible and unbounded linear programs",
-                "no time limit of its own", "holds the GIL"),
+                "has no time limit", "holds the GIL"),
     ),
     Backend(
         "QOCO", "qoco", "BSD-3-Clause", _CONIC,
         tolerances=("abstol", "reltol"), translate=tighten(), warm=PLAN, extra="solvers",
         tested=True,
-        faults=("says optimal for an unbounded linear program", "no time limit of its own"),
+        faults=("says optimal for an unbounded linear program", "has no time limit"),
     ),
     Backend(
         "CVXOPT", "cvxopt", "GPL-3.0", _CONIC | {SEMIDEFINITE},
         tolerances=("abstol", "reltol", "feastol"), translate=tighten(1e-8), extra="solvers",
         tested=True,
-        faults=("an iteration limit is an exception, not a status", "no time limit of its own",
+        faults=("an iteration limit is an exception, not a status", "has no time limit",
                 "its redundant rows are sought by ARPACK, which may not converge"),
     ),
     Backend(
@@ -114,7 +114,7 @@ _ROWS = (
         faults=("a warm start saves it no iteration",
                 "its dense default calls a feasible linear program infeasible",
                 "backend='sparse' is a TypeError with cvxpy 1.9.3 and proxsuite 0.8.0",
-                "calls an unbounded problem infeasible", "no time limit of its own"),
+                "calls an unbounded problem infeasible", "has no time limit"),
     ),
     Backend(
         "QPALM", "qpalm", "LGPL-3.0", _QUADRATIC,
@@ -124,7 +124,7 @@ _ROWS = (
     Backend(
         "DAQP", "daqp", "MIT", _QUADRATIC,
         tolerances=("primal_tol", "dual_tol"), extra="solvers", tested=True,
-        faults=("drops options it does not know without a word", "no time limit of its own",
+        faults=("drops options it does not know without a word", "has no time limit",
                 "says user_limit for an unbounded problem"),
     ),
     Backend(
@@ -143,7 +143,7 @@ _ROWS = (
     Backend(
         "ECOS_BB", "ecos", "GPL-3.0", _CONIC | {EXPONENTIAL}, _CONIC | {EXPONENTIAL},
         tolerances=("abstol", "reltol", "feastol"), translate=tighten(), extra="", tested=True,
-        faults=("no time limit of its own",),
+        faults=("has no time limit",),
     ),
     Backend("CBC", "cylp", "EPL-2.0", _LINEAR, _LINEAR, limit=same_value("maximumSeconds"),
             duals=False, faults=("returns no duals", "ignores its time limit on linear programs")),

@@ -207,7 +207,7 @@ def _inverse(expression: Any, dpp: bool) -> str:
     """Say what a quotient may be written as instead."""
     numerator, denominator = expression.args
     if dpp and not denominator.variables():
-        return ": make the inverse a parameter of its own"
+        return ": make the inverse a separate parameter"
     return ": write inv_pos if the divisor is positive" if numerator.is_constant() else ""
 
 
@@ -215,7 +215,7 @@ def _one_factor(expression: Any, dpp: bool) -> str:
     """Say what a product may be written as instead."""
     left, right = expression.args
     if dpp and not (left.variables() and right.variables()):
-        return ": make the product of the parameters a parameter of its own"
+        return ": make the product of the parameters a separate parameter"
     if left is right and (expression.shape == () or isinstance(expression, multiply)):
         return ": write square, or sum_squares"
     return ": one of them must be constant"

@@ -67,7 +67,7 @@ def _accepts(solver: str, name: str) -> bool:
 
 @cache
 def _known(solver: str) -> frozenset[str]:
-    """Return the names of a solver's options; empty if they cannot be told."""
+    """Return the names of a solver's options; empty if they are unknown."""
     if solver in _LISTED:
         return frozenset(_LISTED[solver].split())
     if solver not in _SETTINGS:

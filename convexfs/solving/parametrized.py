@@ -3,7 +3,7 @@ r"""One parametrised problem solved for many values: compiled once, then only wr
 cvxpy canonicalises a DPP problem once, but applies its parameters by sparse products that
 take longer than a small program's solution. Every number of such a program is mostly
 affine in one entry of one parameter, :math:`a + s\,\theta_i`: probes with random values
-tell a, s and i, one more verifies them, and later values go straight into the solver's
+determine a, s and i, one more verifies them, and later values go straight into the solver's
 arrays. Where the check fails cvxpy applies the parameters, as it always does.
 """
 

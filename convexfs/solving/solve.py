@@ -102,7 +102,7 @@ def solve(
     row = choose(problem, solver, time_limit)
     stopped = time_limit if row.limit is None else None
     if stopped is not None and not can_stop():
-        warn(f"{row.name} has no time limit of its own; time_limit is ignored here")
+        warn(f"{row.name} has no time limit; time_limit is ignored here")
     options = merged(row.options(tol, time_limit), solver_options or {})
     check_options(row.name, solver_options or {})
     clear(problem)
@@ -195,7 +195,7 @@ def merged(translated: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, A
     if not isinstance(own, Mapping):
         raise InputError(f"solver_options must be a dict of options, not {type(own).__name__}")
     if "use_quad_obj" in own:
-        raise InputError("use_quad_obj changes the program an answer is judged on: leave it out")
+        raise InputError("use_quad_obj changes the program that is verified: leave it out")
     return {**translated, **own} | {
         name: {**translated[name], **value}
         for name, value in own.items()
@@ -260,7 +260,7 @@ def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any)
 
 
 def _effort(attributes: Mapping[str, Any], raw: Any) -> dict[str, Any]:
-    """Return iterations and seconds by the solver's clock, where cvxpy or the solver tells them."""
+    """Return iterations and seconds by the solver's clock, if cvxpy or the solver reports them."""
     info = getattr(raw, "info", None)
     setup = attributes.get(cvxpy_settings.SETUP_TIME) or getattr(info, "setup_time", None)
     return {
@@ -272,7 +272,7 @@ def _effort(attributes: Mapping[str, Any], raw: Any) -> dict[str, Any]:
 
 
 def _clock(told: Any) -> float | None:
-    """Return seconds that a solver tells, as a plain number; None if there are none."""
+    """Return the seconds that a solver reports as a plain number; None if there are none."""
     return float(told) if told else None
 
 

@@ -231,7 +231,7 @@ def _check_members(archive: Path, members: list[zipfile.ZipInfo], limit: int) ->
 
 
 def _manifest(archive: Path, opened: zipfile.ZipFile) -> dict[str, Any]:
-    """Return the manifest, if it is one and tells all files and no others."""
+    """Return the manifest if it is valid and lists exactly the files of the archive."""
     if MANIFEST not in opened.namelist() or RESULTS not in opened.namelist():
         raise InputError(f"{archive}: has no {MANIFEST} or no {RESULTS}: it is no archive of ours")
     if opened.getinfo(MANIFEST).file_size > MOST_MANIFEST_BYTES:
@@ -250,7 +250,7 @@ def _manifest(archive: Path, opened: zipfile.ZipFile) -> dict[str, Any]:
     ) as error:  # fmt: skip
         raise InputError(f"{archive}: its {MANIFEST} cannot be understood ({error!r})") from error
     if {*told, MANIFEST} != set(opened.namelist()):
-        raise InputError(f"{archive}: its {MANIFEST} tells other files than it holds")
+        raise InputError(f"{archive}: its {MANIFEST} lists other files than it holds")
     return {"files": told, "studies": studies, "environments": environments}
 
 
@@ -273,7 +273,7 @@ def _checked_study(study: dict[str, Any], names: set[str]) -> dict[str, Any]:
 def _unpack(
     archive: Path, opened: zipfile.ZipFile, name: str, told: tuple[str, int], target: Path
 ) -> None:
-    """Write one file, if it is the one that the manifest tells; what is there stays."""
+    """Write one file if it matches the manifest; existing files stay."""
     sha256, size = told
     if target.is_file() and _told(target.read_bytes())["sha256"] == sha256:
         return
@@ -287,7 +287,7 @@ def _unpack(
                 digest.update(chunk)
                 written += copy.write(chunk)
         if (digest.hexdigest(), written) != (sha256, size):
-            raise InputError(f"{archive}: {name} is not the file that its {MANIFEST} tells")
+            raise InputError(f"{archive}: {name} does not match its {MANIFEST}")
     except BaseException:
         target.unlink(missing_ok=True)
         raise

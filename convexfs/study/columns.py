@@ -58,11 +58,11 @@ class Column:
 # fmt: off
 PROBLEM, DATA, SOLVER, STATUS = map(Column, ("problem", "data", "solver", "status"))
 CLASS = Column("problem_class", "text", "by the largest cone; MI: with integers", "class")
-SETTINGS = Column("settings", "text", "accuracy asked for, or each solver's default, judged at "
+SETTINGS = Column("settings", "text", "accuracy asked for, or each solver's default, verified at "
                   f"{SLACK * DEFAULT_ACCURACY:g}")
 INSTANCE = Column("instance", "code", "problem, data and hyper-parameters in a few words")
 EXAMPLE = Column("example", "code")
-OUTCOME = Column("outcome", "outcome", "judged alike for all solvers, whatever they say")
+OUTCOME = Column("outcome", "outcome", "by one rule for all solvers, whatever they report")
 SUCCESS = Column("success_rate", "share", "solved of tried", "success")
 SOLVED = Column("solved", "count", on=On.DEMAND)
 SECONDS = Column("seconds", "seconds", "charged, shifted geometric mean, 99 % interval")
@@ -105,7 +105,7 @@ SUMMARY = (
     Column("par10", "seconds", "mean, ten times the limit if not solved", "PAR10"),
     Column("compile_seconds", "seconds", "median of the tried", on=On.DEMAND),
     Column("setup_share", "share", "median share of the solver's seconds", "setup", On.PAGE),
-    Column("iterations", "number", "median of the solved, where they are told", on=On.PAGE),
+    Column("iterations", "number", "median of the solved, where reported", on=On.PAGE),
     Column("peak_megabytes", "number", "most memory a solver took", "peak MB", On.PAGE),
     Column("busy", "count", "tasks that waited for a core", on=On.PAGE),
     replace(ERROR, meaning="median of the solved"),
@@ -114,7 +114,7 @@ SUMMARY = (
 #: The options of every solver, at every setting.
 TOLD = (
     SETTINGS, SOLVER, Column("solver_version", label="version"),
-    Column("told", "long", "options, in the solver's own words; nothing: as it comes"),
+    Column("told", "long", "options by the solver's own names; empty: its defaults"),
     Column("tasks", "count"),
 )
 #: Of every solver and accuracy, whatever was asked for to get there.
@@ -164,7 +164,7 @@ CLAIMS = (
 )
 CLAIMANTS = (
     SOLVER, SETTINGS,
-    Column("status", "text", "infeasible, unbounded: said of what is proven to be otherwise"),
+    Column("status", "text", "infeasible, unbounded: claimed, but proven to be otherwise"),
     Column("problems", "count"),
     replace(RESIDUALS[0], meaning="the largest, as gap and objective off"),
     RESIDUALS[3], OBJECTIVE_ERROR, EXAMPLE,
@@ -187,7 +187,7 @@ ROWS = (
     Column("published", "text", "its published optimum or status", on=On.DEMAND),
     Column("interface", "text", "empty: cvxpy's; direct: the solver's own; or its environment",
            on=On.DEMAND),
-    Column("told", "code", "options, in the solver's own words", on=On.DEMAND),
+    Column("told", "code", "options by the solver's own names", on=On.DEMAND),
     Column("solve_cpu_seconds", "seconds", "processor time of solve seconds", on=On.DEMAND),
     Column("clock_seconds", "seconds", "by the solver's own clock, if it has one", on=On.DEMAND),
     Column("setup_seconds", "seconds", "of them, as the solver says itself", on=On.DEMAND),
@@ -215,11 +215,11 @@ POINTS = (
 REPEATED = (
     SETTINGS, SOLVER, Column("tasks", "count", "then"),
     Column("again", "count", "of them tried again"),
-    Column("other_outcome", "bad", "judged otherwise"),
+    Column("other_outcome", "bad", "another outcome"),
     Column("other_objective", "bad", "of those solved both times, farther apart than allowed"),
     Column("other_iterations", "count", "of those solved both times"),
     Column("times", "number", "seconds now by seconds then, median", "× then"),
-    Column("example", "code", "the first that was judged otherwise"),
+    Column("example", "code", "the first with another outcome"),
 )
 #: Of figures.
 DRAWN = (Column("jaccard", "share", label="Jaccard"), Column("share", "share"))

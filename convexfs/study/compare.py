@@ -275,12 +275,12 @@ def _warm_up(solver: str) -> None:
         solve_tiny_program(solver)
 
 
-# ---- time and memory that solvers take, as far as the operating system tells ------------------
+# ---- time and memory that solvers take, as far as the system reports them ------------------
 
 
 @dataclass
 class Peak:
-    """The most that any call of a solver took; None if it cannot be told here."""
+    """Return the most that any call of a solver took; None if it is unknown on this system."""
 
     bytes: int | None = None
 
@@ -290,7 +290,7 @@ def observed_calls(seconds: float | None = None) -> Iterator[Peak]:
     """Measure the memory that solvers called meanwhile take at most, and limit their time.
 
     It is what the process held at its peak beyond what it held when the solver was called.
-    Linux tells; what an earlier solve has left for reuse is given back first. A worker process
+    Linux reports it; what an earlier solve has left for reuse is given back first. A worker process
     whose solver takes longer than `seconds` is ended by an alarm: many solvers have no time limit.
     """
     peak = Peak()

@@ -1,4 +1,4 @@
-"""The figures of a report: what is drawn, told once for the page and for picture files."""
+"""The figures of a report, described once for the page and for picture files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -160,7 +160,7 @@ def time_to(outcomes: Frame) -> Figure | None:
         "seconds of the solve", "share of its problems there",
         series="solver", panel="panel", log_x=True,
         note="Higher and further left is better: the quickest run of a solver whose answer was "
-        f"verified to {targets}, whatever it was told.",
+        f"verified to {targets}, at any of its settings.",
     )  # fmt: skip
 
 
@@ -194,7 +194,7 @@ def time_split(outcomes: Frame) -> Figure | None:
     return Figure(
         "time-split", "Where the time goes", "bars", long, "seconds", "solver",
         "mean seconds a solved task", "", series="part", panel="problem",
-        note="The rest is preparing the numbers and judging the answer. Solvers that took other "
+        note="The rest is preparing the data and verifying the solution. Solvers that took other "
         "problems are compared best within one problem.",
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ AS_GOOD = 1e-6
 #: U1 is a mean of numbers of about 1, and errs by this.
 ROUNDING = 1e-15
 STEPS, FITS, POINTS = "convex steps", "whole fits", "whole points, local optima"
-#: What tells one fit from another.
+#: Columns that identify a fit.
 FIT = ["data", "hyper", "tol"]
 
 

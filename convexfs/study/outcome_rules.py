@@ -159,7 +159,7 @@ def _far_from_better(frame: Frame) -> Frame:
 
 
 def _senses(frame: Frame) -> Frame:
-    """Return min or max; of tables that do not tell, as the formulation is printed."""
+    """Return min or max; if a table lacks it, the sense of the printed formulation."""
     untold = frame.loc[frame["sense"].isna(), "formulation"]
     return frame["sense"].fillna(untold.map(lambda name: stored_formulation(name).equation[:3]))
 

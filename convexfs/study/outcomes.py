@@ -156,7 +156,7 @@ def counts(found: Frame) -> dict[str, int]:
     return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
 
 
-def selected(judged: Frame, answers: Frame) -> pd.DataFrame:
+def selected(rows: Frame, answers: Frame) -> pd.DataFrame:
     """Return the features each answer of a run selects.
 
     A feature is selected above 1 % of the largest weight, as the estimators do; of a
@@ -164,7 +164,7 @@ def selected(judged: Frame, answers: Frame) -> pd.DataFrame:
 
     Parameters
     ----------
-    judged : DataFrame
+    rows : DataFrame
         Some rows of :func:`outcomes`.
     answers : DataFrame
         The store's :meth:`~convexfs.batch.store.store.Store.answers`.
@@ -176,7 +176,7 @@ def selected(judged: Frame, answers: Frame) -> pd.DataFrame:
         that has an answer, and ``features``, a tuple of positions.
     """
     told = ["key", "instance", "problem_class", "settings", "solver", "repeat", "outcome"]
-    frame = judged[[*told, "formulation"]].merge(answers, on="key")
+    frame = rows[[*told, "formulation"]].merge(answers, on="key")
     chosen = [
         _features(unpack(blob), str(name))
         for blob, name in zip(frame["primal"], frame["formulation"], strict=True)
@@ -206,7 +206,7 @@ def export(folder: str | Path, to: str | Path, escape_formulas: bool = False) ->
         ".jsonl": lambda frame: to.write_text(_json_lines(frame), encoding="utf-8"),
     }
     if to.suffix not in writers:
-        raise InputError(f"{to}: cannot be told its format; end it in {', '.join(writers)}")
+        raise InputError(f"{to}: unsupported file type; end it in {', '.join(writers)}")
     with Store.read(folder) as store:
         numbers = are_measurements(store.tasks())
     frame = read_measurements(folder) if numbers else outcomes(folder)
@@ -244,7 +244,7 @@ def _worst(solutions: Frame) -> Frame:
     solutions = solutions.assign(gap=solutions["gap"].where(known))
     steps = solutions.groupby("key", sort=False)
     worst = steps[RESIDUALS].max()
-    # The store holds an undefined residual as none; the certificate's verdict tells them apart.
+    # The store holds an undefined residual as none; the certificate's verdict distinguishes them.
     small = solutions[RESIDUALS].max(axis=1) <= solutions["certificate_tol"]
     undefined = (small & ~solutions["ok"].fillna(True)).groupby(solutions["key"]).any()
     worst.loc[undefined | worst["primal_residual"].isna(), "primal_residual"] = np.inf

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ALL = "all"
 #: How solvers are called: through cvxpy, or by their own interfaces; or in an environment by name.
 CVXPY, DIRECT = "", "direct"
-#: Accuracies at which a solver's time can be told for almost any accuracy it reaches.
+#: Accuracies that show a solver's time for almost any accuracy it reaches.
 LADDER = tuple(10.0**-power for power in range(2, 11))
 
 

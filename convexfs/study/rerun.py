@@ -24,7 +24,7 @@ from convexfs.study.plan import ALL, Plan
 UNPACKED = "archive"
 #: Differing packages that are named.
 NAMED = 12
-#: What tells a task from others, wherever its files lie.
+#: Columns that identify a task, independent of the folder of its files.
 _TASK = [
     "settings", "solver", "problem", "problem_code", "formulation", "data_sha256", "hyper",
     "repeat", "seed",

@@ -192,7 +192,7 @@ def _profile(group: Frame) -> Frame:
 
 
 def wrong_claims(outcomes: Frame) -> pd.DataFrame:
-    """Return who said what of which problem though it is not so, and how far from it.
+    """Return each wrong status: its solver, its problem, and its error.
 
     The columns are :data:`~convexfs.study.columns.CLAIMS`; residuals are the largest over
     repeats, infinite without a point.
@@ -204,10 +204,10 @@ def wrong_claims(outcomes: Frame) -> pd.DataFrame:
 
 
 def claimants(claims: Frame) -> pd.DataFrame:
-    """Return what each solver wrongly says at an accuracy, with one of the problems.
+    """Return the wrong statuses of each solver by accuracy, with one example problem.
 
     `claims` are :func:`wrong_claims`, the columns :data:`~convexfs.study.columns.CLAIMANTS`.
-    Only a claim to be optimal has a point whose residuals can be told.
+    Only the status "optimal" comes with a point whose residuals can be computed.
     """
     told = [*RESIDUALS, "objective_error"]
     measured = claims.assign(**claims[told].where(claims["status"] == OPTIMAL))
@@ -220,7 +220,7 @@ def claimants(claims: Frame) -> pd.DataFrame:
 def reasons(outcomes: Frame) -> pd.DataFrame:
     """Return the :data:`~convexfs.study.columns.REASONS` why tasks are not solved.
 
-    Messages that differ only in numbers and solver are one, told by the first of them; the
+    Messages that differ only in numbers and solver count as one, shown by the first of them; the
     worst outcomes come first, then the commonest.
     """
     lost = outcomes[outcomes["outcome"] != SOLVED]

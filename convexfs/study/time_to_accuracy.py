@@ -43,7 +43,7 @@ def verified(outcomes: Frame) -> Frame:
 def quickest(outcomes: Frame, target: float) -> Frame:
     """Return the quickest run of every solver at every instance and repeat that got to `target`.
 
-    The columns are those of outcomes that tell what was run; ``outcome`` is solved where a run
+    The columns are those of outcomes that name what was run; ``outcome`` is solved where a run
     got there, else failed; ``charged_seconds`` its own or the limit; ``at`` its settings.
     """
     tried = outcomes[(outcomes["outcome"] != SKIPPED) & ~outcomes["settings"].str.contains("warm")]

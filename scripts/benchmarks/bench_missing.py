@@ -38,13 +38,13 @@ HOLES = {"20 % at random": 0.2, "50 % at random": 0.5, "holes follow the class":
 #: "observed" is the deletion of scikit-rebate: pairs of which a value is missing do not count.
 RULES = ("mean imputed", "observed", "class", "hybrid")
 #: It divides features by their ranges, here some five deviations: weights are so much larger,
-#: distances the same, and the price of weight is a fifth.
+#: distances the same, and the penalty is a fifth.
 OF_RANGES = 0.2
 METHODS: dict[str, Callable[..., Any]] = {
     "RELIEF-F": lambda **rule: Relief(n_neighbors=10, n_features_to_select=TRUE, **rule),
     "Logo": lambda **rule: Logo(**rule),
 }
-#: Of Logo's tests: a price at which permuted labels select about one feature, which is fast.
+#: Of Logo's tests: a penalty at which permuted labels select about one feature, which is fast.
 TESTED = {"Logo": {"lam": 2.0}}
 #: The fewest that can find something at 5 % where each is a fit.
 PERMUTATIONS = {"RELIEF-F": 99, "Logo": 19}

@@ -111,7 +111,7 @@ def portfolio(random: Random, n: int, factors: int) -> Problem:
 
 
 def lasso(random: Random, m: int, n: int) -> Problem:
-    """Least squares with a price on the coefficients."""
+    """Least squares with a penalty on the coefficients."""
     A, x = random.standard_normal((m, n)), cp.Variable(n, name="x")
     b = A[:, :3].sum(axis=1) + 0.1 * random.standard_normal(m)
     price = 0.1 * np.abs(A.T @ b).max()
@@ -188,7 +188,7 @@ def facility(random: Random, towns: int) -> Problem:
 
 
 def group_lasso(random: Random, m: int, groups: int) -> Problem:
-    """Least deviation with a price on groups of coefficients."""
+    """Least deviation with a penalty on groups of coefficients."""
     A, x = random.standard_normal((m, 3 * groups)), cp.Variable(3 * groups, name="x")
     b = A[:, :3] @ [1.0, -2.0, 1.5] + 0.1 * random.standard_normal(m)
     price = 2 * sum(cp.norm(x[3 * g : 3 * g + 3]) for g in range(groups))
@@ -206,7 +206,7 @@ def truss(random: Random, bars: int) -> Problem:
 
 
 def logistic_regression(random: Random, m: int, n: int) -> Problem:
-    """Probabilities of two classes, with a price on the coefficients."""
+    """Probabilities of two classes, with a penalty on the coefficients."""
     X, w = random.standard_normal((m, n)), cp.Variable(n, name="w")
     y = np.sign(X[:, 0] + 0.5 * random.standard_normal(m))
     return stated(cp.Minimize(cp.sum(cp.logistic(cp.multiply(-y, X @ w))) + cp.norm1(w)))

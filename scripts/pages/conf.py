@@ -25,8 +25,13 @@ extensions = [
 ]
 exclude_patterns = ["examples", "**sg_execution_times.rst"]
 templates_path = ["templates"]
-#: What scikit-learn's docstrings refer to stands in its own site.
+#: Inherited docstrings refer to labels and terms of scikit-learn's site.
 suppress_warnings = ["config.cache", "ref.ref", "ref.term"]
+#: A reference that leads nowhere stops the build.
+nitpicky = True
+#: The site is built without a network, so names of scikit-learn and cvxpy, such as those in
+#: inherited docstrings, cannot be resolved. No name of convexfs may stand here.
+nitpick_ignore_regex = [("py:.*", r"(sklearn|cvxpy)\..*")]
 
 html_theme = "furo"
 html_title = "convexfs"
@@ -118,7 +123,7 @@ def _skip() -> Exception:
 
 def escaped(app: Any, what: str, name: str, of: Any, options: Any, lines: list[str]) -> None:
     """Learned attributes end in ``_``, which would make links of them."""
-    lines[:] = [each for line in lines for each in apart(line)]
+    lines[:] = [typed(each) for line in lines for each in apart(line)]
     for number, line in enumerate(lines):
         if not line.lstrip().startswith(".. "):
             lines[number] = re.sub(r"(?<![`\w.])(\w+)_(?=[\s,):]|$)", r"\1\\_", line)
@@ -130,6 +135,40 @@ def apart(line: str) -> list[str]:
     if told is None:
         return [line]
     return [f"{told[1]}{name}{told[3]}" for name in told[2].split(", ")]
+
+
+#: Words of types that begin with a capital letter and are not classes of convexfs.
+WORDS = {"True", "False", "None", "DataFrame", "RandomState", "Generator", "AnnData", "Path", "NaN"}
+#: What is no prose in a type: texts, names of classes, and markup.
+NAMES = r"""("[^"]*"|``.*?``|:\w+:`[^`]+`|[a-z_]\w*(?:\.\w+)+|\b[A-Z]\w*[a-z]\w*)"""
+
+
+def typed(line: str) -> str:
+    """Return the type of a parameter as a sentence in which only classes of convexfs are links.
+
+    Sphinx would take every word of "array (N, J), optional" for the name of a class.
+    """
+    found = re.fullmatch(r"(\s*:(?:var)?type [^:]+: )(.+)", line)
+    if found is None:
+        return line
+    parts: list[str] = []
+    for each in re.split(NAMES, found[2]):
+        is_name = re.fullmatch(NAMES, each) and each not in WORDS
+        if is_name or not parts or parts[-1].startswith("\0"):
+            parts.append("\0" + each if is_name else each)
+        else:
+            parts[-1] += each
+    return found[1] + r"\ ".join(_marked(each) for each in parts if each)
+
+
+def _marked(part: str) -> str:
+    if not part.startswith("\0"):
+        prose = part.strip()
+        return part.replace(prose, f"*{prose}*") if re.search(r"\w", prose) else part
+    name = part[1:]
+    if name.startswith(("`", ":")):
+        return name
+    return f":class:`~.{name}`" if name[0].isupper() else f"``{name}``"
 
 
 html_math_renderer = "mathml"

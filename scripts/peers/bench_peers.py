@@ -2,7 +2,7 @@
 
     python bench_peers.py --setup           # environments of the others, made once
     python bench_peers.py --quick           # some minutes of processor time
-    python bench_peers.py                   # all sizes; an interrupted run goes on
+    python bench_peers.py                   # all sizes; run it again to resume
     python bench_peers.py --data FOLDER     # also npz files with X and y, two classes each
     python bench_peers.py --page            # the page alone, from what was measured
 
@@ -25,6 +25,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from peers import page
 from peers.contenders import CONTENDERS, NEW, OLD, OWN
 from peers.rows import NOT_TRIED, OVER, READY, end
@@ -34,7 +36,7 @@ ROOT = Path(__file__).parents[2]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "convexfs/peers"
 PACKAGES = {
     NEW: ["skrebate", "scikit-learn", "mrmr_selection", "Boruta", "abess", "celer", "skglm",
-          "hidimstat", "knockpy"],
+          "hidimstat", "knockpy", "fast-select"],
     # What no longer runs with today's numpy and scikit-learn.
     OLD: ["numpy==1.26.4", "scipy==1.11.4", "scikit-learn==1.3.2", "LFSpy==1.0.4",
           "metric-learn==0.7.0"],
@@ -45,9 +47,10 @@ COLUMNS = ("contender", "signal", "n", "p", "draw", "set", "limit", "seconds", "
 FEATURES = {"quick": (50, 500, 5_000), "full": (50, 500, 5_000, 20_000, 100_000)}
 SAMPLES = {"quick": (50, 200, 1_000), "full": (50, 200, 1_000, 5_000)}
 #: Processor seconds that a cell may take; all of a real set may take so many times more.
-LIMIT = {"quick": 3.0, "full": 20.0}
+LIMIT = {"quick": 3.0, "full": 4.0}
 REAL = 2
-#: Times that samples are drawn; of all but the first, each may take such a part of the limit.
+#: Times that samples are drawn. All but the first may take such a part of the limit, except at
+#: the fixed size, where contenders are compared on common draws.
 DRAWS = 5
 
 
@@ -60,6 +63,9 @@ def main() -> None:
         for name in asked.only or CONTENDERS:
             measure(name, asked, rows)
         keep(asked.results, read(asked.results))
+    if asked.to is not None:
+        asked.to.write_text(page.short(read(asked.results), asked.title))
+        return
     results, guide = ROOT / "scripts/pages/results", ROOT / "convexfs/guide"
     page.write(read(asked.results), results, guide, asked.results)
 
@@ -83,6 +89,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, help="processor seconds a cell may take")
     parser.add_argument("--data", help="folder of npz files with X and y, besides scikit-learn's")
     parser.add_argument("--only", nargs="*", choices=CONTENDERS, help="these contenders")
+    parser.add_argument("--to", type=Path, metavar="FILE", help="write a short page to this file")
+    parser.add_argument("--title", default="Peers", help="heading of that page")
     parser.add_argument("--results", type=Path, default=Path("peers.csv"))
     asked = parser.parse_args()
     asked.size = "quick" if asked.quick else "full"
@@ -124,12 +132,13 @@ def cells(asked: argparse.Namespace, draw: int) -> list[dict[str, Any]]:
     """Each signal over growing features and growing samples, then the real sets, once."""
     shapes = [(FIXED_SAMPLES, p) for p in FEATURES[asked.size]]
     shapes += [(n, FIXED_FEATURES) for n in SAMPLES[asked.size]]
-    limit = asked.limit / DRAWS if draw else asked.limit
+    fixed = (FIXED_SAMPLES, FIXED_FEATURES)
     planted = [
-        {"signal": signal, "n": n, "p": p, "draw": draw, "limit": limit}
+        {"signal": signal, "n": n, "p": p, "draw": draw,
+         "limit": asked.limit / DRAWS if draw and (n, p) != fixed else asked.limit}
         for signal in SIGNALS
         for n, p in dict.fromkeys(shapes)
-    ]
+    ]  # fmt: skip
     if draw:
         return planted
     sets = [

@@ -123,6 +123,21 @@ def rebate_multisurf(X, y, **settings):
     return MultiSURF(**settings).fit(X, y).feature_importances_
 
 
+@contender("fast-select ReliefF", "neighbours", NEW, "fast-select",
+           n_neighbors=10, backend="cpu", n_jobs=1)  # fmt: skip
+def fast_relieff(X, y, **settings):
+    from fast_select import ReliefF
+
+    return ReliefF(**settings).fit(X, y).feature_importances_
+
+
+@contender("fast-select MultiSURF", "neighbours", NEW, "fast-select", backend="cpu", n_jobs=1)
+def fast_multisurf(X, y, **settings):
+    from fast_select import MultiSURF
+
+    return MultiSURF(**settings).fit(X, y).feature_importances_
+
+
 @contender("convexfs Logo", "sparse", OWN, "convexfs")
 def own_logo(X, y):
     from convexfs import Logo

@@ -4,7 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from peers.contenders import CONTENDERS, OWN
-from peers.rows import RESOLVED, Rows, by_cell, end, table
+from peers.rows import RESOLVED, Rows, by_cell, common_draws, end, mean_of_draws, table
 
 #: A time is called longer, memory larger, a share larger, an error smaller from here on.
 FASTER, LEANER, MORE_FOUND, FEWER_ERRORS = 1.5, 1.5, 0.1, 0.02
@@ -25,7 +25,7 @@ REASONS = {
     "convexfs Logo": (
         "The l1 methods fit one linear model, at a cost in proportion to samples times features. "
         "Logo looks at every pair of samples, so that its cost has the square of the samples in "
-        "it; that is the price of the xor and local signals, of which a linear model finds none "
+        "it; that is the cost of the xor and local signals, of which a linear model finds none "
         "or some."
     ),
     "convexfs KnockoffSelector": (
@@ -53,8 +53,11 @@ def losses(rows: Rows) -> dict[tuple[str, str], dict[str, list[str]]]:
 
 
 def _pairs(rows: Rows, own: str, peer: str) -> list[tuple[str, dict, dict]]:
-    cells = by_cell(rows).items()
-    return [(name, c[own], c[peer]) for name, c in cells if own in c and peer in c]
+    """Return both rows of every cell: means over common draws, or of all draws without any."""
+    cells = by_cell(mean_of_draws(rows))
+    for name, both in by_cell(common_draws(rows, (own, peer))).items():
+        cells[name] = cells[name] | both
+    return [(name, c[own], c[peer]) for name, c in cells.items() if own in c and peer in c]
 
 
 def _better(pairs: list[tuple[str, dict, dict]], same_family: bool) -> dict[str, list[str]]:
@@ -140,28 +143,37 @@ def _of_one(rows: Rows, own: str, found: dict[tuple[str, str], dict[str, list[st
 
 
 def _named(rows: Rows, own: str, better: dict[str, dict[str, list[str]]]) -> list[str]:
-    """Every cell in which somebody was better, who was best, and by how much."""
+    """Return every cell in which another was better: who was best, and by how much."""
     said = []
-    for cell, row in by_cell(rows).items():
+    pairs = {peer: {name: pair for name, *pair in _pairs(rows, own, peer)} for peer in better}
+    for cell in by_cell(mean_of_draws(rows)):
         ways = {way: [p for p, b in better.items() if cell in b.get(way, ())] for way in WAYS}
-        told = [_said(row, own, way, peers) for way, peers in ways.items() if peers]
+        told = [
+            _said({peer: pairs[peer][cell] for peer in peers}, way)
+            for way, peers in ways.items()
+            if peers
+        ]
         if told:
             said.append(f"{cell}: {'; '.join(told)}")
     return said
 
 
-def _said(row: dict[str, dict], own: str, way: str, peers: list[str]) -> str:
-    mine = row[own]
+def _said(pairs: dict[str, list[dict[str, Any]]], way: str) -> str:
+    """Say who was best in a cell; `pairs` has our row and the other's, by the other's name."""
     if way == ALONE:
-        return f"ours {end(mine)}, {len(peers)} others answered"
+        mine = next(iter(pairs.values()))[0]
+        return f"ours {end(mine)}, {len(pairs)} others answered"
     measure = {AS_GOOD: "seconds", WORSE: "seconds", LEAN: "memory"}.get(way)
     if measure:
-        best = min(peers, key=lambda peer: float(row[peer][measure]))
-        ratio = float(mine[measure]) / max(float(row[best][measure]), 1e-4)
+        best = min(pairs, key=lambda peer: float(pairs[peer][1][measure]))
+        mine, theirs = pairs[best]
+        ratio = float(mine[measure]) / max(float(theirs[measure]), 1e-4)
         return f"{way} by {best}" + (f" ({ratio:.1f} times)" if measure == "seconds" else "")
     if way == FOUND:
-        best = max(peers, key=lambda peer: float(row[peer]["found"]))
-        return f"{best} found {float(row[best]['found']):.0%}, ours {float(mine['found']):.0%}"
-    best = min(peers, key=lambda peer: float(row[peer]["5-NN"]) + float(row[peer]["SVM"]))
-    errors = [" / ".join(f"{float(r[m]):.1%}" for m in ("5-NN", "SVM")) for r in (row[best], mine)]
+        best = max(pairs, key=lambda peer: float(pairs[peer][1]["found"]))
+        mine, theirs = pairs[best]
+        return f"{best} found {float(theirs['found']):.0%}, ours {float(mine['found']):.0%}"
+    best = min(pairs, key=lambda peer: float(pairs[peer][1]["5-NN"]) + float(pairs[peer][1]["SVM"]))
+    mine, theirs = pairs[best]
+    errors = [" / ".join(f"{float(r[m]):.1%}" for m in ("5-NN", "SVM")) for r in (theirs, mine)]
     return f"{best} erred {errors[0]}, ours {errors[1]}"

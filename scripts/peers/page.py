@@ -8,7 +8,7 @@ import numpy as np
 from peers.contenders import CONTENDERS, OWN
 from peers.losses import losses_part
 from peers.rows import ENDS, OVER, RESOLVED, Rows, by_cell, end, mean_of_draws, table
-from peers.summary import in_short
+from peers.summary import in_short, losses_first
 from peers.worlds import FIXED_FEATURES, FIXED_SAMPLES, RATE
 
 HEAD = """# Side by side with other packages
@@ -20,12 +20,11 @@ Memory under 1 MB isn't resolved and is shown as such. Written by `bench_peers.p
 runs it all again; every cell is in [peers.csv](peers.csv).
 
 Signals are planted in columns drawn at random: *linear* (ten features shift with the class), \
-*xor* (the signs of two make the class, and neither alone tells anything), *local* (one feature \
-tells two regions, in each of which three others matter). Found is the share of planted features \
-among as many best-ranked ones. Samples are drawn five times where the first draw took less than a \
-fifth of the time allowed, else once. The mean is shown of the draws that ended in time, which \
-need not be the same for all, and small differences of it mean nothing: skrebate's MultiSURF and \
-ours by range, say, weigh features alike to rounding.
+*xor* (the product of two signs is the class), *local* (one feature separates two regions; in \
+each, three other features matter). Found is the share of planted features among as many \
+best-ranked ones. Samples are drawn five times where the first draw took less than a fifth of the \
+time allowed, and at the size of the first table; else once. The tables of each signal show the \
+mean of the draws that ended in time. All comparisons of two contenders use their common draws.
 """
 #: A space at which no line of a table is broken: between a number and its unit.
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -34,48 +33,59 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 #: The page of the guide: losses first.
 SHORT = """# Peers
 
-This page compares convexfs with other packages on the same samples, one thread each. Where others \
-are better:
+This page compares convexfs with other packages on the same samples, one thread each. \
+Where others of the same family are better, over all draws that both answered (by a factor \
+above 1.5, or by over 2 % of the planted features, or over 1 % of held-out samples):
 
-- l1 methods (liblinear, celer, skglm, abess) are 8 to 18 times faster than Logo in the median. \
-Logo finds more features over all planted signals, but fewer of purely linear ones.
-- skrebate's ReliefF finds more of the xor signal than `Relief`, because it divides columns by \
-their range. Scale your columns so, and `Relief` finds the same features.
-- metric-learn's NCA is faster than LLFS in 5 of 12 cells.
+LOSSES
+
+l1 methods fit one linear model, while Logo computes distances of all pairs of samples. skrebate \
+and fast-select divide columns by their range; scale your columns so, and `Relief` finds the \
+same features as skrebate (*by range* below).
 
 Signals are planted in columns drawn at random: *linear* (ten features shift with the class), \
 *xor* (the product of two signs is the class), *local* (one feature separates two regions; \
 in each, three other features matter). "Found" is the share of planted features among as many \
 best-ranked ones. Times are CPU seconds without loading, standardising and compiling. Samples \
-are drawn up to five times; a contender that exceeds the time limit has fewer draws, so small \
-differences mean nothing.
+are drawn up to five times, and contenders are compared on common draws only; n is their number. \
+If you choose between two that differ by a few per cent, take n into account.
 
 ![CPU seconds over features and samples](pictures/peers.png)
 """
+
+
+def short(draws: Rows, title: str) -> str:
+    """Return the short page, losses first, of the contenders that were measured."""
+    text = SHORT.replace("# Peers", f"# {title}").replace("LOSSES", losses_first(draws))
+    text = text.partition("![")[0]
+    return "\n".join([text, in_short(draws), _versions(mean_of_draws(draws))])
 
 
 def write(rows: Rows, folder: Path, guide: Path, results: Path) -> None:
     """Write the page with all tables and numbers to `folder`, and a short one to the guide."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "peers.csv").write_text(results.read_text())
-    rows = mean_of_draws(rows)
+    draws, rows = rows, mean_of_draws(rows)
     end_of_page = (
         "\nAll settings, cells, real data sets, versions and losses are in "
         "`scripts/pages/results/peers.md` of the repository and on the site. "
-        "Run `python scripts/peers/bench_peers.py` to repeat the comparison.\n"
+        "Run `python scripts/peers/bench_peers.py` to repeat the comparison. A later run compares "
+        "the RELIEF implementations alone, fast-select among them: it finds the same features as "
+        "`Relief` by range (`scripts/pages/results/peers-relief.md`).\n"
     )
-    (guide / "peers.md").write_text("\n".join([SHORT, in_short(rows), end_of_page]))
+    short = SHORT.replace("LOSSES", losses_first(draws))
+    (guide / "peers.md").write_text("\n".join([short, in_short(draws), end_of_page]))
     _draw(rows, guide / "pictures/peers.png")
     parts = [
         HEAD,
-        in_short(rows),
+        in_short(draws),
         _told(rows),
         _ended(rows),
         *_signals(rows),
         _growth(rows),
         _real(rows),
     ]
-    parts += [_rates(rows), losses_part(rows), _versions(rows)]
+    parts += [_rates(rows), losses_part(draws), _versions(rows)]
     (folder / "peers.md").write_text("\n".join(part for part in parts if part))
 
 
@@ -92,16 +102,16 @@ def _told(rows: Rows) -> str:
     run = {row["contender"] for row in rows}
     lines = [[name, who.told()] for name, who in CONTENDERS.items() if name in run]
     text = (
-        "What we told each; all else is its package's default, and no parameter was tuned. The "
-        "prices of the l1 methods (C = 1, alpha = 1 / samples) are one and the same price, chosen "
-        "by us. Those told the *number sought* know how many features are planted, which the "
+        "The settings that we passed; all others are the package's defaults, and no parameter was "
+        "tuned. The penalties of the l1 methods (C = 1, alpha = 1 / samples) are the same penalty, "
+        "chosen by us. Those given the *number sought* know how many are planted, which the "
         "others do not; on real data it is 50, the most that is tried. Two things were decided "
         "with results of this comparison seen: those *by range* were added once skrebate had "
         "found more, and some constants of Logo's search for a fixed point, which set its time "
         "and which of several fixed points it reaches, were chosen among a dozen variants on ten "
         "of these draws."
     )
-    return f"\n## Settings\n\n{text}\n\n{table(['contender', 'told'], lines)}\n"
+    return f"\n## Settings\n\n{text}\n\n{table(['contender', 'settings'], lines)}\n"
 
 
 def ends(rows: Rows) -> dict[str, list[int]]:

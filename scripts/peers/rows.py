@@ -1,4 +1,4 @@
-"""What was measured: a row a cell, and how a cell can end."""
+"""Rows of measurements, one per contender, cell and draw, and how a cell can end."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -41,6 +41,22 @@ def _mean_row(draws: Rows) -> dict[str, Any]:
         if row[column]:
             row[column] = str(of(float(each[column]) for each in measured))
     return row
+
+
+def common_draws(rows: Rows, names: Iterable[str]) -> Rows:
+    """Return the means of these contenders over the draws that all of them answered."""
+    names = {*names}
+    answered: dict[tuple, set[str]] = defaultdict(set)
+    for row in rows:
+        if row["seconds"]:
+            answered[_draw_of(row)].add(row["contender"])
+    return mean_of_draws(
+        [row for row in rows if row["contender"] in names and names <= answered[_draw_of(row)]]
+    )
+
+
+def _draw_of(row: dict[str, Any]) -> tuple:
+    return tuple(row[part] for part in ("signal", "n", "p", "draw", "set"))
 
 
 def by_cell(rows: Rows) -> dict[str, dict[str, dict]]:

@@ -63,7 +63,7 @@ def test_a_job_is_the_shard_that_its_scheduler_says(text, environment, shard):
         ("auto", {}, "this is no job of an array"),
         ("auto", {"SGE_TASK_ID": "undefined"}, "this is no job of an array"),
         ("auto", {"LSB_JOBINDEX": "0"}, "this is no job of an array"),
-        ("auto", {"PBS_ARRAY_INDEX": "3"}, "PBS does not tell how many jobs"),
+        ("auto", {"PBS_ARRAY_INDEX": "3"}, "PBS does not report the number of jobs"),
         ("auto/2", {"PBS_ARRAY_INDEX": "3"}, "takes a part as"),
         ("auto/2", {"PBS_ARRAY_INDEX": "0"}, "takes a part as"),
         ("auto/x", SLURM, "takes a part as"),

@@ -173,7 +173,7 @@ LINEAR_SOLVERS = installed("HIGHS", "CLARABEL", "ECOS", "SCS")
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e6])
-def test_rows_in_millions_are_judged(scale):
+def test_rows_in_millions_are_certified(scale):
     best = solve(with_rows_times(1.0), "HIGHS").objective
     proven, wrong = proven_and_wrong(with_rows_times(scale), best, LINEAR_SOLVERS)
     assert proven == set(LINEAR_SOLVERS)

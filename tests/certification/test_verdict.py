@@ -27,7 +27,7 @@ def minimum(cost, *rows):
 
 
 @pytest.mark.parametrize("name", problems.CONVEX)
-def test_what_any_solve_left_is_judged(name):
+def test_what_any_solve_left_is_certified(name):
     problem = problems.CONVEX[name]()
     with pytest.raises(InputError, match="there is no solution to verify: solve the problem first"):
         certify(problem)

@@ -45,7 +45,7 @@ def written(folder, name, text):
     return path
 
 
-def test_what_a_files_own_solve_left_is_judged(tmp_path, run):
+def test_what_a_files_own_solve_left_is_certified(tmp_path, run):
     file = written(tmp_path, "mine.py", PROBLEM + "problem.solve(solver='CLARABEL')\n")
     code, out, _ = run("certify", file)
     assert code == 0
@@ -62,7 +62,7 @@ def test_what_a_files_own_solve_left_is_judged(tmp_path, run):
     ],
 )
 @pytest.mark.parametrize("kind", ["json", "npz", "csv"])
-def test_an_answer_from_a_file_is_judged(tmp_path, run, kind, values, code, words):
+def test_an_answer_from_a_file_is_certified(tmp_path, run, kind, values, code, words):
     file, solution = written(tmp_path, "mine.py", PROBLEM), tmp_path / f"answer.{kind}"
     if kind == "npz":
         np.savez(solution, x=np.array(values, dtype=float))

@@ -184,9 +184,10 @@ def subjects(tmp_path_factory):
 def test_the_last_lines_say_how_sure_a_selection_is(run):
     code, printed, _ = run("select", "twonorm:n=120,noise=30")
     assert code == 0
-    last = printed.splitlines()[-8:]
-    assert all(len(line) <= 80 for line in last[:-1])
-    lines = {line[:19].strip(): line[19:] for line in last}
+    last = printed.splitlines()[-9:]
+    assert all(len(line) <= 80 for line in printed.splitlines())
+    whole = "\n".join(last).replace("\n" + " " * 19, " ").splitlines()
+    lines = {line[:19].strip(): line[19:] for line in whole}
     assert list(lines) == [
         "shadow columns", "selected", "family-wise 5 %", "held-out error", "errors by class",
         "smallest list", "scaling", "certificate",
@@ -316,7 +317,8 @@ def test_knockoffs_select_by_a_sparse_method(run, method):
     words = ["select", "twonorm:n=120,noise=10", "--knockoffs", "0.3", *method]
     code, printed, _ = run(*words)
     assert code == 0
-    assert "at a false discovery rate of 0.3 (knockoff+; none or at least 4)" in printed
+    told = " ".join(printed.split())
+    assert "at a false discovery rate of 0.3 (knockoff+; none or at least 4)" in told
     assert "permuted labels    not tested" in printed
     assert json.loads(run(*words, "--json")[1])["inference"]["fdr"] == 0.3
 
@@ -325,7 +327,7 @@ def test_knockoffs_select_by_a_sparse_method(run, method):
     ("words", "message"),
     [
         (["--knockoffs", "--set", "lam=2"], "--set and --solver are of a method: name it"),
-        (["--fdr", "0.1", "--fwer", "0.05"], "--fdr and --fwer are rules of their own"),
+        (["--fdr", "0.1", "--fwer", "0.05"], "--fdr and --fwer exclude each other"),
         (["--fdr", "0.1", "--top", "2"], "--top K and --fdr both say how many"),
         (["--fdr", "2"], "--fdr must be a number above 0 and below 1, not 2"),
         (["--curve", "--method", "mmc"], "mmc is a projection and selects no features: no --curve"),

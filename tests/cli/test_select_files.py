@@ -59,7 +59,7 @@ LINES = {
         ["--target", "status"], "separated by semicolons",
     ),
     "packed": ("t.csv.gz", lambda path: lab().to_csv(path, index=False), ["--target", "status"],
-               "'patient' has a value of its own"),
+               "'patient' has a different value"),
     "holes": ("t.csv", write_holes, ["--target", "status", "--impute", "knn"], "taken as the id"),
     "holes as they are": ("t.csv", write_holes, ["--target", "status", "--missing", "class"],
                           "taken as the id"),

@@ -45,7 +45,7 @@ sys.exit(main())
         ("convexfs.cli", ["list"]),
         ("numpy", ["select", "iris"]),
         ("convexfs.selection.fit_by_name", ["select", "iris"]),
-        ("rich.console", ["guide"]),
+        ("rich.console", ["guide", "install"]),
         ("convexfs.cli.terminal", ["no-such-command"]),
     ],
 )

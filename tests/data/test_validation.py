@@ -128,7 +128,7 @@ def test_unusable_samples(table, message):
         ([0.0, 1.0, np.inf, 1.0], r"looks continuous \(such as inf"),
         (np.array(["2020-01-01"] * 4, dtype="M8[D]"), "looks continuous"),
         (np.array([(0, 1), (1, 0)] * 2, dtype="i4,i4"), r"looks continuous \(such as \(0, 1"),
-        ([1, 2, 3, 4], "identifier: every row has a value of its own"),
+        ([1, 2, 3, 4], "identifier: every row has a different value"),
         ([0, 1, np.nan, np.nan], r"missing value \(NaN\) at data row 3 \(2 in all\)"),
         (pd.Series(["a", None, "b", "b"]), "missing value .* data row 2"),
         (["a"] * 4, "only one class, 'a'"),

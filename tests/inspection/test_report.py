@@ -43,8 +43,8 @@ def test_the_text_has_formula_sizes_cones_and_solvers():
         "needs        SOC",
         ", ".join(installed("CLARABEL", "ECOS", "SCS")),
         "cannot take SOC",
-        "duals        norm: price of the bound norm2(w) <= 1, one number >= 0",
-        "1: price of the bound w >= 0, 8 numbers >= 0, one a row",
+        "duals        norm: multiplier of norm2(w) <= 1, one number >= 0",
+        "1: multiplier of w >= 0, 8 numbers >= 0, one per row",
     ):
         assert words in text
     assert repr(show(labelled())) == text
@@ -94,14 +94,14 @@ def test_the_cone_program_has_the_size_solvers_see(name):
 
 def test_multipliers_of_every_kind_have_a_meaning():
     meanings = list(show(ZOO["constraints"]()).duals.values())
-    assert meanings[3] == "price of C_1 x == c_1, 7 numbers, one a row, of either sign"
-    assert meanings[4] == "price of X >> 0, a psd matrix of side 3"
-    assert meanings[6] == "price of norm2(x) <= t, 4 numbers in the second-order cone"
+    assert meanings[3] == "multiplier of C_1 x == c_1, 7 numbers, one per row, of either sign"
+    assert meanings[4] == "multiplier of X >> 0, a psd matrix of side 3"
+    assert meanings[6] == "multiplier of norm2(x) <= t, 4 numbers in the second-order cone"
     assert meanings[7].endswith("3 numbers in the dual cone")
     x, y, z = (cp.Variable(2, name=name) for name in "xyz")
     entropy = cp.Problem(cp.Minimize(0), [cp.RelEntrConeQuad(x, y, z, 3, 3)])
     assert show(entropy).duals["0"].endswith("numbers in the dual cone")
-    assert "integer variables leave no prices" in str(show(problems.integer()))
+    assert "integer problems have no dual values" in str(show(problems.integer()))
 
 
 def test_constraints_of_one_label_are_kept_apart():

@@ -297,7 +297,7 @@ def test_a_search_that_loses_all_weight_says_so():
         (Relief(online=True, n_epochs=2**63), "n_epochs"),
         (Relief(n_neighbors=10**400), "n_neighbors"),
         (Lmba(c=10**400), "c"),
-        (Lmba(c=1e-320), "c, a price,"),
+        (Lmba(c=1e-320), "c, a penalty,"),
     ],
 )
 def test_numbers_have_an_end(model, name):

@@ -113,9 +113,9 @@ def test_what_is_convex_but_not_parametrised_is_told_why():
     assert seen.rules == {"DCP": True, "DPP": False, "DQCP": True, "DGP": False}
     assert seen.reasons == [
         "objective: a b is a product of two expressions that both contain variables or "
-        "parameters: make the product of the parameters a parameter of its own",
+        "parameters: make the product of the parameters a separate parameter",
         "constraint 0: 1 / a divides by an expression that contains variables or parameters: "
-        "make the inverse a parameter of its own",
+        "make the inverse a separate parameter",
         "constraint 1: x'P x has a matrix P that contains parameters: make a root R of it, R'R, "
         "the parameter and write sum_squares(R @ x)",
     ]

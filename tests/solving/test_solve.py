@@ -124,7 +124,7 @@ def test_a_time_limit_reaches_the_solver():
 @needs("QOCO")
 def test_a_solver_without_a_time_limit_says_so_where_it_cannot_be_stopped(monkeypatch):
     monkeypatch.setattr("convexfs.solving.solve.can_stop", lambda: False)
-    with pytest.warns(ConvexfsWarning, match="QOCO has no time limit of its own"):
+    with pytest.warns(ConvexfsWarning, match="QOCO has no time limit"):
         assert solve(problems.linear(), "QOCO", time_limit=10).solved
 
 

@@ -123,7 +123,7 @@ class Reader:
                 self.fail(f"{name} means nothing here: {did_you_mean(name, KINDS)}", name)
 
     def said(self) -> dict[str, Any]:
-        """What the names of the contract stand for, of the kind they must be."""
+        """Return the values of METHOD, DATA, GRID and the like after checking their types."""
         self._check_names()
         return {name: self._checked(name) for name in KINDS if name in self.names}
 
@@ -191,9 +191,9 @@ class Reader:
 def samples_of(
     data: Dataset, build: Callable[..., Any], values: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What a function asks for of the samples: scaled, in classes, with names and groups.
+    """Return the arguments among X, y, feature names and groups that `build` takes.
 
-    What the method's `values` offer by these names goes before the samples as they are.
+    Names in the method's `values` are left out: those values take precedence.
     """
     held = (data.X, data.y, list(data.feature_names), data.groups)
     takes = inspect.signature(build).parameters
@@ -234,7 +234,7 @@ def canonical(value: Any) -> str:
 
 
 def _code(tree: ast.Module) -> str:
-    """The statements of a file without its docstring and the names of the contract."""
+    """Return a file's code without its docstring and without METHOD, DATA, GRID and the like."""
     kept = [node for node in tree.body if not {name for name, _ in _bound(node)} & set(KINDS)]
     if ast.get_docstring(tree) is not None:
         kept = kept[1:]

@@ -35,10 +35,10 @@ class OwnReader(Reader):
     """Reads a file without a METHOD."""
 
     def problem_file(self, digest: str) -> ProblemFile:
-        """What the file says, checked."""
+        """Check the file and return its problem."""
         said = self.said()
         if "FIT" in said:
-            self.fail("FIT is for files with a METHOD: a problem of its own has no fit", "FIT")
+            self.fail("FIT is for files with a METHOD: a custom problem has no fit", "FIT")
         grid = said.get("GRID", {})
         data = tuple(self.data_specs(said["DATA"])) if "DATA" in said else ()
         function, grid = self._function(grid)
@@ -63,7 +63,7 @@ class OwnReader(Reader):
         )
 
     def _function(self, grid: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
-        """The function that makes the problem; of several, one whose argument names which."""
+        """Return the function that builds the problem, and the grid of its arguments."""
         problem, several = self.names.get("problem"), self.names.get("PROBLEMS")
         if problem is not None and several is not None:
             self.fail("give problem or PROBLEMS, not both", "PROBLEMS")
@@ -117,7 +117,7 @@ def _parameters(functions: Iterable[Callable[..., Any]]) -> dict[str, inspect.Pa
 
 
 def _taking(function: Callable[..., Any], grid: Mapping[str, Any]) -> Callable[..., Any]:
-    """`function` under a signature of single names: ``**grid`` stands for all of the GRID."""
+    """Name every argument in the signature of `function`; ``**grid`` becomes GRID's names."""
     found = _parameters([function])
     kept = {
         name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -136,7 +136,7 @@ def _taking(function: Callable[..., Any], grid: Mapping[str, Any]) -> Callable[.
 
 
 def _one_of(several: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
-    """A function that calls the one its argument ``problem`` names, with what that one takes."""
+    """Return a function that calls the member of `several` named by its argument ``problem``."""
 
     def named(problem: str, **offered: Any) -> Any:
         function = several[problem]
@@ -163,7 +163,7 @@ def is_function(path: Path) -> bool:
 
 
 def source_text(name: str) -> bytes:
-    """The text of the file that a function is defined in."""
+    """Read the source file in which a function is defined."""
     function = _imported(name)
     try:
         return Path(inspect.getsourcefile(inspect.unwrap(function)) or "").read_bytes()
@@ -172,7 +172,7 @@ def source_text(name: str) -> bytes:
 
 
 def of_function(path: Path, digest: str) -> ProblemFile:
-    """A function of an installed package, on its default arguments."""
+    """Return the problem that an installed function builds with its default arguments."""
     name = str(path)
     function = _imported(name)
     takes = inspect.signature(function).parameters.values()
@@ -204,7 +204,7 @@ def _imported(name: str) -> Callable[..., Any]:
 
 
 def of_format(path: Path, content: bytes, digest: str) -> ProblemFile:
-    """A file of a format of others, read once to see that it can be."""
+    """Return the problem of an MPS, LP, CBF, SDPA, npz or .mat file after reading it once."""
     from convexfs.formats import read_problem
 
     read_problem(path)
@@ -222,7 +222,7 @@ def of_format(path: Path, content: bytes, digest: str) -> ProblemFile:
 def _plain(
     path: Path, digest: str, build: Callable[..., Any], *, code: str, **more: Any
 ) -> ProblemFile:
-    """A problem without a grid, for whichever solver is best."""
+    """Return a problem that has no grid and is solved by ``solver="auto"``."""
     return ProblemFile(
         path=path,
         sha256=digest,

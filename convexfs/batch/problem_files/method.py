@@ -25,7 +25,7 @@ class MethodReader(Reader):
     """Reads a file with a METHOD."""
 
     def problem_file(self, digest: str) -> ProblemFile:
-        """What the file says, checked."""
+        """Check the file and return its problem."""
         said = self.said()
         for name in _REQUIRED:
             if name not in said:
@@ -64,7 +64,7 @@ class MethodReader(Reader):
             self.fail(str(error), "METHOD")
 
     def _part(self, formulation: Formulation, fit: bool | str) -> set[str]:
-        """What GRID calls one of the tasks that FIT asks for, if the method has its own."""
+        """Return the name that GRID may use for one part of a fit, such as "point" for LLFS."""
         if isinstance(fit, bool):
             return set()
         known = parts_of(formulation)

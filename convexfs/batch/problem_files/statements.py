@@ -51,7 +51,7 @@ def render_statement(task: Task) -> dict[str, Any]:
 
 
 def file_row(task: Task) -> dict[str, Any]:
-    """Return what can be told of a task's problem file without stating it."""
+    """Return the facts about a task's problem file that need no problem to be built."""
     problem = load_problem_file(task.problem_file, task.problem_sha256)
     return {
         "sha256": problem.sha256,

@@ -81,7 +81,7 @@ def _can(attempt: Callable[[], Any]) -> bool:
 
 
 def file_system_kind(folder: Path, mounts: Path = _MOUNTS) -> str:
-    """Return the name of a folder's file system; empty where the system does not tell."""
+    """Return the name of a folder's file system; empty if the system does not report it."""
     try:
         lines = mounts.read_text(errors="surrogateescape").splitlines()
     except OSError:

@@ -109,7 +109,7 @@ def _check_place(store: Store, record: Mapping[str, Any]) -> None:
     """Raise unless a folder is empty, or holds what was merged of the same run."""
     there, place = shard_record(store), store.path.parent
     if there is None and store.finished():
-        raise RunError(f"{place}: holds a run of its own; choose another --out")
+        raise RunError(f"{place}: holds another run; choose another --out")
     if there is not None and there["shard"]:
         raise RunError(f"{place}: is shard {shard_name(there)} itself; choose another --out")
     said = [] if there is None else list(differences(there, record))

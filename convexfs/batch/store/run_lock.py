@@ -137,7 +137,7 @@ class RunLock:
 
 
 def _boot() -> str:
-    """Return what tells this start of the machine from others."""
+    """Return the id of this start of the machine."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

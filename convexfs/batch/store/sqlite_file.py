@@ -1,4 +1,4 @@
-"""One SQLite file on a disk: opened, locked, and its troubles told in a sentence."""
+"""Open and lock one SQLite file, and turn its errors into one-line messages."""
 
 import os
 import shutil
@@ -90,7 +90,7 @@ def identity_and_age(path: Path) -> tuple[int, ...] | None:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells this file from another of its name, None if there is none."""
+    """Return the file's identity (device and inode), or None if there is no file."""
     try:
         file = path.stat()
     except OSError:

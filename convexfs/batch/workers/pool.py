@@ -105,7 +105,7 @@ def run(
     setup : callable, optional
         Called in each local worker process before its first task.
     prepare : callable, optional
-        Called there with each task before its time begins; what it raises is for ``work`` to tell.
+        Called there with each task before its time begins; `work` reports its errors.
     """
     check_number("jobs", jobs, 1, MOST_JOBS, whole=True)
     if executor is not None:
@@ -144,7 +144,7 @@ def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any,
     def reply(number: int, message: bytes) -> None:
         pipe.send_bytes(_HEADER.pack(number, os.getpid()) + message)
 
-    # A parent that is gone has nobody to tell.
+    # The parent has ended: nobody reads the message.
     with one_thread(), suppress(EOFError, ConnectionError):
         hello, _ = attempt(setup or bool)
         reply(_HELLO, pickle.dumps(hello.failure))
@@ -247,7 +247,7 @@ class _Worker:
             self.process.kill()
             self.process.join()
         code = self.process.exitcode
-        # Where SIGCHLD is ignored the system does not tell how children end.
+        # Where SIGCHLD is ignored the system does not report how children end.
         with suppress(ValueError):
             self.process.close()
         if code is None:

@@ -170,10 +170,10 @@ class _LogBytes(io.RawIOBase):
 
 
 class _LogFile(logging.FileHandler):
-    """Log file that ignores write errors; of a full disk the store tells."""
+    """Log file that ignores write errors: the store reports a full disk."""
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Say nothing: the screen belongs to the run."""
+        """Ignore the error: the screen belongs to the run."""
 
     def emit(self, record: logging.LogRecord) -> None:
         # The thread that reads the queue calls this too.
@@ -198,7 +198,7 @@ class _RunHandler(MultiProcessingHandler):
 
     @queue.setter
     def queue(self, stock: object) -> None:
-        """Leave aside the queue that the base class makes."""
+        """Ignore the queue that the base class creates."""
 
     def _format_record(self, record: logging.LogRecord) -> logging.LogRecord:
         return _plain(record)

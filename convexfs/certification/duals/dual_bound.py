@@ -207,7 +207,7 @@ def natural_multipliers(form: StandardForm, z: np.ndarray, cost: float) -> np.nd
 
 
 def is_convex(form: StandardForm) -> bool:
-    """Whether P has no negative eigenvalue but for rounding; cvxpy can be told to assume it."""
+    """Return whether P is positive semidefinite up to rounding, whatever cvxpy assumes."""
     return form.P is None or has_no_negative_eigenvalue(form.P)
 
 

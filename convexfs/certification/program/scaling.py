@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from convexfs.certification.program.standard_form import StandardForm, once, reduce_rows
 
-#: Entries below this share of their row's largest are rounding errors, and tell no unit.
+#: Entries below this share of their row's largest count as rounding errors, not as units.
 NOISE = 1e-13
 #: Right-hand sides below this share of most others may be rounding errors too.
 TINY = 1e-11
@@ -24,7 +24,7 @@ SWEEPS = 4
 
 @dataclass(frozen=True)
 class Units:
-    """Size of each row's terms; and the change of each column that no row would notice."""
+    """Size of each row's terms; and the change of each column that is negligible in every row."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -38,7 +38,7 @@ def units_at(
     A row with data (b not 0) measures itself: |b| + |A||z|, the rows of a cone together. One
     without, such as x >= 0, takes the unit of its variables. A column's is its own size or,
     if larger, the least change as large as a row it stands in, or as the objective. Where
-    no row tells any, it is where the objective's curvature overtakes its slope.
+    no row determines one, it is where the objective's curvature overtakes its slope.
 
     Beside a bound of 1e15 a right-hand side of 3 looks like a rounding error beside 1, so that
     proofs take every b for data. `lenient` units take tiny ones for rounding errors: a point

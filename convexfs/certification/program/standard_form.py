@@ -102,7 +102,7 @@ class StandardForm:
         """Yield multipliers in cvxpy's order of rows in this one, as far as their number fits.
 
         Solvers differ in which triangle of a semidefinite matrix they have. Rows of bounds that
-        a solver takes apart come first or last, with multipliers of 0: reduced costs tell them.
+        a solver takes apart come first or last, with multipliers of 0: reduced costs replace them.
         """
         orders = (
             TRIANGLES

@@ -32,7 +32,7 @@ _SURROGATES = 0xD800 // 0x800
 
 
 def read_file(path: str | Path, reading: Reading | None = None, name: str | None = None) -> Dataset:
-    """Read one data file, its format told by its suffix.
+    """Read one data file, whose suffix determines the format.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def read_content(path: Path, reading: Reading, name: str) -> Any:
 
 
 def file_suffix(path: str | Path) -> str | None:
-    """Find the suffix that tells the format of a file, if it is a known one."""
+    """Find the suffix of a file if it names a supported format."""
     lowered = Path(path).name.lower()
     return next((suffix for suffix in _READERS if lowered.endswith(suffix)), None)
 

@@ -1,4 +1,4 @@
-"""How much memory reading may take, said before any of it is taken.
+"""Limit the memory that reading may take, before any of it is taken.
 
 A small file can hold a huge table: compressed zeros, short rows under a long header, one
 entry in column a billion. So memory is estimated from headers and counts,

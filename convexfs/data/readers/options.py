@@ -90,7 +90,7 @@ class Reading(ReadOptions):
     limit : ReadLimit
         Memory that reading may take.
     told : list of str
-        What was recognised, one sentence each; readers add to it.
+        Notes on what was inferred, one sentence each; readers add to it.
     """
 
     limit: ReadLimit = field(default_factory=read_limit)

@@ -30,7 +30,7 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
     ----------
     frame : pandas.DataFrame
     reading : Reading
-        What the user says of the table; told what was recognised.
+        Read options of the user; notes on what was inferred are appended to it.
     name : str
         What the data set and messages call it.
     """
@@ -115,7 +115,7 @@ def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
     unique = [c for c in columns if _names_rows(frame[c])]
     for column in unique:
         if _is_words(frame[column]) or _is_numbered(frame[column]) or column.lower() in ID_NAMES:
-            reading.tell(f"column '{column}' has a value of its own in every row: taken as the id")
+            reading.tell(f"column '{column}' has a different value in every row: taken as the id")
             return column
     if unique and len(frame) >= _NUMBERED:
         reading.tell(

@@ -1,4 +1,4 @@
-"""Tables written as text: what separates their cells is recognised, and said."""
+"""Read tables written as text; detect the separator and report it."""
 
 import codecs
 import csv
@@ -87,7 +87,7 @@ def read_separated(path: Path, reading: Reading, usual: str = ",") -> Any:
     path : Path
         Perhaps packed.
     reading : Reading
-        What the user says of the file; told what was recognised.
+        Read options of the user; notes on what was inferred are appended to it.
     usual : str
         The separator that the file's suffix stands for.
     """
@@ -143,7 +143,7 @@ def _first_line(lines: Sequence[str]) -> tuple[int, str]:
 
 
 def not_text(path: Path, name: str) -> str:
-    """Say that a file is no text, and what it is if its first bytes tell."""
+    """Raise an error: the file is not text. Name its type if its first bytes show it."""
     with path.open("rb") as file:
         start = file.read(8)
     for magic, what in _OTHERS.items():

@@ -126,7 +126,7 @@ class Formulation:
         return _as_identifier(self.same_as or self.name)
 
     def _shared_file(self, name: str) -> ModuleType | None:
-        """The method's file of this name, or the one of the formulation it shares."""
+        """Return the method's module of this name, or that of the formulation `same_as`."""
         if not self.same_as:
             return _file(self.home, name)
         from convexfs.methods import FORMULATIONS
@@ -140,7 +140,7 @@ class Formulation:
 
 @dataclass(frozen=True)
 class Method:
-    """All that other rooms need to know of a method without loading it.
+    """Facts about a method that other packages need before they load it.
 
     Attributes
     ----------
@@ -252,7 +252,7 @@ def _none() -> tuple[dict[str, Any], dict[str, Any]]:
 
 def own(*_: Any, **__: Any) -> Any:
     """Raise: a user-defined problem is solved as it stands; it has no fit."""
-    raise NotImplementedError("a problem of its own has no fit")
+    raise NotImplementedError("a custom problem has no fit")
 
 
 OWN = _Own(

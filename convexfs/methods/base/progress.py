@@ -13,7 +13,7 @@ _PAUSE = 0.5
 
 
 def narrator(title: str, verbose: float) -> Callable[[str], None] | None:
-    """Return a function that tells a line of text, or None where nothing is to be told.
+    """Return a function that reports a line of text, or None if nothing is to be reported.
 
     Every line is logged (level INFO); stderr gets the first one and then at most two a
     second.

@@ -69,7 +69,7 @@ def _unit_orders(
 def _units(
     codes: np.ndarray, groups: Any, blocks: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The unit that each row belongs to, and the label and block of each unit."""
+    """Return each row's unit, and each unit's label and block."""
     block_of = np.zeros(len(codes), np.int64) if blocks is None else _coded("blocks", blocks, codes)
     if groups is None:
         return np.arange(len(codes)), codes, block_of

@@ -166,7 +166,7 @@ def stated(
         raise
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
-        # Where the formula went wrong, not where a library noticed.
+        # The line of the formula, not the line of a library that raised the error.
         origin = [frame for frame in frames if "site-packages" not in frame.filename][-1]
         said = " ".join(str(error).split())
         which = "changed problem" if formulation.symbol else "problem"

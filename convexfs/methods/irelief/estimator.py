@@ -39,7 +39,7 @@ class IRelief(Settings, ClassSelector):
     tol : float, default=1e-4
         Change of the weights, which have length 1, that ends the iteration.
     max_iter : int, default=200
-        Of each round of back-selection.
+        Most iterations in each round of back-selection.
     start : array (n_features,), optional
         Weights to start from, finite and at least 0; by default all equal.
     n_starts : int, default=1
@@ -67,7 +67,7 @@ class IRelief(Settings, ClassSelector):
     margin_ : array
         :math:`\nu` of the last step, over the features it had.
     certificate_ : FixedPointCertificate
-        Of the last convex step, refuted unless it leads back to its start. It proves
+        Certificate of the last convex step, refuted unless it is a fixed point. It proves
         *a* fixed point, not the only one: see `n_starts`.
     converged_ : bool
     starts_ : list of dict

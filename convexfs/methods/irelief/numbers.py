@@ -40,7 +40,7 @@ def soft_margin(
     map: Callable[..., Any] = map,
     counted: SampleWeights | None = None,
 ) -> np.ndarray:
-    """The margin vector of :func:`irelief` at the given weights; no array beyond N x N is made."""
+    """Return I-RELIEF's margin vector at the given weights, in memory for N x N numbers."""
     if isinstance(X, MixedSamples):
         used = np.flatnonzero(weights)
         d = X[:, used].distances(weights[used], map)

@@ -59,7 +59,7 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def knockoffs_equi_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """The same, and how far s is above 1 or from being one number."""
+    """Return how far s violates the constraints, s <= 1 and equality of its entries included."""
     s = np.asarray(primal["s"])
     return max(violation(values, hyper, primal), float(max(s.max() - 1.0, np.ptp(s))))
 

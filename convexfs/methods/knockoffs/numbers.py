@@ -17,7 +17,7 @@ _ROUNDING = 1e-8
 def knockoffs_me(
     X: np.ndarray, codes: np.ndarray, *, covariance: Any
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The numeric half: the correlation matrix; classes have no part in it."""
+    """Return the data of the problem: the correlation matrix of `X`. Classes are not used."""
     return {"Sigma": correlations(X, covariance)[0]}, {}
 
 

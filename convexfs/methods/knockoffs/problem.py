@@ -25,7 +25,7 @@ def knockoffs_me(Sigma: np.ndarray) -> cp.Problem:
 
 
 def knockoffs_mvr(Sigma: np.ndarray) -> cp.Problem:
-    r"""No feature is easily told from the others and all knockoffs.
+    r"""Maximise the entropy: no feature is easily predicted from the others and all knockoffs.
 
     .. math:: \min_s\; \sum_j 1 / s_j + \mathrm{tr}\,(2 \Sigma - D(s))^{-1}
 
@@ -51,7 +51,7 @@ def knockoffs_sdp(Sigma: np.ndarray) -> cp.Problem:
 
 
 def knockoffs_equi(Sigma: np.ndarray) -> cp.Problem:
-    r"""The same correlation with its knockoff for every feature.
+    r"""Maximise the s-vector with equal entries (equicorrelated knockoffs).
 
     .. math::
         \max_{s,t}\; 1^T s \quad\text{s.t.}\quad s = t 1,\; 0 \le s \le 1,\;

@@ -34,7 +34,7 @@ class LFE(Settings, Projection):
     n_components : int, "cv" or None, default=None
         Components kept, at most those with a positive eigenvalue, which None
         keeps all; "cv" keeps as many as serve a nearest-neighbour classifier
-        best in 10 folds, see :func:`choose_components`.
+        best in 10 folds, see :func:`convexfs.methods.lfe.estimator.choose_components`.
     n_neighbors : int, default=1
         Hits and misses averaged per sample.
     miss : {"nearest", "prior", "uniform"}, default="nearest"
@@ -50,7 +50,7 @@ class LFE(Settings, Projection):
         returns another one; ``build(Sigma, lam) -> cvxpy.Problem`` with a variable ``W``, or a
         problem file.
     solver, solver_tol, solver_options, time_limit, n_jobs, random_state, verbose
-        As for every estimator: :class:`convexfs.estimators.selector.MethodEstimator`.
+        As for every estimator: :class:`convexfs.estimators.method_estimator.MethodEstimator`.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class LFE(Settings, Projection):
     metric_ : array (n_features, n_features)
         W of the components kept, ``components_.T @ components_``.
     eigenvalues_ : array (T,)
-        Of Sigma, those that count; for "row-sparse" :math:`\bar p_i^T \Sigma \bar p_i`.
+        Positive eigenvalues of Sigma; for "row-sparse" :math:`\bar p_i^T \Sigma \bar p_i`.
     power_loss_, renormalised_loss_ : arrays (T + 1,)
         Discriminant power lost with the first t components, t = 0..T: as printed
         in eq. 22, and with the kept weights scaled back to length 1.

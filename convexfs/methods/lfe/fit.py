@@ -65,7 +65,7 @@ def lfe(
     *,
     map: Callable[..., Any] = map,
 ) -> LfeResult:
-    r"""The distance matrix of LFE (Sun & Wu 2009, Sec. 3).
+    r"""Compute LFE's distance matrix and its components (Sun & Wu 2009, Sec. 3).
 
     :math:`\max \mathrm{tr}(W \Sigma),\ \|W\|_F \le 1,\ W \succeq 0` with
     :math:`\Sigma = \sum_n m_n m_n^T - h_n h_n^T`, the differences of every sample
@@ -116,7 +116,7 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
     check_choice("form", settings.form, FORMS)
     numbers.check_share(settings.lam)
     if settings.form == "closed" and settings.lam != 0:
-        raise InputError("lam is a price of form='trace' or 'row-sparse': choose one, or lam=0")
+        raise InputError("lam is a penalty of form='trace' or 'row-sparse': choose one, or lam=0")
     formulation = METHOD.formulation(FORMS[settings.form])
     check_solver(formulation, solving)
     return formulation

@@ -15,7 +15,7 @@ MOST_COLOURS = 20
 
 
 def metric_map(metric: np.ndarray, names: Sequence[str] | None = None) -> Any:
-    """The distance matrix, feature by feature (LFE paper, Fig. 5).
+    """Draw the distance matrix, feature by feature (LFE paper, Fig. 5).
 
     Red entries make a pair of features count together, blue ones against each
     other; a feature whose row is white has left the metric.
@@ -55,7 +55,7 @@ def metric_map(metric: np.ndarray, names: Sequence[str] | None = None) -> Any:
 def component_scatter(
     projected: np.ndarray, codes: np.ndarray, class_names: Sequence[str] | None = None
 ) -> Any:
-    """Samples along the two leading components, coloured by class (LFE paper, Fig. 3).
+    """Draw the samples along the two leading components, coloured by class (LFE paper, Fig. 3).
 
     One component alone is drawn as a line of samples for every class.
 

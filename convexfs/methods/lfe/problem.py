@@ -10,7 +10,7 @@ import numpy as np
 
 
 def lfe(Sigma: np.ndarray) -> cp.Problem:
-    r"""The distance matrix that maximises the summed margin (Sun & Wu 2009, eq. 8).
+    r"""Find the distance matrix that maximises the summed margin (Sun & Wu 2009, eq. 8).
 
     .. math::
         \max_W\; \mathrm{tr}(W \Sigma)

@@ -80,16 +80,16 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     neighbor_vote : bool, default=True
         A sphere votes only if the query's nearest sample in its features agrees.
     support : {"frequent", "union"}, default="frequent"
-        What ``get_support`` means: the `max_features` chosen by most samples, or all
-        chosen by any.
+        Features that ``get_support`` returns: the `max_features` selected by most samples, or
+        all selected by any.
     prune_to : int, optional
         Keep at most this many features, by Logo's weights, before anything else.
     bound : bool, default=False
         Add a lower bound to every row of ``points_``.
     n_passes : int, default=2
-        Of LFS: how often all samples choose, weighing by what they chose before.
+        For form="lfs": passes over all samples, with weights from the pass before.
     width : float, default=1
-        Of LFS: how fast weights fall with the distance, in squared units of X.
+        For form="lfs": how fast weights fall with the distance, in squared units of X.
     run_dir : path, optional
         Store finished points here; the same fit resumes after an interruption, as does
         ``convexfs solve`` of a problem file with ``FIT = "points"`` that asks for the same,
@@ -124,7 +124,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     weights_ : array (n_features,)
         Share of the samples that select a feature; also ``feature_importances_``.
     radii_, betas_ : array (n_samples,)
-        Of each sample's sphere.
+        Radius and beta of each sample's sphere.
     points_ : structured array (n_samples, n_betas)
         beta, status, u1, u2, level, residual, bound, rounded_u1, score, and the programs
         and failures of a backend.
@@ -201,9 +201,9 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     def fit(
         self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None, **unknown: Any
     ) -> Self:
-        """Let every sample of `X` select the features that tell its class.
+        """Select features for the neighbourhood of every sample of `X`.
 
-        `groups` and `blocks` are those of :meth:`WeightSelector.fit`.
+        `groups` and `blocks` are those of :meth:`convexfs.estimators.selector.WeightSelector.fit`.
         """
         refuse_unknown(self, unknown)
         self._groups, self._blocks = groups, blocks
@@ -217,7 +217,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         solver: str | None = None,
         **hyper: Any,
     ) -> Self:
-        """The model whose points a batch or a fit has kept in a folder.
+        """Load the model whose points a batch or a fit has stored in a folder.
 
         It is the one that ``fit`` would have made, bit by bit.
 
@@ -282,7 +282,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return changes_of(self.formulation).get("build")
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the most votes; of tied ones the largest, then the first in the data."""
+        """Return each sample's class by votes; ties go to the largest class, then to the first."""
         queries = self._queries(X)
         return self.classes_[self._spheres.classify(queries)]
 

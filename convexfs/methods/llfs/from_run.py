@@ -200,7 +200,7 @@ def _on(models: list[_Stored], data: Any, run_dir: str | Path) -> tuple[list[_St
 
 
 def _readings(data: Any) -> list[tuple[Any, Any, np.ndarray]]:
-    """Samples, classes and their codes: as given and, of a data set, as a batch takes it."""
+    """Return samples, labels and codes in each form in which a run may have used the data."""
     if isinstance(data, str | Path):
         data = load(str(data))
     if isinstance(data, Dataset):

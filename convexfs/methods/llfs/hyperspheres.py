@@ -93,7 +93,7 @@ def nearest_agrees(X, j, row, features, same, bound):
 
 
 def sphere_and_score(X, same, centre, features, gamma, normalised):
-    """Radius, and how well nearest neighbours tell the class inside the sphere.
+    """Return the radius, and how well nearest neighbours predict the class inside the sphere.
 
     Leave-one-out: the share of the own class that is inside and has its nearest neighbour
     in the class, minus the share of the others that is inside and has so too.
@@ -125,7 +125,7 @@ def _told(X, same, features, distance, radius):
 
 @part
 def _tree(X, features):
-    """Samples in some coordinates, halved along the widest until few are left together.
+    """Build a k-d tree of the samples in the given features.
 
     Node i is halved into 2i and 2i + 1; all leaves have the same depth.
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from convexfs.errors import InputError
 
-#: Of G: without the sigmoid U1 and U2 are the means that LFS trades.
+# Parameters of G: without the sigmoid, U1 and U2 are the two means that LFS trades off.
 LINEAR = {"s": 0.0, "lam": 1.0}
 
 
@@ -57,7 +57,7 @@ def localities(
 
 
 def weighted(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A point's numbers as LLFS has them: distances, to be averaged, and a G that is linear."""
+    """Return a point's weighted distances as LLFS takes them, with a linear G."""
     return {
         f"a_{of}": _scaled(values[f"v_{of}"], values[f"d_{of}"]) for of in ("same", "other")
     } | LINEAR

@@ -122,7 +122,7 @@ def llfs_compactness(
     sigma_init: str = "feasible",
     step: str = "first",
 ) -> Values:
-    """A convex step of (7), which every solver, the native one too, solves as it is.
+    """Return the data of one convex step of (7), the same for every solver.
 
     The first one is linearised at the answer of the beta .05 below, where the way upwards
     comes from; the last one at the local optimum, which solves it.
@@ -169,7 +169,7 @@ def llfs_linear(
     beta: float = 0.5,
     max_features: int | None = None,
 ) -> Values:
-    """The linear form of one point."""
+    """Return the data of the linear form for one point."""
     check_number("beta", beta, 0, 1)
     alpha = checked_max_features(max_features, X.shape[1])
     values = local_values(X, codes, point, alpha)
@@ -199,7 +199,7 @@ def lfs(
 
 @_at_local_optimum
 def llfs_bisection(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
-    """The bisection's question at the level, and the iterate, where it ends."""
+    """Return the data of the bisection's subproblem at the local optimum."""
     del values["eps"]
     level = mean_utility(values["a_same"], f, values["s"], values["lam"])
     return values | {"iterate": f, "level": level}
@@ -214,7 +214,7 @@ def llfs_ratio(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
 
 @_at_local_optimum
 def llfs_exact(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
-    """The mixed-integer program with one cut: a lower bound until more are added."""
+    """Return the data of the mixed-integer program with one cut, which gives a lower bound."""
     a_same = values.pop("a_same")
     order = np.argsort(-f, kind="stable")
     cut = polymatroid_cut(a_same, order, values["s"], values["lam"])

@@ -65,7 +65,7 @@ def allowed_sets(sets: np.ndarray, feasible: Feasible, max_features: int) -> np.
     for constraint in feasible(f, max_features):
         if any(variable.id != f.id for variable in constraint.variables()):
             raise InputError(
-                "feasible brings variables of its own, which the rounding knows nothing of: "
+                "feasible adds variables, which the rounding does not know:  "
                 "write it with f alone, or use form='exact'"
             )
         if isinstance(constraint, Inequality | Equality) and constraint.expr.is_affine():
@@ -157,7 +157,7 @@ def llfs_tangent_step(
     tangents: np.ndarray,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""The linear step with a tangent of every sample's G at each of the points `tangents`.
+    r"""Minimise the linearised U1 over tangents of every sample's G at the points `tangents`.
 
     Tighter than tangents of their mean, and larger by the number of samples; `slope`, the
     gradient of U1, and eps may be Parameters.
@@ -175,7 +175,7 @@ def llfs_linear(
     max_features: Alpha,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""The linear, relaxed form of (4), read as an epsilon-constraint problem.
+    r"""Minimise the linear relaxation of (4), written as an epsilon-constraint problem.
 
     .. math::
         \min_f c_1^T f\quad\text{s.t.}\quad c_2^T f \ge \beta \max c_2^T f,\;\text{feasible}
@@ -226,7 +226,7 @@ def llfs_bisection(
     tangents: np.ndarray,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""What a bisection on the level t of U1 asks: the largest U2 below that level.
+    r"""Maximise U2 where the tangent of U1 is at most t: the subproblem of a bisection on t.
 
     .. math::
         \max_f U_2(f)\quad\text{s.t.}\quad
@@ -275,7 +275,7 @@ def llfs_exact(
     tangents: np.ndarray,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""The binary problem (7) itself, as a mixed-integer program for small sizes.
+    r"""Solve the binary problem (7) itself as a mixed-integer program, for small sizes.
 
     .. math::
         \min_{w, f} w\quad\text{s.t.}\quad w \ge \pi_k^T f,\; U_2(f) \ge \epsilon,\;
@@ -302,7 +302,7 @@ def _largest_sum(values: np.ndarray, max_features: Alpha) -> float:
 def _under_tangents(
     f: cp.Variable, a: np.ndarray, s: float, lam: float, tangents: np.ndarray
 ) -> tuple[Any, list[Any]]:
-    """A value that the tangents of G keep at or above U(f), and their constraints.
+    """Return an upper bound of U(f) by tangents of G, and the constraints that define it.
 
     Distances get their own variable: inlined, they make the program dense.
     """

@@ -54,7 +54,7 @@ def llfs_step(
     offset: float = 0.0,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""A linear step of (7).
+    r"""Minimise a linear step of (7).
 
     .. math::
         \min_f\; c^T f\quad\text{s.t.}\quad G f \ge h,\;\text{feasible}
@@ -75,7 +75,7 @@ def llfs_curved_step(
     max_features: Alpha,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""A step of (7) with curvature, or of (6).
+    r"""Minimise a step of (7) or of (6) with curvature.
 
     .. math::
         \min_f\; c^T f + \tfrac12 |R f - r|^2\quad\text{s.t.}\quad G f \ge h,\;\text{feasible}
@@ -97,7 +97,7 @@ def llfs_ask(
     max_features: Alpha,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""The largest U2, by its tangents, where the tangent of U1 is at most a level.
+    r"""Maximise U2, bounded by its tangents, where the tangent of U1 is at most a level.
 
     .. math::
         \max_{f, u}\; u\quad\text{s.t.}\quad u \le G f + b,\; c^T f \le t,\;\text{feasible}

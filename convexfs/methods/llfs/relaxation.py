@@ -10,10 +10,10 @@ import numpy as np
 
 from convexfs.methods.base.parameters import AUTO
 from convexfs.methods.llfs.backend.custom import StatedPrograms
-from convexfs.methods.llfs.backend.path import Road, RoadPath
-from convexfs.methods.llfs.backend.point import RoadPoint
+from convexfs.methods.llfs.backend.path import BackendPath, PathSolver
+from convexfs.methods.llfs.backend.point import PointUtilities
 from convexfs.methods.llfs.backend.separation import Step, Unsolved
-from convexfs.methods.llfs.backend.subproblems import RATIO, RoadPrograms
+from convexfs.methods.llfs.backend.subproblems import RATIO, Subproblems
 from convexfs.methods.llfs.lfs import LINEAR
 from convexfs.methods.llfs.native.exact_subset import best_subset
 from convexfs.methods.llfs.native.linear_program import largest_sum, priced_minimum
@@ -74,23 +74,23 @@ def relaxed_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPat
     if settings.solving.build is not None:
         return _stated_programs(values, settings).path(settings.betas)
     if not settings.native:
-        return road(values, settings).path(settings.betas)
+        return path_solver(values, settings).path(settings.betas)
     if settings.linear:
         return _linear_path(values, settings)
     return local_path(local_point(**values, max_features=settings.max_features), settings.betas)
 
 
-def road(
+def path_solver(
     values: Mapping[str, Any], settings: PointSettings, steps: list[Step] | None = None
-) -> Road:
+) -> PathSolver:
     """Return the cvxpy stages of a point, which add every program to `steps`."""
     # Without its sigmoid, (7) is the linear form.
     numbers = {**values, **LINEAR} if settings.linear else dict(values)
     alpha, tol = settings.max_features, ROAD_SHARE * settings.solving.tol
-    point = RoadPoint(**numbers, max_features=alpha, free=settings.feasible is None)
+    point = PointUtilities(**numbers, max_features=alpha, free=settings.feasible is None)
     # What a mixed-integer or a changed program needs, (6) does not.
     alone = settings.form == "exact" or settings.solving.build is not None
-    programs = RoadPrograms(
+    programs = Subproblems(
         AUTO if alone else settings.solving.solver,
         point.n_features,
         alpha,
@@ -105,13 +105,13 @@ def road(
     singles = None
     if settings.allows is not None:
         singles = settings.allows(np.eye(point.n_features, dtype=bool))
-    return Road(point, programs, form, tol, deadline, steps, singles)
+    return PathSolver(point, programs, form, tol, deadline, steps, singles)
 
 
 def backend_name(values: Mapping[str, Any], settings: PointSettings) -> str:
     """Return the name of the backend that solves a point's programs, or its changed steps."""
     if settings.solving.build is None and settings.form != "exact":
-        return road(values, settings).programs.solver
+        return path_solver(values, settings).programs.solver
     return _stated_programs(values, settings).backend_name()
 
 
@@ -119,7 +119,7 @@ def _stated_programs(values: Mapping[str, Any], settings: PointSettings) -> Stat
     """Errors add up over their steps."""
     tol, options = 0.01 * settings.solving.tol, settings.solving.options
     return StatedPrograms(
-        road(values, settings), settings.solving.solver, tol, options, settings.solving.build
+        path_solver(values, settings), settings.solving.solver, tol, options, settings.solving.build
     )
 
 
@@ -154,7 +154,7 @@ def _table(path: LocalPath, values: Mapping[str, Any], settings: PointSettings) 
     if settings.linear or settings.form == RATIO:
         table["status"] = settings.form
     table["status"][~(table["residual"] <= KKT_TOL)] = UNCONVERGED
-    if isinstance(path, RoadPath):
+    if isinstance(path, BackendPath):
         table["programs"], table["failures"] = path.iterations, path.failures
         table["status"] = np.where(path.ended == "", table["status"], path.ended)
     if settings.bound and not settings.linear:
@@ -202,8 +202,8 @@ def _exact_sets(values: Mapping[str, Any], settings: PointSettings) -> PointSets
         eps_max = maximiser(local_point(**values, max_features=alpha)).u2
     else:
         with suppress(Unsolved):
-            programs.road.separation()
-        eps_max = programs.road.eps_max
+            programs.built_in.separation()
+        eps_max = programs.built_in.eps_max
     table = np.zeros(len(settings.betas), dtype=STATUS_ROW)
     table["beta"], table["level"] = settings.betas, settings.betas * eps_max
     table["status"], table["score"], table["bound"] = EXACT, -np.inf, np.nan

@@ -53,7 +53,7 @@ def best_rounding(
     n_draws, seed
         Of the random roundings.
     allows : callable, optional
-        Of an array of sets, one a row, tells which may be taken.
+        Takes an array of sets, one per row; returns which are allowed.
 
     Returns
     -------

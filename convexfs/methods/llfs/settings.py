@@ -131,7 +131,7 @@ class PointSettings(Settings):
         solver = self.solving.solver.lower()
         if solver == NATIVE and self.form in BACKEND_FORMS:
             raise SolverUnsuitable(
-                f"form={self.form!r} is a road for cvxpy's solvers: name one, as in "
+                f"form={self.form!r} needs a solver of cvxpy: name one, as in  "
                 "solver='ECOS', or use form='compactness', which solver='native' takes"
             )
         if self.form == "exact" and not self.changed:

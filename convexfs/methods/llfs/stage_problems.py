@@ -16,7 +16,7 @@ from convexfs.methods.llfs.backend.separation import Step
 from convexfs.methods.llfs.backend.subproblems import CURVED, RANK, checked_constraints
 from convexfs.methods.llfs.fit import PointWork
 from convexfs.methods.llfs.numbers import polymatroid_cut
-from convexfs.methods.llfs.relaxation import relaxed_path, road
+from convexfs.methods.llfs.relaxation import path_solver, relaxed_path
 from convexfs.methods.llfs.settings import LFS, PointSettings
 from convexfs.methods.llfs.utility import mean_utility
 from convexfs.records import NATIVE
@@ -128,7 +128,7 @@ def _curved(
 
     eps, alpha = parameter("eps", offered["eps"]), parameter("alpha", settings.max_features)
     solving = replace(settings.solving, solver=AUTO)
-    here = road(values, replace(settings, solving=solving, form=STEP))
+    here = path_solver(values, replace(settings, solving=solving, form=STEP))
     place = here.point.at(f)
     _, price = here.promise(place, place.u1, offered["eps"])
     R = here.point.curvature(place, price.reduced, price.mu, True, RANK)
@@ -168,7 +168,7 @@ def _fill(problem: Any, primal: Mapping[str, Any]) -> None:
 
 
 def _levels(values: Mapping[str, Any], f: np.ndarray) -> dict[str, Any]:
-    """Return what the iterate tells the bisection, the ratio and the cut of the binary problem."""
+    """Return the numbers that the bisection, the ratio and the binary cut take from the iterate."""
     a_same, a_other, s, lam = (values[name] for name in ("a_same", "a_other", "s", "lam"))
     order = np.argsort(-f, kind="stable")
     return {
@@ -207,7 +207,7 @@ class TraceStep:
     ----------
     name, solver : str
     iterate, answer : array
-        Where it is linearised, and what the solver said (None if it failed).
+        Where it is linearised, and the solver's point (None if it failed).
     u1, u2, level : float
         At the iterate, and what U2 must reach: an upward step starts below it.
     problem : cvxpy.Problem
@@ -294,14 +294,14 @@ def trace(values: Mapping[str, Any], settings: PointSettings, beta: float) -> Tr
     """
     check_number("beta", beta, 0, 1)
     if settings.solving.build is not None:
-        raise InputError("a changed build has steps of its own kind: trace shows the road's")
+        raise InputError("trace follows the built-in solution path, not a changed build")
     form = "compactness" if settings.form == "exact" else settings.form
     solver = AUTO if settings.solving.solver.lower() == NATIVE else settings.solving.solver
     betas = np.unique(np.append(settings.betas, beta))
     solving = replace(settings.solving, solver=solver)
     settings = replace(settings, solving=solving, form=form, betas=betas)
     steps: list[Step] = []
-    way = road(values, settings, steps)
+    way = path_solver(values, settings, steps)
     way.path(betas)
     level, point = beta * way.eps_max, way.point
     return Trace(

@@ -111,7 +111,7 @@ def progress(shown: bool) -> Iterator[Callable[[int, int], None]]:
 
 
 def parts(whole: Task, problem: ProblemFile) -> Iterator[Task]:
-    """A task a representative point of what a problem file asks of a data set."""
+    """Yield one task per representative point of a problem file's task on a data set."""
     chosen, n_samples = json.loads(whole.hyper), dataset_of(whole).n_samples
     points = range(n_samples)
     if POINT in chosen:
@@ -241,7 +241,7 @@ def _beta_row(
 
 
 def stored_points(store: Store, keys: Iterable[str]) -> Iterator[PointResult]:
-    """What points of these keys chose."""
+    """Yield the stored results of the points with these keys."""
     tasks, rows = store.tasks(), store.solutions()
     seconds = dict(zip(tasks["key"], tasks["solve_seconds"], strict=True))
     rows: Any = rows[
@@ -306,7 +306,7 @@ def _fail(point: int, failure: str) -> None:
 def kept_map(
     model: Any, X: np.ndarray, codes: np.ndarray, jobs: int, watch: Callable[[int, int], None]
 ) -> Callable[..., list[PointResult]]:
-    """A ``map`` over points that keeps each in the model's ``run_dir``, and goes on from there.
+    """Return a ``map`` over points that stores each result in ``run_dir`` and can be resumed.
 
     Points are kept by all that made them: of a changed formulation by the hash of its file, or
     of its function. A function whose source cannot be read is refused.

@@ -51,7 +51,7 @@ def risk_bound(training_error: float, n_samples: int, h: int, xi: float = 0.05) 
 
 
 def sample_size(h: int, rho: float, tau: float = 0.05) -> int:
-    r"""Samples after which training and true risk differ by at most rho (eq. 18).
+    r"""Return the number of samples for training and true risk to differ by at most rho (eq. 18).
 
     .. math::
         N \ge \frac{64}{\rho^2}\left(2h \ln\frac{12}{\rho} + \ln\frac{4}{\tau}\right),

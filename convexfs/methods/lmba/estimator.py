@@ -39,10 +39,10 @@ class Lmba(Settings, MarginTested):
         for many features or all, and then ranks nothing; the paper's stochastic
         descent, without certificate.
     n_epochs : int, default=1
-        Of the descent: how often it visits every sample. The paper's I is the number of
+        For the descent: how often it visits every sample. The paper's I is the number of
         visits; it sets it to the number of samples, which is 1 here.
     step, decay : float, default=0.1 and 0
-        Of the descent: the i-th visit moves the weights by ``step / i**decay``, the paper's
+        For the descent: the i-th visit moves the weights by ``step / i**decay``, the paper's
         beta_i, of which it says that it decays, not how, and that 1 converges too.
     formulation : callable or path, optional
         A changed problem: ``change(problem)``, which gets the problem of :meth:`problem` and

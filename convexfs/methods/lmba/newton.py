@@ -44,7 +44,7 @@ _FLAT = 0.3
 _HALVINGS = 40
 #: Newton's decrement that ends a width, relative to the barrier parameter.
 _CENTRED = 1e-3
-#: From this gap on the kinks that matter can be told from the others.
+#: From this gap on the kinks that matter can be told apart from the others.
 _NEARLY = 1e-2
 #: Multipliers of bounds stay within this factor of their central values.
 _MULTIPLIER_RANGE = 1e4
@@ -125,7 +125,7 @@ def minimise(program: Program, tol: float, max_steps: int) -> Answer:
     """Narrow the rounding until value and bound meet to `tol`, relative to the value."""
     path = _Path(program)
     if path.mu == 0.0:
-        # All samples are one point: nothing to lose, nothing to tell.
+        # All samples are one point: there is no loss and nothing to report.
         return Answer(path.u, 0.0, 0.0, 0)
     best = Answer(path.u, np.inf, -np.inf, 0)
     while True:
@@ -200,7 +200,7 @@ class _Path:
         return True
 
     def _lower_barrier(self, rounded: int) -> None:
-        """A barrier whose share of the gap is that of the rounded hinges, or less."""
+        """Lower the barrier so that it adds no more to the gap than the rounded hinges."""
         first = self.tau == 0.0
         gap = self.program.c * self.mu * (1.0 + rounded / len(self.u))
         self.tau = _BARRIER_SHARE * gap

@@ -24,8 +24,34 @@ class LMNN(Settings, Projection):
 
     over samples, their nearest hits j and all samples p of other classes
     (Weinberger and Saul 2009). Samples are projected on the eigenvectors of M,
-    each scaled by the root of its eigenvalue. See
-    :func:`convexfs.methods.lmnn.fit.lmnn`, also for its limits.
+    each scaled by the root of its eigenvalue. The problem is solved over the nearest
+    impostors; impostors that violate the margin are added until none is left. It is
+    practical up to about 20 features, or 20 samples if there are fewer.
+
+    Parameters
+    ----------
+    c : float, default=1
+        Penalty of impostors: samples of other classes inside the margin.
+    n_neighbors : int, default=3
+        Nearest hits of each sample that are to stay near it (its targets).
+    n_components : int, optional
+        Number of components; by default all with a positive eigenvalue.
+    solver, solver_tol, solver_options, time_limit, formulation
+    n_jobs, random_state, verbose
+        As for every estimator: :class:`convexfs.estimators.method_estimator.MethodEstimator`.
+
+    Attributes
+    ----------
+    metric_ : array (n_features, n_features)
+        M, positive semidefinite.
+    components_, eigenvalues_ : arrays
+        Eigenvectors of M, each scaled by the root of its eigenvalue, and the eigenvalues.
+    triplets_ : int array (n_triplets, 3)
+        Sample, target and impostor of each triplet in the last problem solved.
+    rounds_ : tuple of int
+        Number of triplets in each problem solved.
+    certificate_ : Certificate
+        Of the problem over all triplets.
 
     Examples
     --------

@@ -65,7 +65,7 @@ def lmnn(
     settings: Settings | None = None,
     solving: Solving = DEFAULT_SOLVING,
 ) -> LmnnResult:
-    r"""The metric of large margin nearest neighbours (Weinberger & Saul 2009).
+    r"""Compute the metric of large margin nearest neighbours (Weinberger & Saul 2009).
 
     .. math::
         \min_{M \succeq 0}\; \sum_{i,j} t_{ij} d_M(x_i, x_j)

@@ -20,7 +20,7 @@ def lmnn(
 def targets_and_price(
     X: np.ndarray, codes: np.ndarray, c: float, n_neighbors: int
 ) -> tuple[dict[str, Any], dict[str, float]]:
-    """Samples with their target neighbours, and the penalty of impostors."""
+    """Return the samples with their target neighbours, and the penalty of impostors."""
     check_number("c", c, 0, open_ends=True)
     X = np.asarray(X, dtype=np.float64)
     targets = target_neighbors(X, codes, n_neighbors).index

@@ -70,7 +70,7 @@ class LogoFitted(WeightSelector):
         return np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
 
     def _whole_evidence(self) -> float:
-        """What is held against permuted labels for all features together."""
+        """Return the statistic that the permutation test of the whole ranking uses."""
         value = self.solution_.objective
         return -np.inf if value is None else -value
 
@@ -121,7 +121,7 @@ class Logo(Settings, ClassifierMixin, ClassSelector, LogoFitted):
     n_starts : int, default=1
         Starts tried: `start`, RELIEF's hundred highest weights, then random ones. Of
         the proven fixed points the one of least objective is kept, and a warning says
-        when another start ended elsewhere. One start tells nothing about others; a
+        when another start ended elsewhere. One start does not show whether others agree; a
         second one costs about a fit more, so that it must be asked for.
     time_limit : float, optional
         Seconds after which the iteration ends, wherever it is: `converged_` is then
@@ -209,7 +209,7 @@ class Logo(Settings, ClassifierMixin, ClassSelector, LogoFitted):
         return nearness if len(self.classes_) > 2 else nearness[:, 1] - nearness[:, 0]
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class whose soft nearest neighbour is expected nearest."""
+        """Predict the class with the smallest expected distance to its soft nearest neighbour."""
         nearest = self._class_distances(X).argmin(axis=1)
         return self.classes_[nearest]
 
@@ -249,7 +249,7 @@ def class_distances(
     sigma: float,
     rows: np.ndarray | None = None,
 ) -> np.ndarray:
-    r"""Expected distance of each new sample to its soft nearest neighbour in each class.
+    r"""Return each new sample's expected distance to its soft nearest neighbour in each class.
 
     .. math::
         E_c(x) = \sum_{i \in c} P_i(x)\, d_w(x, x_i),\quad

@@ -99,7 +99,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
         As scikit-learn takes it; an int is the number of stratified folds, fewer
         if the smallest class is smaller.
     algorithm, damping, tol, max_iter, time_limit
-        As of :class:`convexfs.Logo`.
+        As in :class:`convexfs.Logo`.
     n_jobs : int, optional
         Worker processes; the result does not depend on their number.
     solver, solver_tol, solver_options, formulation
@@ -112,13 +112,13 @@ class LogoCV(ClassifierMixin, WeightSelector):
         The best pair: highest mean accuracy; of equals the largest lam, then the
         largest sigma.
     cv_results_ : dict of arrays
-        As of scikit-learn's searches, with the share of converged fits.
+        As in scikit-learn's searches, with the share of converged fits.
     best_index_, best_params_, best_score_
-        Of the best pair.
+        Index, parameters and mean accuracy of the best pair.
     best_estimator_ : Logo
         Fitted on all samples; its ``weights_`` and ``certificate_`` are these too.
     weights_, certificate_, classes_, n_features_in_, feature_names_in_
-        As of :class:`convexfs.Logo`.
+        As in :class:`convexfs.Logo`.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
         return self.best_estimator_.decision_function(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class whose soft nearest neighbour is expected nearest."""
+        """Predict the class with the smallest expected distance to its soft nearest neighbour."""
         X = self._queries(X)
         return self.best_estimator_.predict(X)
 
@@ -275,7 +275,7 @@ def _listed(name: str, values: Any) -> list[float]:
 
 
 def _fold_count(cv: Any, codes: np.ndarray) -> Any:
-    """A number of folds lowered to the smallest class, so that every fold has it to learn."""
+    """Return the number of folds, at most the size of the smallest class."""
     if not isinstance(cv, int):
         return cv
     return max(2, min(cv, int(np.bincount(codes).min())))

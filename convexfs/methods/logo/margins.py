@@ -72,7 +72,7 @@ class Locality:
         return all_distances(self.X, self.map)
 
     def at_labels(self, codes: np.ndarray) -> "Locality":
-        """The same samples with other labels, which plain distances do not depend on."""
+        """Return the same samples with other labels, reusing their unweighted distances."""
         return replace(self, codes=codes, map=map, known=self.plain_distances)
 
     @cached_property
@@ -81,7 +81,7 @@ class Locality:
         return np.flatnonzero(has_hit(self.codes))
 
     def take(self, index: np.ndarray) -> Any:
-        """A few columns, as `signed` and `margins` take them."""
+        """Return some columns in the form that `signed` and `margins` take."""
         return take_columns(self.X, index)
 
     def signed(self, columns: Any, w: np.ndarray) -> np.ndarray:
@@ -129,7 +129,7 @@ class Locality:
         return feature_scores(self.X, score_pairs(signed, p, dropped), self.map)
 
     def exact_scores(self, index: np.ndarray, signed: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """The same of some features, in float64 and over all pairs."""
+        """Compute the scores of some features in float64 over all pairs."""
         return exact_scores(self.X, index, score_pairs(signed, p))
 
     def turning(
@@ -267,7 +267,7 @@ def locality_of(
     known: np.ndarray | None = None,
     weights: SampleWeights | None = None,
 ) -> Locality:
-    """Samples of any kind as what Logo sees of them."""
+    """Wrap samples of any kind in the class that computes Logo's margins for them."""
     kind = MixedLocality if isinstance(X, MixedSamples) else Locality
     return kind(of_classes(X, codes), codes, sigma, map, known, weights)
 

@@ -88,7 +88,7 @@ def _penalised(
         )
         slope = float((objective.lam - scores) @ direction)
         size = _step_size(objective, (margins, change), (w, direction), (value, slope))
-        # Where the objective no longer shows a decrease, only the gap tells of progress.
+        # Where the objective no longer shows a decrease, only the gap shows progress.
         blind = -slope <= _BLIND * (1.0 + value)
         if size == 0.0 or (blind and gap > 0.5 * best):
             return Point(w, margins, scores, step)

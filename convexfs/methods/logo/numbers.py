@@ -15,7 +15,7 @@ def logo_penalised(
     lam: float,
     weights: np.ndarray | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half of eq. 7: the margin matrix at the given weights, all 1 by default."""
+    """Return the data of eq. 7: the margin matrix at the given weights, all 1 by default."""
     check_number("lam", lam, 0)
     return {"Z": margin_matrix(X, codes, sigma, weights)}, {"lam": lam}
 
@@ -28,7 +28,7 @@ def logo_constrained(
     beta: float = 1.0,
     weights: np.ndarray | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half of eq. 8: the margin matrix at the given weights, all 1 by default."""
+    """Return the data of eq. 8: the margin matrix at the given weights, all 1 by default."""
     check_number("beta", beta, 0, open_ends=True)
     return {"Z": margin_matrix(X, codes, sigma, weights)}, {"beta": beta}
 

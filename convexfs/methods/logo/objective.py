@@ -38,7 +38,7 @@ class Loss:
         return logistic_loss(margins, self.counts)
 
     def entropy(self, shrink: float, margins: np.ndarray) -> float:
-        """The dual objective of the pulls, made smaller by a factor."""
+        """Return the dual objective of the dual variables times `shrink`."""
         return entropy(shrink * pull(margins), self.counts)
 
     def pull(self, margins: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ import math
 
 from convexfs.errors import check_choice, check_number
 
-#: Limits of the kernel width the paper treats: sigma to infinity, sigma to 0.
+# The two limits of the kernel width that the paper treats: sigma to infinity, sigma to 0.
 WIDE, NARROW = "wide", "narrow"
 
 

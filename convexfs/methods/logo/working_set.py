@@ -33,7 +33,7 @@ class Columns(Protocol):
     def n_features(self) -> int: ...
 
     def take(self, index: np.ndarray) -> np.ndarray:
-        """Some columns as a float64 matrix."""
+        """Return some columns as a float64 matrix."""
         ...
 
     def scores(self, p: np.ndarray) -> np.ndarray:

@@ -84,7 +84,7 @@ class LogoRegressor(Settings, RegressorMixin, NumberSelector, LogoFitted):
     _accepts: ClassVar[Accepts] = replace(NumberSelector._accepts, dtype=AS_IT_IS)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The mean target of the soft nearest neighbours."""
+        """Predict the mean target of the soft nearest neighbours."""
         new = self._queries(X)[:, self._used]
         # A model that an earlier version has pickled calls its target otherwise.
         targets = self._codes if hasattr(self, "_codes") else vars(self)["_numbers"]
@@ -103,7 +103,7 @@ def soft_means(
     weights: np.ndarray,
     sigma: float,
 ) -> np.ndarray:
-    r"""Expected target of each new sample's soft nearest neighbour.
+    r"""Return the expected target of each new sample's soft nearest neighbour.
 
     .. math:: \sum_i y_i P_i(x),\quad P_i(x) \propto \exp(-d_w(x, x_i) / \sigma)
 

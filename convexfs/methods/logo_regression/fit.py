@@ -84,7 +84,7 @@ class SoftMixedLocality(SoftLocality, MixedLocality):
         pulls: np.ndarray,
         dropped_share: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
-        # As of numbers: signs do not tell misses from hits here, every sample is some of both.
+        # As of numbers: signs do not separate misses from hits here, every sample is some of both.
         far = self.distances(columns, w)
         curved, moving = np.zeros((len(w), len(w))), np.zeros_like(far)
         for n, weights in enumerate(pulls[:, None] * signed):

@@ -16,7 +16,7 @@ Numbers = tuple[dict[str, np.ndarray], dict[str, float]]
 
 
 def rlogo(X: np.ndarray, y: np.ndarray, *, sigma: float, lam: float, difference: str) -> Numbers:
-    """The numeric half of the priced step: the margin matrix at weights of 1."""
+    """Return the data of the penalised step: the margin matrix at weights of 1."""
     check_number("lam", lam, 0)
     return {"Z": margin_matrix(X, y, sigma, difference)}, {"lam": lam}
 
@@ -24,7 +24,7 @@ def rlogo(X: np.ndarray, y: np.ndarray, *, sigma: float, lam: float, difference:
 def rlogo_constrained(
     X: np.ndarray, y: np.ndarray, *, sigma: float, difference: str, beta: float = 1.0
 ) -> Numbers:
-    """The numeric half of the step with a budget: the margin matrix at weights of 1."""
+    """Return the data of the constrained step: the margin matrix at weights of 1."""
     check_number("beta", beta, 0, open_ends=True)
     return {"Z": margin_matrix(X, y, sigma, difference)}, {"beta": beta}
 

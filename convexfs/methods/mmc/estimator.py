@@ -19,6 +19,20 @@ class MMC(Settings, Projection):
     orthonormal directions, by default those with a positive eigenvalue, at most K - 1 and
     at least one.
 
+    Parameters
+    ----------
+    n_components : int, optional
+        q; by default the number of positive eigenvalues, and at least one.
+    solver, solver_tol, solver_options, time_limit, formulation
+    n_jobs, random_state, verbose
+        As for every estimator: :class:`convexfs.estimators.method_estimator.MethodEstimator`.
+
+    Attributes
+    ----------
+    components_, eigenvalues_ : arrays
+        The q directions, and the value of the criterion along each.
+    certificate_ : Certificate
+
     Examples
     --------
     >>> import convexfs

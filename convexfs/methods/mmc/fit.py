@@ -21,7 +21,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class MmcResult:
-    """Orthonormal directions, most telling first, and their proof.
+    """Orthonormal directions, largest eigenvalue first, and their certificate.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ def mmc(
     settings: Settings | None = None,
     solving: Solving = DEFAULT_SOLVING,
 ) -> MmcResult:
-    r"""The maximum margin criterion (Li, Jiang & Zhang 2006).
+    r"""Compute the projection of the maximum margin criterion (Li, Jiang & Zhang 2006).
 
     :math:`\max \mathrm{tr}(W (S_b - S_w))` over :math:`0 \preceq W \preceq I,\
     \mathrm{tr}(W) = q`, with the scatter of the class means and that around them,

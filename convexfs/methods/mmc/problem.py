@@ -9,7 +9,7 @@ import numpy as np
 
 
 def mmc(Sb: np.ndarray, Sw: np.ndarray, q: int | cp.Parameter = 1) -> cp.Problem:
-    r"""The q directions along which classes are far and samples of a class near.
+    r"""Find q directions with classes far apart and samples of one class close together.
 
     .. math::
         \max_W\; \mathrm{tr}(W (S_b - S_w))

@@ -20,12 +20,18 @@ from convexfs.neighbors.shadow_columns import Margins, ShadowDraws
 class Relief(Settings, ClassSelector):
     r"""Rank features by nearest-neighbour margins (RELIEF-F).
 
-    Solves :math:`\max_w w^T z - \lambda 1^T w` over :math:`\|w\|_2 \le 1, w \ge 0`,
-    where :math:`z = \sum_n |x_n - NM(x_n)| - |x_n - NH(x_n)|` sums, feature by
-    feature, how much farther the nearest miss of a sample is than its nearest
-    hit. The data are not scaled: put them on one scale first. Matrices on disk or on a
-    cluster are read by columns, as :class:`convexfs.estimators.class_selector.ClassSelector` says,
-    and so are arrays of int8, bool and float16, which are not converted to larger numbers.
+    The weights solve
+
+    .. math::
+        \max_w w^T z - \lambda 1^T w \quad\text{s.t.}\quad \|w\|_2 \le 1,\; w \ge 0,
+
+    .. math::
+        z = \sum_n |x_n - NM(x_n)| - |x_n - NH(x_n)|,
+
+    where z sums, feature by feature, how much farther the nearest miss of a sample is than its
+    nearest hit. The data are not scaled: put them on one scale first. Arrays of int8, bool and
+    float16 are not converted to larger numbers. For matrices on disk or on a cluster see
+    :class:`~convexfs.estimators.class_selector.ClassSelector`.
 
     Parameters
     ----------
@@ -51,7 +57,7 @@ class Relief(Settings, ClassSelector):
         margin, and take neighbours anew in the others, until this many are left; what was
         left out weighs 0.
     dropped : float in (0, 1), default=0.5
-        Of `keep`.
+        Fraction of the features left out per round; used only with `keep`.
     missing : {"hybrid", "class", "observed", "error"}, default="hybrid"
     categorical_features : sequence of int, str or bool, optional
         See :class:`convexfs.estimators.selector.MissingParameters`.

@@ -39,7 +39,7 @@ def relief(
     map: Callable[..., Any] = map,
     weights: SampleWeights | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The numeric half: what the formulation's ``build`` takes, as arrays and numbers."""
+    """Return the data of the problem: the margin vector z, and the l1 threshold."""
     check_number("l1, a share of the largest margin,", l1, 0, 1)
     check_number("n_epochs", n_epochs, 1, 1_000_000, whole=True)
     check_flag("online", online)
@@ -79,7 +79,7 @@ def margin_at_labels(
     cancelled = cancelled_sums(X, metric)
 
     def prepared(samples: np.ndarray | MixedSamples, **threads: Any) -> Any:
-        """What does not depend on the classes: distances, or samples in their order."""
+        """Compute what does not depend on the classes: distances, or the order of neighbours."""
         if weights is not None:
             return sample_distances(samples, metric, **threads)
         return NeighborOrder(samples, metric, radius=radius, **threads)

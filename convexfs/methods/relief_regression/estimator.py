@@ -34,7 +34,7 @@ class ReliefRegressor(Settings, NumberSelector):
         Manhattan distance. With :math:`\delta` 1 for other classes and a small width this is
         RELIEF.
     difference : {"rank", "range"}, default="rank"
-        Of soft misses: :math:`\delta` is the share of samples nearer in the target, or the
+        For soft misses: :math:`\delta` is the share of samples nearer in the target, or the
         difference of targets over their range, which RReliefF has.
     l1 : float in [0, 1], default=0
         Leave out features whose z is below this share of the largest; what is left is then

@@ -39,7 +39,7 @@ def rrelief(
     l1: float,
     map: Callable[..., Any] = map,
 ) -> Numbers:
-    """The numeric half of RReliefF: z are its weights as printed."""
+    """Return the data of RReliefF's problem: z are the weights of its paper."""
     _check_l1(l1)
     return _priced(ranked_margin(X, n_neighbors, spread, map)(y), l1)
 
@@ -53,7 +53,7 @@ def rrelief_soft(
     sigma: float = 2.0,
     map: Callable[..., Any] = map,
 ) -> Numbers:
-    """The numeric half with soft misses and hits at weights of 1."""
+    """Return the data of the problem with soft misses and hits at weights of 1."""
     _check_l1(l1)
     return _priced(soft_margin(X, sigma, difference, map)(y), l1)
 

@@ -36,7 +36,7 @@ class Simba(Settings, MarginTested):
     weights_ : array (n_features,)
         :math:`w^2 / \max w^2`; also ``feature_importances_``.
     evaluations_ : array (n_starts,)
-        What every start reached.
+        Objective that each start reached.
     certificate_ : Certificate
         Says that nothing is certified.
     classes_, n_features_in_, feature_names_in_

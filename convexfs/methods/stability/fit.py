@@ -50,7 +50,7 @@ def stability(
     settings: Settings | None = None,
     solving: Solving = DEFAULT_SOLVING,
 ) -> StabilityResult:
-    """The largest tail over all modes; of the samples only the number of features counts."""
+    """Compute the largest tail over all modes; of `X` only the number of features is used."""
     settings = settings or Settings()
     hyper = stability_unimodal(
         X, codes, n_pairs=settings.n_pairs, threshold=settings.threshold,
@@ -62,7 +62,7 @@ def stability(
 def largest_tail(
     n_pairs: int, threshold: float, eta: float, solving: Solving = DEFAULT_SOLVING
 ) -> StabilityResult:
-    """The most that a unimodal law of mean `eta` has at ``2 threshold - 1`` and above.
+    """Bound the probability that a unimodal law of mean `eta` is ``2 threshold - 1`` or more.
 
     Laws of so small a mean have their mode at ``2 n_pairs eta`` or below, most often at 0.
     """
@@ -103,7 +103,7 @@ def unimodal_closed_form(
 
 
 def meinshausen_buhlmann(n_selected: float, n_features: int, threshold: float) -> float:
-    r"""The bound of Meinshausen & Buhlmann (2010), :math:`q^2 / ((2 \tau - 1) J)`.
+    r"""Return the bound of Meinshausen & Buhlmann (2010), :math:`q^2 / ((2 \tau - 1) J)`.
 
     It holds for complementary pairs without any assumption on the law, whatever their number.
     """

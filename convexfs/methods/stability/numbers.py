@@ -20,7 +20,7 @@ def stability_unimodal(
     n_selected: float | None,
     mode: int = 0,
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The numeric half: of the samples only the number of features counts.
+    """Return the data of the problem; of `X` only the number of features is used.
 
     By default a half selects about the square root of them.
     """
@@ -48,5 +48,5 @@ def tail_problem(
 
 
 def last_mode(n_pairs: int, eta: float) -> int:
-    """The largest mode of a unimodal law of this mean: the uniform law up to it has half of it."""
+    """Return the largest mode that a unimodal law of mean `eta` can have."""
     return min(int(2 * n_pairs * eta + _ROUNDING), n_pairs)

@@ -12,7 +12,7 @@ import numpy as np
 def stability_unimodal(
     tail: np.ndarray, share: np.ndarray, eta: float | cp.Parameter, mode: int = 0
 ) -> cp.Problem:
-    r"""The largest tail of a unimodal law of small mean (Shah & Samworth 2013, Theorem 2).
+    r"""Maximise the tail of a unimodal law of small mean (Shah & Samworth 2013, Theorem 2).
 
     .. math::
         \max_p\; \sum_i \mathrm{tail}_i p_i \quad\text{s.t.}\quad 1^T p = 1,\;

@@ -20,7 +20,7 @@ _FEW = 32
 
 @compiled()
 def nearest_in_groups(dist, start, codes, n_groups, n_neighbors):
-    """Indices of the nearest samples of each group, closest first, -1 where there are fewer.
+    """Find the nearest samples of each group, closest first; fill up with -1.
 
     Groups are the classes, or with ``n_groups == 0`` two pools: the sample's own
     class, then all others. A sample is not its own neighbour; of equal
@@ -68,7 +68,7 @@ def take_nearer(dist, start, first, codes, pooled, best, index):
 
 @compiled(**INNER)
 def largest(few):
-    """The largest of a few distances, for which ``max`` takes longer."""
+    """Return the largest of a few distances, faster than ``max``."""
     found = few[0]
     for d in few:
         found = max(found, d)

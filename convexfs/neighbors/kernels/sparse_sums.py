@@ -15,7 +15,7 @@ from convexfs.kernels import compiled
 
 @compiled()
 def row_overlaps(start, stop, indptr, indices, data, colptr, rows, values, squared):
-    """What rows [start, stop) share with all rows, from both orders of the same matrix."""
+    """Sum the overlap of rows [start, stop) with all rows of a matrix given as CSR and CSC."""
     out = np.zeros((stop - start, len(indptr) - 1))
     for a in range(start, stop):
         target = out[a - start]
@@ -67,7 +67,7 @@ def matrix_scores(colptr, rows, values, upper, mass, out):
 
 @compiled()
 def pair_scores(colptr, rows, values, starts, others, weight, mass, out):
-    """The same from a list of pairs: the partners of n are ``others[starts[n]:starts[n + 1]]``."""
+    """Score every feature over pairs of n with ``others[starts[n]:starts[n + 1]]``."""
     x = np.zeros(len(mass))
     for j in range(len(colptr) - 1):
         first, stop = colptr[j], colptr[j + 1]

@@ -228,7 +228,7 @@ def check_page(out: str | Path) -> None:
         with out.open("rb") as file:
             begins = file.read(len(DOCTYPE))
     except OSError:
-        # Nothing is there, or writing will tell.
+        # The file is absent, or writing it will raise the error.
         return
     if begins and begins.upper() != DOCTYPE:
         raise InputError(f"{out}: is there already and is no page; choose another name")

@@ -92,26 +92,26 @@ def verdicts(frame: Frame, shift: float) -> Section:
     lead = (
         f"Seconds are the geometric mean, shifted by {duration(shift)}, of what a solver was "
         f"charged, with its {CONFIDENCE:.0%} interval over problems; only × best compares solvers "
-        "that took different problems. What each was told is below."
+        "that took different problems. The options of each are below."
     )
     tables = {
         "summary": Table("Verdict", summary(frame, shift), columns.SUMMARY, _same(frame)),
         "told": Table(
-            "What each solver was told", solver_options_table(frame), columns.TOLD, _same(frame)
+            "Options of each solver", solver_options_table(frame), columns.TOLD, _same(frame)
         ),
     }
     return _tables("verdict", "Verdict", lead, tables)
 
 
 def matched(frame: Frame, shift: float) -> Section | None:
-    """Tell the time of each solver to an accuracy that was verified."""
+    """Return the time of each solver to a verified accuracy."""
     table: Frame = time_to_accuracy(frame, shift)
     if table["solver"].nunique() < 2:
         return None
     lead = (
-        "Matched by the accuracy that answers were verified to have, not by the one asked for: "
+        "Matched by the accuracy that solutions were verified to have, not by the one asked for: "
         "the quickest run of each solver that got there, at any of the settings of this study. "
-        "More settings (--tol ladder) tell it more finely."
+        "More settings (--tol ladder) give a finer picture."
     )
     both = (figures.time_to(frame), figures.cost_of_accuracy(frame, shift))
     drawings = [figure for figure in both if figure is not None]
@@ -122,7 +122,7 @@ def matched(frame: Frame, shift: float) -> Section | None:
 
 
 def best(frame: Frame, shift: float) -> Section | None:
-    """Tell the leaders of each class of problems, and the ranking behind them."""
+    """Return the leaders of each class of problems, and the ranking behind them."""
     table: Frame = leaders(frame, shift)
     if table["second"].isna().all():
         return None

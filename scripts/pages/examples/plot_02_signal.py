@@ -28,7 +28,7 @@ labels = {"true labels": wine.y, "shuffled labels": rng.permutation(wine.y)}
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True)
 for axis, (name, y) in zip(axes, labels.items(), strict=True):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that nothing is selected is said in the title
+        warnings.simplefilter("ignore")  # the title reports that nothing is selected
         test = shadow_test(relief, X, y, random_state=0)
     order = np.argsort(-test.centred)
     chosen = test.selected[order]

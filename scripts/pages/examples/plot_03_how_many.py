@@ -3,7 +3,8 @@ How many features, and how good will they be?
 =============================================
 
 Held-out error over the number of features, with the ranking made anew in every fold. The error
-at the chosen number is too low, because it was chosen for it; the honest one is beside it.
+at the chosen number is too low, because that number was chosen by it. The error of nested
+cross-validation beside it is not.
 """
 
 from matplotlib import pyplot as plt

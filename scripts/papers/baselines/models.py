@@ -41,7 +41,7 @@ def elastic_net(X: Any, y: Any, l1_ratio: float = 0.5) -> np.ndarray:
 
 
 def l1_logistic(X: Any, y: Any, C: float = 1.0) -> np.ndarray:
-    r"""Logistic regression with a price on the weights (scikit-learn).
+    r"""Logistic regression with a penalty on the weights (scikit-learn).
 
     .. math:: \min_{b, b_0} C \sum_n \log(1 + \exp(-y_n (x_n^T b + b_0))) + \|b\|_1,
 

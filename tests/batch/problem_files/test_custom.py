@@ -275,10 +275,10 @@ def test_formats_and_own_files_are_shown_saved_and_compared(write, tmp_path, cap
     path = write(GOOD)
     assert main(["show", str(path), "--save", str(tmp_path / "a.qps")]) == 0
     assert main(["show", str(tmp_path / "a.qps")]) == 0
-    assert "On data of its own:\n\nminimize" in capsys.readouterr().out
+    assert "On its own data:\n\nminimize" in capsys.readouterr().out
     assert main(["show", str(path), str(tmp_path / "a.qps")]) == 0
     assert main(["show", str(path), "--on", "iris"]) == 2
-    assert "has data of its own: leave --on out" in capsys.readouterr().err
+    assert "brings its own data: leave --on out" in capsys.readouterr().err
     (tmp_path / "b.mps").write_text("NAME\nROWZ\n")
     for command in ("show", "solve", "compare"):
         assert main([command, str(tmp_path / "b.mps")]) == 2

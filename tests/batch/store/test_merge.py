@@ -131,7 +131,7 @@ def test_what_does_not_belong_together_is_refused(plain, parts, tmp_path):
     assert not (tmp_path / "merged").exists()
     merge([tmp_path / "seeded"], tmp_path / "other")
     for out, words in (
-        ("whole", "holds a run of its own"),
+        ("whole", "holds another run"),
         ("part-1", "is shard 1/3 itself"),
         ("other", "holds another run"),
     ):

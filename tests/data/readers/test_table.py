@@ -18,7 +18,7 @@ FRAME = pd.DataFrame(
         "kind": ["ham", "spam", "spam", "ham"],
     }
 )
-SAID = "column 'patient' has a value of its own in every row: taken as the id"
+SAID = "column 'patient' has a different value in every row: taken as the id"
 
 
 def write(path, frame: Any = FRAME, **options):

@@ -96,7 +96,7 @@ Y = np.arange(12) % 2
         (Y, {"n_components": 4}, "n_components must be an integer of at least 1 and at most 3"),
         (Y, {"n_components": "all"}, "must be a number, None or 'cv', not 'all'"),
         (Y, {"form": "rowsparse"}, "did you mean row-sparse"),
-        (Y, {"lam": 0.5}, "lam is a price of form='trace' or 'row-sparse'"),
+        (Y, {"lam": 0.5}, "lam is a penalty of form='trace' or 'row-sparse'"),
         (Y, {"form": "trace", "lam": 1.5}, "lam, a share of the largest eigenvalue, must be"),
         (Y, {"solver": "HIGHS"}, "HIGHS cannot take SDP"),
         (Y, {"n_neighbors": 12}, "more neighbours than the 12 rows have"),

@@ -111,7 +111,7 @@ def test_allowed_sets_are_those_that_keep_every_constraint():
     )  # fmt: skip
     assert 0 < by_hand.sum() < 40
     np.testing.assert_array_equal(allowed_sets(sets, mixed, 3), by_hand)
-    with pytest.raises(InputError, match="variables of its own"):
+    with pytest.raises(InputError, match="feasible adds variables"):
         allowed_sets(sets, lambda f, _: [f <= cp.Variable(6)], 3)
 
 

@@ -250,7 +250,7 @@ def test_a_solver_that_cannot_take_a_form_is_skipped_with_the_reason(write, tmp_
     progress = solve_files([file], tmp_path / "run")
     ((reason, count),) = progress.skips.items()
     assert count == 1
-    assert "a road for cvxpy's solvers" in reason
+    assert "needs a solver of cvxpy" in reason
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_the_spiral_is_found_and_proven(fitted):
     assert fitted.solution.status == "optimal"
 
 
-def test_the_answer_is_a_fixed_point_by_another_road(spiral, fitted):
+def test_the_answer_is_a_fixed_point_by_another_solver(spiral, fitted):
     """Neighbours by brute force, the convex step by cvxpy, the score of every feature."""
     Z = brute_margins(spiral.X, spiral.y, fitted.weights, 2.0)
     w = cp.Variable(52)

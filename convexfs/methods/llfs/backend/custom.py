@@ -16,7 +16,7 @@ from convexfs.errors import InputError
 from convexfs.methods.base.change import is_change
 from convexfs.methods.base.solve_step import no_optimum, stated
 from convexfs.methods.llfs import METHOD
-from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT, Road, RoadPath
+from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT, BackendPath, PathSolver
 from convexfs.methods.llfs.backend.separation import Unsolved
 from convexfs.methods.llfs.backend.subproblems import (
     INFEASIBLE,
@@ -39,7 +39,7 @@ class StatedPrograms:
 
     Attributes
     ----------
-    road : Road
+    built_in : PathSolver
         Of the same point: its numbers, and the maximiser of (6).
     solver, tol, options
         As :func:`convexfs.solve` takes them.
@@ -47,7 +47,7 @@ class StatedPrograms:
         The changed step.
     """
 
-    road: Road
+    built_in: PathSolver
     solver: str
     tol: float
     options: Mapping[str, Any] | None = None
@@ -57,19 +57,19 @@ class StatedPrograms:
     tangents: list[np.ndarray] = field(default_factory=list)
     cuts: list[np.ndarray] = field(default_factory=list)
 
-    def path(self, betas: np.ndarray) -> RoadPath:
+    def path(self, betas: np.ndarray) -> BackendPath:
         """Solve every beta by the changed step, largest first: its point serves the next."""
-        road, point = self.road, self.road.point
+        built_in, point = self.built_in, self.built_in.point
         try:
-            road.separation()
+            built_in.separation()
         except Unsolved:
-            return road.unsolved(betas)
-        assert road.widest is not None
-        f, rows = road.widest, []
+            return built_in.unsolved(betas)
+        assert built_in.widest is not None
+        f, rows = built_in.widest, []
         for beta in betas[::-1]:
             used, failed = self.programs, self.failures
-            optimum, promise = (road.widest, 0.0) if beta >= 1 else self._descend(beta, f)
-            ended = "" if optimum is not None else TIMEOUT if road.late else FAILED
+            optimum, promise = (built_in.widest, 0.0) if beta >= 1 else self._descend(beta, f)
+            ended = "" if optimum is not None else TIMEOUT if built_in.late else FAILED
             f = f if optimum is None else optimum
             row = optimum if optimum is not None else np.full(point.n_features, np.nan)
             values = (np.inf, np.inf) if optimum is None else (point.u1(f), point.u2(f))
@@ -79,16 +79,16 @@ class StatedPrograms:
         F, u1, u2, mu, residual, programs, failures, why = map(
             np.array, zip(*rows[::-1], strict=True)
         )
-        return RoadPath(
-            betas, F, u1, u2, mu, residual, programs, road.eps_max, road.gap, failures, why
+        return BackendPath(
+            betas, F, u1, u2, mu, residual, programs, built_in.eps_max, built_in.gap, failures, why
         )
 
     def _descend(self, beta: float, f: np.ndarray) -> tuple[np.ndarray | None, float]:
-        """The end of the changed steps from a feasible f, and what one more promises to gain."""
-        road, point, eps = self.road, self.road.point, beta * self.road.eps_max
+        """Repeat changed steps from a feasible f; return the last f and bound the next gain."""
+        built_in, point, eps = self.built_in, self.built_in.point, beta * self.built_in.eps_max
         promise, least = np.inf, self._value(f, eps)
         for number in range(MOST_PROGRAMS):
-            solved = None if road.late else self._solved(STEP, beta, eps=eps, iterate=f)
+            solved = None if built_in.late else self._solved(STEP, beta, eps=eps, iterate=f)
             if solved is None:
                 return (f if number else None), promise
             step, value = solved
@@ -96,19 +96,19 @@ class StatedPrograms:
             if promise <= 10.0 * self.tol:
                 break
             self._touch(step)
-            back = point.towards(step, road.widest, eps)  # type: ignore[arg-type]
+            back = point.towards(step, built_in.widest, eps)  # type: ignore[arg-type]
             reached = self._value(back, eps)
             if reached < least:
                 f, least = back, reached
         return f, promise
 
     def _value(self, f: np.ndarray, eps: float) -> float:
-        """What the changed steps minimise, at f: a step's objective where it is linearised.
+        """Return the objective of the changed steps at f.
 
         A ``build`` may leave out what is constant in a step, so that steps do not compare: U1.
         """
         if not is_change(self.build):
-            return self.road.point.u1(f)
+            return self.built_in.point.u1(f)
         from convexfs.methods.llfs.problem_steps import value_at
 
         return value_at(self._stated(STEP, eps=eps, iterate=f), f)
@@ -117,7 +117,7 @@ class StatedPrograms:
         """Return the name of the solver that takes the programs."""
         from convexfs.solving.backends import choose
 
-        f = np.full(self.road.point.n_features, 0.5)
+        f = np.full(self.built_in.point.n_features, 0.5)
         if self.build is None:
             problem = self._stated(EXACT, eps=0.0, cuts=f[None])
         else:
@@ -126,7 +126,7 @@ class StatedPrograms:
 
     def exact(self, eps: float) -> np.ndarray | None:
         """Return the best binary f, by a mixed-integer program that is cut until it is exact."""
-        point = self.road.point
+        point = self.built_in.point
         first = np.argsort(point.a_same.mean(axis=0), kind="stable")
         cut = partial(polymatroid_cut, point.a_same, s=point.s, lam=point.lam)
         self.cuts.append(cut(order=first))
@@ -138,7 +138,7 @@ class StatedPrograms:
             f, bound = solved[0].round(), solved[1]
             if point.u2(f) >= eps * (1 - 10.0 * self.tol) and point.u1(f) < least:
                 best, least = f, point.u1(f)
-            if bound >= least - 1e-7 * abs(least) or self.road.late:
+            if bound >= least - 1e-7 * abs(least) or self.built_in.late:
                 break
             self._touch(f)
             self.cuts.append(cut(order=np.lexsort((first, -f))))
@@ -167,14 +167,14 @@ class StatedPrograms:
 
     def _stated(self, name: str, **values: Any) -> Any:
         """State the program of a stage, as printed or as changed."""
-        point, changed = self.road.point, self.build
+        point, changed = self.built_in.point, self.build
         if not self.tangents:
             self._touch(np.full(point.n_features, point.max_features / point.n_features))
         offered = {
             "a_same": point.a_same, "a_other": point.a_other, "s": point.s, "lam": point.lam,
             "max_features": point.max_features, "tangents": np.array(self.tangents), **values,
         }  # fmt: skip
-        row, feasible = METHOD.formulation(name), self.road.programs.feasible
+        row, feasible = METHOD.formulation(name), self.built_in.programs.feasible
         if feasible is not None and (changed is None or name != STEP):
             changed = partial(row.build, feasible=checked_constraints(feasible))
         return stated(row, offered, changed)

@@ -60,7 +60,7 @@ def share_to_level(z, dz, eps, s, lam):
 
 @kernel
 def best_share(z, dz, s, lam):
-    """The t in [0, 1] of largest U(z + t dz), by Newton's steps within a bracket."""
+    """Find the t in [0, 1] that maximises U(z + t dz), by safeguarded Newton steps."""
     low, high, t = 0.0, 1.0, 1.0
     for _ in range(MOST_STEPS):
         rise, bend = 0.0, 0.0

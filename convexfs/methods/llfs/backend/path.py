@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from convexfs.methods.llfs.backend.point import Place, Price
-from convexfs.methods.llfs.backend.separation import SeparationRoad, Unsolved
+from convexfs.methods.llfs.backend.separation import SeparationSolver, Unsolved
 from convexfs.methods.llfs.backend.subproblems import ASK, CURVED, LINEAR, RANK, RATIO
 from convexfs.methods.llfs.native.local_path import LocalPath
 from convexfs.methods.llfs.native.newton import KKT_TOL
@@ -31,7 +31,7 @@ FAILED, TIMEOUT = "failed", "timeout"
 
 
 @dataclass(frozen=True)
-class RoadPath(LocalPath):
+class BackendPath(LocalPath):
     """As :class:`LocalPath`; iterations are programs, and some betas may have no answer.
 
     Attributes
@@ -55,13 +55,13 @@ class Answer:
     promise: float = np.inf
 
 
-class Road(SeparationRoad):
+class PathSolver(SeparationSolver):
     """All stages of one point: (6), (7) at one level, and all betas."""
 
     # (7) from one start
 
     def descend(self, eps: float, start: np.ndarray, known: Answer | None = None) -> Answer:
-        """A local optimum from `start`, which need not reach eps: a tangent lies above U1."""
+        """Find a local optimum from `start`, which may violate U2 >= eps."""
         at: np.ndarray = start
         best, kind, vain, exact = Answer(), self._first_kind, 0, False
         asks = 1 if self.form == "bisection" else 0
@@ -119,7 +119,7 @@ class Road(SeparationRoad):
     def _step(
         self, kind: str, place: Place, price: Price | None, best: Answer, eps: float, exact: bool
     ) -> np.ndarray | None:
-        """The answer of one program at the place, whatever its kind."""
+        """Solve one subproblem of the given kind at the current iterate."""
         tangents, value = self._tangents, best.value
         slope = self._slope(place, value) if np.isfinite(value) else place.g1
         gain = best.promise if np.isfinite(best.promise) else 1e-2
@@ -196,7 +196,7 @@ class Road(SeparationRoad):
         return nearest, value
 
     def _by_bisection(self, place: Place, best: Answer, eps: float) -> np.ndarray | None:
-        """A point of about the least level of the tangent of U1 at which U2 reaches eps."""
+        """Find by bisection about the smallest value of U1's tangent at which U2 reaches eps."""
         point, f, slope = self.point, place.f, place.g1
         offset = best.value - float(slope @ f)
         low, high, lowest = best.value * (1.0 - min(best.promise, 1.0)), best.value, None
@@ -223,7 +223,7 @@ class Road(SeparationRoad):
 
     # All betas
 
-    def path(self, betas: np.ndarray) -> RoadPath:
+    def path(self, betas: np.ndarray) -> BackendPath:
         """(6), then every beta upwards and, where local optima differ, downwards again."""
         answers = [Answer() for _ in betas]
         programs, failures = np.zeros(len(betas), dtype=int), np.zeros(len(betas), dtype=int)
@@ -243,7 +243,7 @@ class Road(SeparationRoad):
             failures[b] += len(self.programs.failures) - failed
         return self._summary(betas, answers, programs, failures)
 
-    def unsolved(self, betas: np.ndarray) -> RoadPath:
+    def unsolved(self, betas: np.ndarray) -> BackendPath:
         """No answer at any beta, for want of one to (6)."""
         programs = np.full(len(betas), self.programs.count)
         failures = np.full(len(betas), len(self.programs.failures))
@@ -304,7 +304,7 @@ class Road(SeparationRoad):
                 self.programs = own
 
     def _single(self) -> Answer:
-        """The best single feature, the global optimum while U2 allows it.
+        """Return the best single feature, the global optimum while its U2 is large enough.
 
         U1 is concave, so least at a corner; under changed constraints a local optimum
         without a level takes its place, by way of the best single feature that is allowed.
@@ -325,7 +325,7 @@ class Road(SeparationRoad):
 
     def _summary(
         self, betas: np.ndarray, answers: list[Answer], programs: np.ndarray, failures: np.ndarray
-    ) -> RoadPath:
+    ) -> BackendPath:
         why = TIMEOUT if self.late else FAILED
         empty = np.full(self.point.n_features, np.nan)
         F = np.array([empty if answer.f is None else answer.f for answer in answers])
@@ -335,7 +335,7 @@ class Road(SeparationRoad):
         u2[solved] = [self.point.u2(f) for f in F[solved]]
         promise = np.array([answer.promise for answer in answers])
         ended = np.where(solved, "", why)
-        return RoadPath(
+        return BackendPath(
             betas, F, u1, u2, np.full(len(betas), np.nan), promise, programs, self.eps_max,
             self.gap, failures, ended,
         )  # fmt: skip

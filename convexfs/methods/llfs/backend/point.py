@@ -56,7 +56,7 @@ class Price:
     reduced: np.ndarray
 
 
-class RoadPoint:
+class PointUtilities:
     """Numbers of one representative point; see :mod:`convexfs.methods.llfs.problem`.
 
     With changed constraints (`free` False) points are only moved along lines between
@@ -96,7 +96,7 @@ class RoadPoint:
         return u, slope @ a, bend
 
     def cut(self, f: np.ndarray) -> tuple[np.ndarray, float]:
-        """The tangent of U2 at f."""
+        """Return slope and intercept of the tangent of U2 at f."""
         u, g, _ = self._slopes(self.a_other, f)
         return g, u - float(g @ f)
 
@@ -110,7 +110,7 @@ class RoadPoint:
         return self.spends_all(f) or float(f.sum()) <= 1.0 + EDGE
 
     def inside(self, f: np.ndarray) -> np.ndarray:
-        """A solver's answer put into the polytope; as it is under changed constraints."""
+        """Move a solver's point into the polytope; under changed constraints only into [0, 1]."""
         f = np.clip(f, 0.0, 1.0)
         if not self.free:
             return f
@@ -139,13 +139,13 @@ class RoadPoint:
         return f
 
     def towards(self, f: np.ndarray, goal: np.ndarray, eps: float) -> np.ndarray:
-        """The nearest point on the line from f to `goal` with U2 >= eps; else the goal."""
+        """Return the first point with U2 >= eps on the line from f to `goal`, or else `goal`."""
         z = self.a_other @ f
         t = share_to_level(z, self.a_other @ goal - z, eps, self.s, self.lam)
         return goal if t >= 1.0 else f + t * (goal - f)
 
     def highest(self, f: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        """The point of largest U2 on the line from f to `goal`."""
+        """Return the point of largest U2 on the line from f to `goal`."""
         z = self.a_other @ f
         return f + best_share(z, self.a_other @ goal - z, self.s, self.lam) * (goal - f)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from convexfs.errors import InputError
 from convexfs.methods.base.solve_step import no_optimum
-from convexfs.methods.llfs.backend.point import DUST, Place, Price, RoadPoint
+from convexfs.methods.llfs.backend.point import DUST, Place, PointUtilities, Price
 from convexfs.methods.llfs.backend.subproblems import (
     ASK,
     CURVED,
@@ -16,7 +16,7 @@ from convexfs.methods.llfs.backend.subproblems import (
     MOST_TANGENTS,
     RANK,
     RATIO,
-    RoadPrograms,
+    Subproblems,
 )
 
 #: Programs (6) may take, and the gap it is solved to: an error in it moves every level.
@@ -43,7 +43,7 @@ class Step:
 
 
 class Tangents:
-    """Tangents of U2; the one that has been slack for longest makes room."""
+    """Tangents of U2; a new one replaces the one that has been slack for longest."""
 
     def __init__(self, n_tangents: int, n_features: int):
         self.G, self.b = np.zeros((n_tangents, n_features)), np.full(n_tangents, 1e3)
@@ -68,10 +68,10 @@ class Tangents:
 
 
 @dataclass
-class SeparationRoad:
+class SeparationSolver:
     """What the stages of one point share, and the first of them, (6).
 
-    See :class:`RoadPoint` and :class:`RoadPrograms`.
+    See :class:`PointUtilities` and :class:`Subproblems`.
 
     Attributes
     ----------
@@ -88,8 +88,8 @@ class SeparationRoad:
         Features that changed constraints allow to be alone.
     """
 
-    point: RoadPoint
-    programs: RoadPrograms
+    point: PointUtilities
+    programs: Subproblems
     form: str = "compactness"
     tol: float = 1e-7
     deadline: float = np.inf
@@ -170,7 +170,7 @@ class SeparationRoad:
         return None if f is None else self.point.snapped(f, DUST)
 
     def _columns(self, at: np.ndarray, c: np.ndarray) -> np.ndarray | None:
-        """What the iterate and the maximiser of (6) use, then the least reduced costs."""
+        """Choose the working set: features used so far, then those of least reduced cost."""
         n = self.point.n_features
         size = max(WORKING_SET, PER_FEATURE * self.point.max_features)
         used = at > 1e-6
@@ -231,7 +231,7 @@ class SeparationRoad:
         self._tangents = few_tangents
 
     def _first_place(self) -> Place:
-        """The features of largest gradient at uniform f, or anything that is allowed."""
+        """Choose a starting point: the features with the largest gradient at uniform f."""
         point = self.point
         g, _ = point.cut(np.full(point.n_features, point.max_features / point.n_features))
         if point.free:
@@ -241,7 +241,7 @@ class SeparationRoad:
         return point.at(self._allowed(-g))
 
     def _allowed(self, c: np.ndarray) -> np.ndarray:
-        """The point of least c'f under changed constraints."""
+        """Return the point of least c'f under changed constraints."""
         none = {"G": np.zeros_like(self._tangents.G), "h": np.full(len(self._tangents.b), -1.0)}
         f = self._run(LINEAR, np.zeros(len(c)), 0.0, {"c": c, **none}, 0.0)
         if f is None and self.programs.no_optimum:

@@ -32,7 +32,7 @@ class Failure:
 
 
 @dataclass
-class RoadPrograms:
+class Subproblems:
     """Programs of one point; a warm start never comes from another point.
 
     Attributes
@@ -123,8 +123,8 @@ class RoadPrograms:
         why = explained(problem)
         return f" ({why})" if why else ""
 
-    def lent(self, reason: str) -> "RoadPrograms":
-        """The same programs by the solver "auto" names; why is recorded among the failures."""
+    def lent(self, reason: str) -> "Subproblems":
+        """Return the same subproblems for the solver "auto"; add the reason to the failures."""
         self.failures.append(Failure(ASK, self.solver, reason))
         return replace(self, solver=AUTO, options=None, count=0, _memory={})
 

@@ -125,7 +125,7 @@ def solve_linear(K, x, n):
 
 @leaf
 def steepest_exchange(r, f, upper):
-    """The feature to raise and the feature to lower that reduce r'f fastest."""
+    """Return the feature to raise and the feature to lower that reduce r'f fastest."""
     up = down = -1
     for m in range(f.size):
         if f[m] < upper[m] and (up < 0 or r[m] < r[up]):

@@ -151,7 +151,7 @@ def certified_fixed_point(
             if swings:
                 damping = (1.0 + damping) / 2.0
             else:
-                # Newton's method takes whom it needs: all are asked at once, not in rounds.
+                # Newton's method adds every feature it needs at once, not in rounds.
                 index, prune, swings = np.union1d(index, first), False, True
             # Not the damped weights: what they keep of old features would burden each step.
             w = weights[index]

@@ -9,14 +9,14 @@ from convexfs import LLFS, load
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.methods.base.parameters import Solving
 from convexfs.methods.llfs.backend import subproblems as llfs_road_programs
-from convexfs.methods.llfs.backend.path import RoadPath
-from convexfs.methods.llfs.backend.point import RoadPoint
+from convexfs.methods.llfs.backend.path import BackendPath
+from convexfs.methods.llfs.backend.point import PointUtilities
 from convexfs.methods.llfs.fit import Settings, llfs
 from convexfs.methods.llfs.native.exact_subset import best_subset
 from convexfs.methods.llfs.native.local_path import local_path, local_point
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.problem import llfs_ratio, llfs_tangent_step
-from convexfs.methods.llfs.relaxation import candidates, relaxed_path, road
+from convexfs.methods.llfs.relaxation import candidates, path_solver, relaxed_path
 from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.utility import mean_utility_gradient
 from convexfs.solving.backends import BACKENDS
@@ -48,10 +48,10 @@ def settings(
     )
 
 
-def backend_path(values, settings) -> RoadPath:
+def backend_path(values, settings) -> BackendPath:
     """As relaxed_path, for settings whose solver is a backend."""
     path = relaxed_path(values, settings)
-    assert isinstance(path, RoadPath)
+    assert isinstance(path, BackendPath)
     return path
 
 
@@ -99,7 +99,7 @@ def test_every_beta_is_proven_where_descents_give_up(solver):
 
 def test_curvature_is_spent_on_features_inside_their_bounds_not_on_dust():
     values = point_values(0, m=6)
-    point = RoadPoint(**values, max_features=ALPHA)
+    point = PointUtilities(**values, max_features=ALPHA)
     place = point.at(np.array([1e-5, 0.5, 2e-5, 0.7, 1 - 1e-5, 1e-5]))
     R = point.curvature(place, np.full(6, 0.1), 1.0, False, 2)
     assert np.flatnonzero(np.abs(R).sum(axis=0)).tolist() == [1, 3]
@@ -209,7 +209,7 @@ def test_time_is_limited_a_point():
 
 @pytest.mark.parametrize("form", ["bisection", "ratio"])
 def test_forms_for_backends_say_so(form):
-    with pytest.raises(InputError, match=rf"form='{form}' is a road .* solver='ECOS'"):
+    with pytest.raises(InputError, match=rf"form='{form}' needs a solver .* solver='ECOS'"):
         settings("native", form)
 
 
@@ -226,7 +226,7 @@ def test_the_linear_form_is_that_of_native(solver):
 def test_the_least_ratio_is_found_and_proven(solver):
     values = point_values(2)
     betas = np.array([0.0, 0.5, 0.8])
-    way = road(values, settings(solver, "ratio"))
+    way = path_solver(values, settings(solver, "ratio"))
     path = way.path(betas)
     c1, point = values["a_same"].mean(axis=0), way.point
     rng = np.random.default_rng(0)
@@ -251,7 +251,7 @@ def test_the_least_ratio_is_found_and_proven(solver):
 
 def test_ratios_between_two_points_are_below_the_larger():
     values = point_values(2)
-    point, c1 = road(values, settings(form="ratio")).point, values["a_same"].mean(axis=0)
+    point, c1 = path_solver(values, settings(form="ratio")).point, values["a_same"].mean(axis=0)
     points = np.random.default_rng(0).dirichlet(np.ones(12), 200)
     for one, other in zip(points[:100], points[100:], strict=True):
         ratios = [c1 @ f / point.u2(f) for f in (one, other, 0.5 * (one + other))]
@@ -336,7 +336,7 @@ def test_solvers_that_fail_on_curvature_are_given_none(monkeypatch):
 
     monkeypatch.setattr(llfs_road_programs, "_compiled", noted)
     for solver in ("HIGHS", "CLARABEL"):
-        road(point_values(0), settings(solver)).path(np.array([0.3, 0.6]))
+        path_solver(point_values(0), settings(solver)).path(np.array([0.3, 0.6]))
     assert ("linear", "HIGHS") in given
     assert ("curved", "HIGHS") not in given
     assert ("curved", "CLARABEL") in given
@@ -359,7 +359,7 @@ def _compiled_for(values, monkeypatch):
         return original(*given)
 
     monkeypatch.setattr(llfs_road_programs, "_compiled", spy)
-    road(values, settings()).path(np.array([0.5]))
+    path_solver(values, settings()).path(np.array([0.5]))
     return seen
 
 

@@ -1,9 +1,9 @@
 """
-The price of a feature
-======================
+The penalty of Logo
+===================
 
-Logo's weights along its price, and how many features labels without meaning would select at the
-same price. Where the second curve falls below one is a price to choose: ``lam="null"``.
+How many features Logo selects by its penalty ``lam``, and how many it selects at the same penalty
+from permuted labels. A good penalty is where the second curve falls below one: ``lam="null"``.
 """
 
 import warnings
@@ -15,9 +15,9 @@ import convexfs
 
 data = convexfs.load("twonorm:n=120,noise=80,seed=3").scaled()
 rng = np.random.default_rng(0)
-prices = np.geomspace(0.5, 12, 8)
+penalties = np.geomspace(0.5, 12, 8)
 true, permuted = [], []
-for lam in prices:
+for lam in penalties:
     fit = convexfs.Logo(lam=float(lam)).fit(data.X, data.y)
     true.append((fit.get_support()[:20].sum(), fit.get_support()[20:].sum()))
     with warnings.catch_warnings():
@@ -30,11 +30,11 @@ for lam in prices:
 
 figure, axes = plt.subplots(figsize=(7.5, 3.8))
 right, wrong = np.array(true).T
-axes.plot(prices, right, "o-", color="tab:green", label="features that matter")
-axes.plot(prices, wrong, "s-", color="tab:red", label="noise features")
-axes.plot(prices, permuted, "^:", color="0.5", label="with permuted labels, on average")
+axes.plot(penalties, right, "o-", color="tab:green", label="features that matter")
+axes.plot(penalties, wrong, "s-", color="tab:red", label="noise features")
+axes.plot(penalties, permuted, "^:", color="0.5", label="with permuted labels, on average")
 axes.axhline(1, color="0.8", linewidth=1)
-axes.set(xscale="log", xlabel="price lam", ylabel="features selected")
+axes.set(xscale="log", xlabel="penalty lam", ylabel="features selected")
 axes.legend()
 
 # %%

@@ -1,6 +1,6 @@
 """LLFS through cvxpy backends: the same answers as the native solver's, and how fast.
 
-    python bench_llfs_road.py [--data DIR] [--solvers A,B] [--forms F,G]
+    python bench_llfs_path.py [--data DIR] [--solvers A,B] [--forms F,G]
                                       [--sets wdbc,wine] [--points 100] [--fit]
 
 DIR holds sonar.npz; without it its rows are left out. "same": U1 within 1e-6, relatively,
@@ -21,7 +21,7 @@ from convexfs import LLFS, load
 from convexfs.methods.base.parameters import Solving
 from convexfs.methods.llfs.native.local_path import local_path, local_point
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
-from convexfs.methods.llfs.relaxation import relaxed_path, road
+from convexfs.methods.llfs.relaxation import path_solver, relaxed_path
 from convexfs.methods.llfs.settings import PointSettings
 
 BETAS = np.linspace(0, 1, 21)
@@ -107,7 +107,7 @@ def speed(solvers, repeats=2):
         relaxed_path(every[0], settings)
         times = []
         for _ in range(repeats):
-            _, seconds = cpu_of(lambda s=settings: [road(v, s).path(BETAS) for v in every])
+            _, seconds = cpu_of(lambda s=settings: [path_solver(v, s).path(BETAS) for v in every])
             times.append(seconds / len(every))
         print(f"  {solver:<9} {min(times):.3f} s a point, {min(times) / plain:5.0f} times native",
               flush=True)  # fmt: skip

@@ -20,11 +20,12 @@ from convexfs.cli.select_outputs import (
     check_targets,
     existing_outputs,
     json_report,
+    markers_json,
+    markers_report,
     table_report,
 )
 from convexfs.data.dataset import SCALES, Dataset
 from convexfs.data.imputation import IMPUTATIONS
-from convexfs.data.readers.anndata_plink import write_h5ad
 from convexfs.data.readers.options import WORDS
 from convexfs.data.specs import listed, load
 from convexfs.data.targets import CLASSES, KINDS, require_kind
@@ -33,6 +34,7 @@ from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import estimator_homes
 from convexfs.neighbors.missing_values import MISSING_RULES
 from convexfs.report.pictures import save
+from convexfs.selection.class_markers import ClassMarkers, check_markers, select_markers
 from convexfs.selection.fit_by_name import default_method, fit_and_select, prepare_fit, reading_for
 from convexfs.selection.result import Selection
 from convexfs.selection.rules import LEVELS, SelectionRule
@@ -60,7 +62,9 @@ def select(arguments: argparse.Namespace) -> int:
     if shows_progress:
         settings.setdefault("verbose", 1)
     fit = prepare_fit(arguments.method, settings, judge)
-    kind = CLASSES if home is None else home.target
+    kind = CLASSES if home is None or arguments.per_class else home.target
+    if arguments.per_class:
+        check_markers(arguments.method, judge.rule)
     data = load(
         arguments.source,
         data_dir=arguments.data,
@@ -76,11 +80,20 @@ def select(arguments: argparse.Namespace) -> int:
     judge = _with_sides(judge, arguments, data)
     line = shlex.join(["convexfs", *arguments.words])
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:
-        selection = fit_and_select(fit, data, replace(judge, tell=tell), arguments.scale, line)
-        if arguments.report is not None:
-            selection = selection.with_curve()
+        judge = replace(judge, tell=tell)
+        if arguments.per_class:
+            selection = select_markers(
+                arguments.method, settings, data, judge, arguments.scale, line
+            )
+        else:
+            selection = fit_and_select(fit, data, judge, arguments.scale, line)
+            if arguments.report is not None:
+                selection = selection.with_curve()
     _write(arguments, data, selection)
-    (json_report if arguments.json else table_report)(arguments, data, selection)
+    if isinstance(selection, ClassMarkers):
+        (markers_json if arguments.json else markers_report)(arguments, selection)
+    else:
+        (json_report if arguments.json else table_report)(arguments, data, selection)
     if selection.certificate is not None and selection.certificate.ok is False:
         sys.stderr.write(
             f"convexfs: the certificate is {selection.certificate}: do not rely on these weights\n"
@@ -95,7 +108,9 @@ def _say(sentences: Iterable[str]) -> None:
         Console(stderr=True).print(Text(f"convexfs: {sentence}"), soft_wrap=True)
 
 
-def _write(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+def _write(
+    arguments: argparse.Namespace, data: Dataset, selection: Selection | ClassMarkers
+) -> None:
     """Write all files that were asked for."""
     if arguments.out is not None:
         _write_columns(arguments, data, selection)
@@ -120,14 +135,15 @@ def _about_missing(
     return {"missing": arguments.missing} if arguments.missing else {}
 
 
-def _write_columns(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+def _write_columns(
+    arguments: argparse.Namespace, data: Dataset, selection: Selection | ClassMarkers
+) -> None:
     """Write what was selected; nothing where nothing was."""
     support = selection.support
     if arguments.out.suffix.lower() == ANNOTATED:
-        columns = {"convexfs_weight": selection.weights}
-        if support is not None:
-            columns["convexfs_selected"] = support
-        write_h5ad(Path(arguments.source), arguments.out, columns)
+        from convexfs.selection.annotation import write_annotated
+
+        write_annotated(selection, Path(arguments.source), arguments.out)
     elif support is not None and not support.any():
         left = ", which stays as it was" if arguments.out.exists() else ""
         warn(f"nothing is selected: no columns are written to {arguments.out}{left}")
@@ -227,6 +243,7 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         "select wdbc",
         "select patients.csv --target diagnosis --report features.html",
         "select patients.csv --target diagnosis --method logo --top 10",
+        "select cells.h5ad --target cell_type --per-class --out markers.h5ad",
         "select spiral:noise=50 --curve --json",
         topic="table",
     )
@@ -307,6 +324,11 @@ def _add_rule_options(group: Any) -> None:
         help="select features that outweigh their knockoffs, with false discovery rate at most Q "
         "[0.2]; for methods with sparse weights",
     )
+    add(
+        "--per-class",
+        action="store_true",
+        help="select markers of each class against all other classes (with --fdr, --fwer, --top)",
+    )
     add("--groups", metavar="COL", help="column that marks replicates: rows of one group are "
         "permuted and held out together")  # fmt: skip
     add("--blocks", metavar="COL",
@@ -320,7 +342,7 @@ def _add_output_options(group: Any) -> None:
         type=Path,
         metavar="FILE",
         help="write the samples with the selected columns, or the components (.csv .tsv .parquet "
-        ".xlsx .npz); with .h5ad, a copy of the .h5ad input with the weights of its features",
+        ".xlsx .npz); with .h5ad, a copy of the .h5ad input with the results in var and uns",
     )
     add(
         "--ranking",

@@ -19,10 +19,14 @@ from convexfs.data.specs import file_behind
 from convexfs.data.writers import FRAME_WRITERS, WRITERS, check_target
 from convexfs.errors import InputError
 from convexfs.report.pictures import PICTURE_FORMATS
+from convexfs.selection.class_markers import CONFIDENCE, ClassMarkers, order
+from convexfs.selection.effect_sizes import class_means
 from convexfs.selection.result import Selection
 
 #: Rows of a table before the rest is only counted.
 SHOWN_WEIGHTS = 20
+#: Markers of a class that a table names.
+SHOWN_MARKERS = 8
 #: Length of the longest bar: names of 24 characters then fit a table of 80 columns.
 LONGEST_BAR = 12
 #: Files that weights can be written into.
@@ -109,10 +113,87 @@ def table_report(arguments: argparse.Namespace, data: Dataset, selection: Select
     for name, text in selection.told().items():
         console.print(Text(f"{name:<19}{text}"), soft_wrap=True)
     columns = "selected columns" if selection.support is not None else "components of all samples"
+    _print_written(arguments, console, columns)
+
+
+def _print_written(arguments: argparse.Namespace, console: Console, columns: str) -> None:
     written = {columns: "out", "ranking of the features": "ranking", "picture": "plot"}
     for what, option in (written | {"page": "report"}).items():
         if (path := getattr(arguments, option)) is not None:
             console.print(f"{what}: {path}", highlight=False, soft_wrap=True)
+
+
+def markers_report(arguments: argparse.Namespace, found: ClassMarkers) -> None:
+    """Print the markers of each class, a line each, and what holds for all."""
+    console, data = Console(), found.data
+    named, bounds = sum(map(bool, found.markers().values())), found.max_false()
+    headings = ["class", "samples", "markers", *(["false"] if bounds else []), "heaviest first"]
+    answer = f"{named} of {len(found.parts)} classes have markers"
+    answer += f" ({found.support.sum()} of {data.n_features} features)"
+    console.print(Text(f"{answer}: {arguments.method} on {data.name}"), soft_wrap=True)
+    table = Table()
+    for heading in headings:
+        names = heading == headings[-1]
+        table.add_column(heading, no_wrap=not names, justify="left" if names or heading == "class"
+                         else "right", max_width=20 if heading == "class" else None)  # fmt: skip
+    for name, part in found.parts.items():
+        row: list[str | Text] = [Text(name), str(int((part.data.y == 1).sum()))]
+        row.append(str(len(order(part))))
+        if bounds:
+            row.append(f"<= {bounds[name]}")
+        table.add_row(*row, Text(_signed_names(part)))
+    console.print(table)
+    console.print("- before a name: lower in the class than in all other samples")
+    if bounds:
+        told = f"{100 * CONFIDENCE:g} % confidence in all classes together"
+        console.print(f"false: bound on the false markers, with {told}", highlight=False)
+    console.print(f"{found.seconds:.2f} s", highlight=False)
+    for name, text in found.told().items():
+        console.print(Text(f"{name:<19}{text}"), soft_wrap=True)
+    _print_written(arguments, console, "columns of all markers")
+
+
+def _signed_names(part: Selection) -> str:
+    """Return the first markers of a class, with a minus before those that are lower in it."""
+    higher = np.diff(class_means(part.data), axis=0)[0] >= 0
+    chosen = order(part)
+    names = [f"{'' if higher[j] else '-'}{part.data.full_names[j]}" for j in chosen[:SHOWN_MARKERS]]
+    more = len(chosen) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "")
+
+
+def markers_json(arguments: argparse.Namespace, found: ClassMarkers) -> None:
+    """Print the markers of each class as one JSON object."""
+    names = found.data.feature_names
+    first, bounds = next(iter(found.parts.values())), found.max_false()
+    record = {
+        "data": found.data.name,
+        "method": arguments.method,
+        "parameters": {k: v for k, v in first.parameters.items() if _plain(v)},
+        "scale": first.scale,
+        "per_class": {
+            name: {
+                "samples": int((part.data.y == 1).sum()),
+                "selected": found.markers()[name],
+                "max_false_95": bounds.get(name),
+                "weights": dict(zip(names, part.weights.tolist(), strict=True)),
+                **{
+                    key: dict(zip(names, values.tolist(), strict=True))
+                    for key, values in part.evidence().items()
+                    if key != "higher_in"
+                },
+                "certificate": part.certificate and part.certificate.as_dict(),
+            }
+            for name, part in found.parts.items()
+        },
+        "told": found.told(),
+        "seconds": found.seconds,
+    }
+    _print_json(record)
+
+
+def _print_json(record: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(_said(record), indent=2, allow_nan=False) + "\n")
 
 
 def _component_table(explained: np.ndarray, explained_as: str) -> Table:
@@ -178,7 +259,7 @@ def json_report(arguments: argparse.Namespace, data: Dataset, selection: Selecti
     if selection.explained is not None:
         record["components"] = selection.explained.tolist()
         record["components_are"] = selection.explained_as
-    sys.stdout.write(json.dumps(_said(record), indent=2, allow_nan=False) + "\n")
+    _print_json(record)
 
 
 def _said(value: Any) -> Any:

@@ -5,6 +5,7 @@ their metric.
 """
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.data.column_ranges import constant_columns
 from convexfs.data.dataset import Dataset, feature_frame
 from convexfs.data.targets import NUMBERS
+from convexfs.data.validation import warn_constant_columns
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.estimators.validation import Accepts
 from convexfs.methods import estimator_homes
@@ -129,7 +132,7 @@ def _method(name: str, model: Any) -> Fit:
     def fit(data: Dataset, judge: SelectionRule) -> Selection:
         _check_top(judge.top, data)
         began = time.process_time()
-        model.fit(feature_frame(data), data.labels)
+        _fit_model(model, data)
         fit_seconds = time.process_time() - began
         untested = model.get_support() if model._sparse else None
         judgement = judge(model, model.weights_, data, untested)
@@ -152,6 +155,16 @@ def _method(name: str, model: Any) -> Fit:
         )
 
     return fit
+
+
+def _fit_model(model: Any, data: Dataset) -> None:
+    """Fit a model; constant columns of sparse samples are reported by name here."""
+    with warnings.catch_warnings():
+        if data.is_sparse:
+            warnings.filterwarnings("ignore", "constant column")
+        model.fit(feature_frame(data), data.labels)
+    if data.is_sparse:
+        warn_constant_columns(constant_columns(data.X), data.full_names)
 
 
 def _knockoffs(name: str, model: Any) -> Fit:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 from convexfs.data.readers import memory_limit
 from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.data.readers.options import WORDS, Reading, ReadOptions
-from convexfs.data.targets import CLASSES, NUMBERS, check_kind
+from convexfs.data.targets import CLASSES, NUMBERS, check_kind, check_single_target
 from convexfs.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -139,6 +139,7 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
         If nothing fits or the data cannot be used.
     """
     check_kind(options.target_kind)
+    check_single_target(options.target)
     lists = {
         name: _as_list(getattr(options, name)) for name in ("drop", "aside", "categorical", "na")
     }

@@ -5,6 +5,7 @@ The column `marker` separates the classes; every reading must find it.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -149,7 +150,7 @@ def _csv(frame: pd.DataFrame, sep: str = ",") -> str:
     return frame.to_csv(index=False, sep=sep)
 
 
-def _commas(column: pd.Series) -> list[str]:
+def _commas(column: Any) -> list[str]:
     return [f"{value}".replace(".", ",") for value in column]
 
 

@@ -65,8 +65,8 @@ def _without_units(frame: Any, reading: Reading) -> Any:
     """Read numbers with the same unit in all cells, and with signs that only people read."""
     plain, read = number_text(reading), {}
     others = {reading.target, reading.id, *reading.aside}
-    for name in _text_columns(frame):
-        known = frame[name].dropna().map(str) if name not in others else ()
+    for name in [own for own in _text_columns(frame) if own not in others]:
+        known = frame[name].dropna().map(str)
         if not len(known) or not known.iloc[:_LOOKED_AT].str.contains(QUANTITY, regex=True).all():
             continue
         texts = known.str.translate(_SIGNS).str.strip()

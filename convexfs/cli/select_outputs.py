@@ -6,22 +6,21 @@ import math
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from convexfs.cli.console import Console
-from convexfs.data.dataset import Dataset
-from convexfs.data.readers.label_file import label_file
 from convexfs.data.specs import file_behind
-from convexfs.data.writers import FRAME_WRITERS, WRITERS, check_target
 from convexfs.errors import InputError
-from convexfs.report.pictures import PICTURE_FORMATS
-from convexfs.selection.class_markers import CONFIDENCE, ClassMarkers, order
-from convexfs.selection.effect_sizes import class_means
-from convexfs.selection.result import Selection
+
+if TYPE_CHECKING:  # files are checked before what makes selections is imported
+    import numpy as np
+
+    from convexfs.data.dataset import Dataset
+    from convexfs.selection.class_markers import ClassMarkers
+    from convexfs.selection.result import Selection
 
 #: Rows of a table before the rest is only counted.
 SHOWN_WEIGHTS = 20
@@ -45,6 +44,12 @@ def check_targets(arguments: argparse.Namespace) -> None:
     InputError
         If one cannot be written, or would overwrite what is read or another of them.
     """
+    wanted = _wanted(arguments)
+    if not wanted:
+        return
+    from convexfs.data.writers import FRAME_WRITERS, WRITERS, check_target
+    from convexfs.report.pictures import PICTURE_FORMATS
+
     annotated = Path(arguments.source).suffix.lower() == ANNOTATED and not arguments.drop
     formats = {
         "out": [*WRITERS, *([ANNOTATED] if annotated else [])],
@@ -53,7 +58,7 @@ def check_targets(arguments: argparse.Namespace) -> None:
         "report": PAGES,
     }
     taken = _read(arguments)
-    for option, path in _wanted(arguments).items():
+    for option, path in wanted.items():
         check_target(path, formats[option])
         for other, what in taken.items():
             if _are_one(path, other):
@@ -82,6 +87,8 @@ def _read(arguments: argparse.Namespace) -> dict[Path, str]:
     if (data := file_behind(arguments.source, arguments.data)) is not None:
         found[data] = "the data"
     if arguments.labels is not None:
+        from convexfs.data.readers.label_file import label_file
+
         found[Path(label_file(arguments.labels)[0])] = "the labels"
     return found
 
@@ -93,7 +100,7 @@ def _are_one(path: Path, other: Path) -> bool:
     return path.resolve() == other.resolve()
 
 
-def table_report(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:
     """Print the heaviest features, and what holds for all of them."""
     console = Console()
     if selection.explained is not None:
@@ -123,8 +130,10 @@ def _print_written(arguments: argparse.Namespace, console: Console, columns: str
             console.print(f"{what}: {path}", highlight=False, soft_wrap=True)
 
 
-def markers_report(arguments: argparse.Namespace, found: ClassMarkers) -> None:
+def markers_report(arguments: argparse.Namespace, found: "ClassMarkers") -> None:
     """Print the markers of each class, a line each, and what holds for all."""
+    from convexfs.selection.class_markers import CONFIDENCE, order
+
     console, data = Console(), found.data
     named, bounds = sum(map(bool, found.markers().values())), found.max_false()
     headings = ["class", "samples", "markers", *(["false"] if bounds else []), "heaviest first"]
@@ -153,8 +162,13 @@ def markers_report(arguments: argparse.Namespace, found: ClassMarkers) -> None:
     _print_written(arguments, console, "columns of all markers")
 
 
-def _signed_names(part: Selection) -> str:
+def _signed_names(part: "Selection") -> str:
     """Return the first markers of a class, with a minus before those that are lower in it."""
+    import numpy as np
+
+    from convexfs.selection.class_markers import order
+    from convexfs.selection.effect_sizes import class_means
+
     higher = np.diff(class_means(part.data), axis=0)[0] >= 0
     chosen = order(part)
     names = [f"{'' if higher[j] else '-'}{part.data.full_names[j]}" for j in chosen[:SHOWN_MARKERS]]
@@ -162,7 +176,7 @@ def _signed_names(part: Selection) -> str:
     return ", ".join(names) + (f" and {more} more" if more else "")
 
 
-def markers_json(arguments: argparse.Namespace, found: ClassMarkers) -> None:
+def markers_json(arguments: argparse.Namespace, found: "ClassMarkers") -> None:
     """Print the markers of each class as one JSON object."""
     names = found.data.feature_names
     first, bounds = next(iter(found.parts.values())), found.max_false()
@@ -196,7 +210,7 @@ def _print_json(record: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(_said(record), indent=2, allow_nan=False) + "\n")
 
 
-def _component_table(explained: np.ndarray, explained_as: str) -> Table:
+def _component_table(explained: "np.ndarray", explained_as: str) -> Table:
     table = Table("component", explained_as)
     for t, value in enumerate(explained[:SHOWN_WEIGHTS], start=1):
         table.add_row(str(t), f"{value:.4g}")
@@ -205,7 +219,9 @@ def _component_table(explained: np.ndarray, explained_as: str) -> Table:
     return table
 
 
-def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
+def _weight_table(method: str, data: "Dataset", selection: "Selection") -> Table:
+    import numpy as np
+
     weights, support = selection.weights, selection.support
     headings = ["rank", "feature", selection.weights_are, ""]
     title = None
@@ -232,8 +248,10 @@ def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
     return table
 
 
-def json_report(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+def json_report(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:
     """Print all there is as one JSON object."""
+    import numpy as np
+
     solution, support = selection.solution, selection.support
     names = np.array(data.feature_names)
     record = {

@@ -168,6 +168,16 @@ def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
     return _in_data_folder(rest, data_dir).resolve() if name == "data" and rest else None
 
 
+def check_source(spec: str) -> None:
+    """Raise unless a spec names a file, a generator or a set; nothing is read or imported."""
+    text = spec if os.path.exists(os.path.expanduser(spec)) else split_spec(spec)[0]
+    path, name = _matrix_in(os.path.expanduser(text)), text.partition(":")[0]
+    if os.path.isfile(path) or (name == "data" and name != text):
+        return
+    if os.path.isdir(path) or (name not in GENERATORS and name not in BUNDLED):
+        raise InputError(_unknown(text, path))
+
+
 def generator(name: str) -> Callable[..., "Dataset"]:
     """Return the generator of this name."""
     from convexfs.data import generators

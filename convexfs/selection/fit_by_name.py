@@ -19,7 +19,7 @@ from convexfs.data.targets import NUMBERS
 from convexfs.data.validation import warn_constant_columns
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.estimators.validation import Accepts
-from convexfs.methods import estimator_homes
+from convexfs.methods import KNOCKOFFS, estimator_homes, method_home, table_needs
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
 from convexfs.records import NOT_TESTED
 from convexfs.report.pictures import weight_bars
@@ -31,21 +31,8 @@ from convexfs.selection.rules import (
     summary_lines,
 )
 
-#: What goes for a method where knockoffs are weighed by the one they have by default.
-KNOCKOFFS = "knockoffs"
-#: Comparators of the papers, which earlier versions selected by.
-FORMER = frozenset({
-    "ams", "dann", "elastic-net", "fisher-markov", "kernel-pls", "kpls", "ks", "l1-logistic",
-    "mitra", "mrmr", "mutual-information", "nca", "pca", "qpfs", "random-forest", "relieff",
-    "rfe-rbf",
-})  # fmt: skip
 #: A function from scaled data and a rule to the selection.
 Fit = Callable[[Dataset, SelectionRule], Selection]
-
-
-def default_method(rule: str) -> str:
-    """Return the method of a selection that names none."""
-    return KNOCKOFFS if rule == "knockoffs" else "relief"
 
 
 def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) -> Fit:
@@ -65,18 +52,7 @@ def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) 
         if settings:
             raise InputError("--set and --solver are of a method: name it by --method")
         return _knockoffs(method, None)
-    homes = estimator_homes()
-    if method not in homes:
-        classes = {homes[name].class_name(name).lower(): name for name in homes}
-        if own := classes.get(method.lower().replace("-", "").replace("_", "")):
-            raise InputError(f"unknown method {method!r}: the command calls it {own}")
-        if method in FORMER:
-            raise InputError(
-                f"{method} is a comparator and no longer a method of select: "
-                "the papers' experiments use it, in scripts/papers/baselines"
-            )
-        raise InputError(f"unknown method {method!r}: {did_you_mean(method, homes)}")
-    home = homes[method]
+    home = method_home(method)
     if home.target == NUMBERS and judge.rule == "knockoffs":
         raise InputError(f"--knockoffs is of classes, and {method} learns from numbers")
     model = home.estimator(method)()
@@ -101,14 +77,9 @@ def reading_for(
     method: str, judge: SelectionRule, target_kind: str | None = None
 ) -> dict[str, Any]:
     """Return the options of reading that a method and a rule need: see :func:`convexfs.load`."""
-    home = estimator_homes().get(method)
-    numbers = home is not None and home.target == NUMBERS
-    takes_missing = home is not None and method in home.takes_missing and judge.takes_missing
-    return {
-        "target_kind": target_kind or (NUMBERS if numbers else None),
-        "sparse": takes_sparse(method, judge),
-        "mixed": takes_missing,
-    }
+    needs = table_needs(method, target_kind)
+    needs["mixed"] = needs["mixed"] and judge.takes_missing
+    return needs | {"sparse": takes_sparse(method, judge)}
 
 
 def takes_sparse(method: str, judge: SelectionRule) -> bool:

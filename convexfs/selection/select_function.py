@@ -10,9 +10,9 @@ from convexfs.data.readers.options import ReadOptions
 from convexfs.data.specs import load
 from convexfs.data.targets import CLASSES, require_kind
 from convexfs.errors import InputError, did_you_mean
-from convexfs.methods import estimator_homes
+from convexfs.methods import default_method, estimator_homes
 from convexfs.selection.class_markers import ClassMarkers, check_markers, select_markers
-from convexfs.selection.fit_by_name import default_method, fit_and_select, prepare_fit, reading_for
+from convexfs.selection.fit_by_name import fit_and_select, prepare_fit, reading_for
 from convexfs.selection.result import Selection
 from convexfs.selection.rules import SelectionRule
 

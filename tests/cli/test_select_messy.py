@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 
 import pytest
 
@@ -77,6 +79,33 @@ def test_units_are_left_out_only_where_all_cells_have_them(tmp_path):
     assert "column 'a' is read as numbers, without 'mg' in all cells" in data.told
     with pytest.raises(InputError, match="text in column 'b', such as '1 mg'"):
         load(path)
+
+
+HEAVY = {"numba", "sklearn", "cvxpy", "matplotlib", "scipy.stats"}
+_LOADED = (
+    "import sys; from convexfs.cli import main; code = main(sys.argv[1:]); "
+    "print(code, *sys.modules, sep='\\n')"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "not_loaded"),
+    [
+        (["nofile.csv", "--target", "y"], "there is no file", HEAVY | {"numpy", "pandas"}),
+        (["iris", "--method", "reliefff"], "did you mean relief?", HEAVY | {"numpy", "pandas"}),
+        (["iris", "--fdr", "0.1", "--curve"], "give one of them", HEAVY | {"numpy", "pandas"}),
+        (["iris", "--report", "x.txt"], "no known format", HEAVY | {"pandas"}),
+        (["spoilt.csv", "--target", "status"], "such as '<2.5'", HEAVY),
+    ],
+)
+def test_errors_come_before_what_is_heavy_is_imported(tmp_path, words, said, not_loaded):
+    TABLES["detection-limit"].frame.to_csv(tmp_path / "spoilt.csv", index=False)
+    words = [sys.executable, "-c", _LOADED, "select", *words]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    code, *modules = done.stdout.splitlines()
+    assert code == "2"
+    assert said in done.stderr
+    assert not not_loaded & set(modules)
 
 
 def test_limits_are_numbers_or_missing(tmp_path):

@@ -12,7 +12,7 @@ from convexfs.selection.result import Selection
 from convexfs.study.figures import Figure, spread
 
 #: Features with bars, with strips, in a map, and with points; samples in a map.
-MOST_BARS, MOST_STRIPS, MOST_ROWS, MOST_POINTS, MOST_SAMPLES = 30, 12, 60, 3000, 300
+MOST_BARS, MOST_STRIPS, MOST_ROWS, MOST_POINTS, MOST_SAMPLES = 30, 12, 60, 1500, 300
 #: In a map a class has at most this many samples, or this many times those of the smallest.
 FEW_SAMPLES, TIMES_SMALLEST = 20, 10
 #: Standard deviations beyond which a map has one colour.

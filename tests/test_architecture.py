@@ -195,8 +195,7 @@ def test_only_methods_name_a_method():
         for node in ast.walk(trees()[name])
         if isinstance(node, ast.Constant) and node.value in METHODS.keys() - set(RULES)
     }
-    # The default of ``convexfs select --method`` must be some name.
-    assert naming == {"convexfs.selection.fit_by_name: relief"}
+    assert naming == set()
 
 
 def test_only_the_command_line_prints():

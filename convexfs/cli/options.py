@@ -1,8 +1,12 @@
 """Help texts: examples of a command, and the options that several commands share."""
 
 import argparse
+import csv
 from pathlib import Path
 from typing import Any
+
+from convexfs.data.readers.options import IMPUTATIONS, MISSING_RULES, WORDS
+from convexfs.data.specs import listed
 
 FILES_HELP = "problem files, model files (.mps, .cbf, ...), or bare names in ./problems"
 MEMORY_HELP = "most memory per task, such as 2GB; enforced on Linux only [no limit]"
@@ -39,3 +43,31 @@ def add_problem_files_option(group: Any) -> None:
     """Add the option that names the problem files of a stored run."""
     group.add_argument("--problem", action="append", default=[], metavar="FILE",
         help="if DIR is given: a problem file of the run; repeat it for more")  # fmt: skip
+
+
+def add_reading_options(group: Any) -> None:
+    """Add the options of reading a file."""
+    add = group.add_argument
+    for name, option in WORDS.items():
+        told: dict[str, Any] = {"help": option.metadata["help"]}
+        if name == "target":  # stands before these, with more words
+            continue
+        if option.default is False:
+            add(f"--{name}", action="store_true", **told)
+        elif name == "impute":
+            add(f"--{name}", choices=IMPUTATIONS, default=option.default, **told)
+        elif option.default == ():
+            add(f"--{name}", type=_names, default=[], metavar=option.metadata["metavar"], **told)
+        else:
+            add(f"--{name}", metavar=option.metadata["metavar"], **told)
+    add("--missing", choices=MISSING_RULES,
+        help="how methods with class targets treat missing values [hybrid]")  # fmt: skip
+
+
+def _names(text: str) -> list[str]:
+    """Split names at commas; one with a comma in it is quoted, as in a csv file's header."""
+    try:
+        return listed(text)
+    except csv.Error as error:
+        told = f"{text!r} cannot be read as names between commas ({error})"
+        raise argparse.ArgumentTypeError(told) from None

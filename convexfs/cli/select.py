@@ -2,43 +2,35 @@
 
 import argparse
 import ast
-import csv
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from convexfs.cli.console import Console
-from convexfs.cli.options import SEED_HELP, add_data_options, add_examples
-from convexfs.cli.select_outputs import (
-    ANNOTATED,
-    check_targets,
-    existing_outputs,
-    json_report,
-    table_report,
-)
-from convexfs.data.dataset import SCALES, Dataset
-from convexfs.data.imputation import IMPUTATIONS
-from convexfs.data.readers.anndata_plink import write_h5ad
-from convexfs.data.readers.options import WORDS
-from convexfs.data.specs import listed, load
+from convexfs.cli.options import SEED_HELP, add_data_options, add_examples, add_reading_options
+from convexfs.cli.select_outputs import ANNOTATED, check_targets, existing_outputs
+from convexfs.data.readers.options import SCALE_NAMES, WORDS
+from convexfs.data.specs import check_source, load
 from convexfs.data.targets import CLASSES, KINDS, require_kind
-from convexfs.data.writers import write_file, write_frame
 from convexfs.errors import InputError, check_number, warn
-from convexfs.methods import estimator_homes
-from convexfs.neighbors.missing_values import MISSING_RULES
-from convexfs.report.pictures import save
-from convexfs.selection.fit_by_name import default_method, fit_and_select, prepare_fit, reading_for
-from convexfs.selection.result import Selection
-from convexfs.selection.rules import LEVELS, SelectionRule
+from convexfs.methods import default_method, estimator_homes, method_home, table_needs
+
+if TYPE_CHECKING:  # what reads, fits and tests is imported after the command line is checked
+    from convexfs.data.dataset import Dataset
+    from convexfs.selection.class_markers import ClassMarkers
+    from convexfs.selection.result import Selection
+    from convexfs.selection.rules import SelectionRule
 
 #: Ways to keep features, an option each.
 RULES = ("fdr", "fwer", "curve", "stability", "knockoffs")
+#: How files of tables end.
+TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
 #: Of scikit-learn's random states.
 LARGEST_SEED = 2**32 - 1
 
@@ -50,37 +42,44 @@ def select(arguments: argparse.Namespace) -> int:
     settings = dict(_assignment(text) for text in arguments.set)
     if arguments.solver != "auto":
         settings["solver"] = arguments.solver
-    judge = _judge(arguments)
+    rule, sides = _rule(arguments), _sides(arguments)
+    home = None if arguments.method is None else method_home(arguments.method)
+    check_source(arguments.source)
     if arguments.method is None:
-        arguments.method = default_method(judge.rule)
-    home = estimator_homes().get(arguments.method)
+        arguments.method = default_method(rule)
+        home = estimator_homes().get(arguments.method)
+    # What is left to check of a short line is soon checked: a bad cell of a table is found
+    # before all that fits and tests is imported.
+    data = None
+    if _is_short(arguments, rule) and arguments.source.lower().endswith(TABLES):
+        data = _read(arguments, sides, table_needs(arguments.method, arguments.target_kind))
+
+    from convexfs.selection.fit_by_name import prepare_fit, reading_for
+
+    judge = _judge(arguments, rule)
     mixed = home is not None and arguments.method in home.takes_missing
     settings |= _about_missing(arguments, judge, mixed)
     shows_progress = home is not None and home.shows_progress
     if shows_progress:
         settings.setdefault("verbose", 1)
     fit = prepare_fit(arguments.method, settings, judge)
-    kind = CLASSES if home is None else home.target
-    data = load(
-        arguments.source,
-        data_dir=arguments.data,
-        aside=_sides(arguments),
-        read_limit=arguments.read_limit,
-        **reading_for(arguments.method, judge, arguments.target_kind),
-        **{name: getattr(arguments, name) for name in WORDS},
-    )
+    kind = CLASSES if home is None or arguments.per_class else home.target
+    if arguments.per_class:
+        from convexfs.selection.class_markers import check_markers
+
+        check_markers(arguments.method, judge.rule)
+    if data is None:
+        needs = reading_for(arguments.method, judge, arguments.target_kind)
+        data = _read(arguments, sides, needs)
     told = data.scaled(arguments.scale).told if data.is_sparse else data.told
     _say(f"{data.name}: {sentence}" for sentence in told)
     require_kind(data.name, data.numeric, kind)
     _say(f"{path} is there already, and will be replaced" for path in existing_outputs(arguments))
     judge = _with_sides(judge, arguments, data)
-    line = shlex.join(["convexfs", *arguments.words])
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:
-        selection = fit_and_select(fit, data, replace(judge, tell=tell), arguments.scale, line)
-        if arguments.report is not None:
-            selection = selection.with_curve()
+        selection = _selected(arguments, fit, settings, data, replace(judge, tell=tell))
     _write(arguments, data, selection)
-    (json_report if arguments.json else table_report)(arguments, data, selection)
+    _print(arguments, data, selection)
     if selection.certificate is not None and selection.certificate.ok is False:
         sys.stderr.write(
             f"convexfs: the certificate is {selection.certificate}: do not rely on these weights\n"
@@ -89,14 +88,63 @@ def select(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _is_short(arguments: argparse.Namespace, rule: str) -> bool:
+    """Whether a line has no option that only methods, rules and tests can check."""
+    options = [arguments.set, arguments.missing, arguments.permutations, arguments.per_class]
+    return rule in ("", "top") and arguments.solver == "auto" and not any(options)
+
+
+def _read(arguments: argparse.Namespace, sides: list[str], needs: dict[str, Any]) -> "Dataset":
+    return load(
+        arguments.source,
+        data_dir=arguments.data,
+        aside=sides,
+        read_limit=arguments.read_limit,
+        **needs,
+        **{name: getattr(arguments, name) for name in WORDS},
+    )
+
+
+def _selected(
+    arguments: argparse.Namespace, fit: Any, settings: Any, data: "Dataset", judge: "SelectionRule"
+) -> "Selection | ClassMarkers":
+    """Return the selection from all classes, or the markers of each."""
+    from convexfs.selection.class_markers import select_markers
+    from convexfs.selection.fit_by_name import fit_and_select
+
+    line = shlex.join(["convexfs", *arguments.words])
+    if arguments.per_class:
+        return select_markers(arguments.method, settings, data, judge, arguments.scale, line)
+    selection = fit_and_select(fit, data, judge, arguments.scale, line)
+    return selection if arguments.report is None else selection.with_curve()
+
+
+def _print(
+    arguments: argparse.Namespace, data: "Dataset", selection: "Selection | ClassMarkers"
+) -> None:
+    from convexfs.cli import select_outputs as outputs
+    from convexfs.selection.class_markers import ClassMarkers
+
+    if isinstance(selection, ClassMarkers):
+        (outputs.markers_json if arguments.json else outputs.markers_report)(arguments, selection)
+    else:
+        report = outputs.json_report if arguments.json else outputs.table_report
+        report(arguments, data, selection)
+
+
 def _say(sentences: Iterable[str]) -> None:
     """Print what is no result, a line each, on standard error."""
     for sentence in sentences:
         Console(stderr=True).print(Text(f"convexfs: {sentence}"), soft_wrap=True)
 
 
-def _write(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+def _write(
+    arguments: argparse.Namespace, data: "Dataset", selection: "Selection | ClassMarkers"
+) -> None:
     """Write all files that were asked for."""
+    from convexfs.data.writers import write_frame
+    from convexfs.report.pictures import save
+
     if arguments.out is not None:
         _write_columns(arguments, data, selection)
     if arguments.ranking is not None:
@@ -108,7 +156,7 @@ def _write(arguments: argparse.Namespace, data: Dataset, selection: Selection) -
 
 
 def _about_missing(
-    arguments: argparse.Namespace, judge: SelectionRule, mixed: bool
+    arguments: argparse.Namespace, judge: "SelectionRule", mixed: bool
 ) -> dict[str, Any]:
     """Return the setting of --missing if the method and the rule accept missing values."""
     asked = [f"--{name}" for name in ("missing", "categorical") if getattr(arguments, name)]
@@ -121,25 +169,28 @@ def _about_missing(
     return {"missing": arguments.missing} if arguments.missing else {}
 
 
-def _write_columns(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+def _write_columns(
+    arguments: argparse.Namespace, data: "Dataset", selection: "Selection | ClassMarkers"
+) -> None:
     """Write what was selected; nothing where nothing was."""
     support = selection.support
     if arguments.out.suffix.lower() == ANNOTATED:
-        columns = {"convexfs_weight": selection.weights}
-        if support is not None:
-            columns["convexfs_selected"] = support
-        write_h5ad(Path(arguments.source), arguments.out, columns)
+        from convexfs.selection.annotation import write_annotated
+
+        write_annotated(selection, Path(arguments.source), arguments.out)
     elif support is not None and not support.any():
         left = ", which stays as it was" if arguments.out.exists() else ""
         warn(f"nothing is selected: no columns are written to {arguments.out}{left}")
         arguments.out = None
     else:
+        from convexfs.data.writers import write_file
+
         written = data.scaled(arguments.scale) if support is None else data
         write_file(selection.reduced(written), arguments.out)
 
 
-def _judge(arguments: argparse.Namespace) -> SelectionRule:
-    """Return the selection rule of the command line."""
+def _rule(arguments: argparse.Namespace) -> str:
+    """Return the name of the selection rule that the command line asks for."""
     asked = [rule for rule in RULES if getattr(arguments, rule) not in (None, False)]
     if len(asked) > 1:
         told = " and ".join(f"--{rule}" for rule in asked)
@@ -147,6 +198,13 @@ def _judge(arguments: argparse.Namespace) -> SelectionRule:
     rule = asked[0] if asked else "" if arguments.top is None else "top"
     if asked and arguments.top is not None and rule != "stability":
         raise InputError(f"--top K and --{rule} both say how many features to keep: give one")
+    return rule
+
+
+def _judge(arguments: argparse.Namespace, rule: str) -> "SelectionRule":
+    """Return the selection rule of the command line."""
+    from convexfs.selection.rules import LEVELS, SelectionRule
+
     level = getattr(arguments, rule) if rule in LEVELS else None
     return SelectionRule(
         rule, LEVELS[rule] if level is True else level, arguments.top, arguments.seed,
@@ -163,8 +221,8 @@ def _sides(arguments: argparse.Namespace) -> list[str]:
 
 
 def _with_sides(
-    judge: SelectionRule, arguments: argparse.Namespace, data: Dataset
-) -> SelectionRule:
+    judge: "SelectionRule", arguments: argparse.Namespace, data: "Dataset"
+) -> "SelectionRule":
     found = {
         kind: data.training.aside[name]
         for kind, name in (("groups", arguments.groups), ("blocks", arguments.blocks))
@@ -174,7 +232,7 @@ def _with_sides(
 
 
 @contextmanager
-def _shown_on_stderr(method: str, data: Dataset) -> Iterator[Callable[[str], None]]:
+def _shown_on_stderr(method: str, data: "Dataset") -> Iterator[Callable[[str], None]]:
     """Show what is being waited for, on a terminal; yield what takes news of it."""
     from convexfs.kernels import announced
 
@@ -182,15 +240,6 @@ def _shown_on_stderr(method: str, data: Dataset) -> Iterator[Callable[[str], Non
     what = f"{method} on {data.training.n_samples} samples x {data.n_features} features"
     with announced(console.print), console.status(what, spinner="line") as status:
         yield lambda line: status.update(f"{what}: {line}")
-
-
-def _names(text: str) -> list[str]:
-    """Split names at commas; one with a comma in it is quoted, as in a csv file's header."""
-    try:
-        return listed(text)
-    except csv.Error as error:
-        told = f"{text!r} cannot be read as names between commas ({error})"
-        raise argparse.ArgumentTypeError(told) from None
 
 
 def _assignment(text: str) -> tuple[str, Any]:
@@ -203,24 +252,6 @@ def _assignment(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _add_reading_options(group: Any) -> None:
-    add = group.add_argument
-    for name, option in WORDS.items():
-        told: dict[str, Any] = {"help": option.metadata["help"]}
-        if name == "target":  # stands before these, with more words
-            continue
-        if option.default is False:
-            add(f"--{name}", action="store_true", **told)
-        elif name == "impute":
-            add(f"--{name}", choices=IMPUTATIONS, default=option.default, **told)
-        elif option.default == ():
-            add(f"--{name}", type=_names, default=[], metavar=option.metadata["metavar"], **told)
-        else:
-            add(f"--{name}", metavar=option.metadata["metavar"], **told)
-    add("--missing", choices=MISSING_RULES,
-        help="how methods with class targets treat missing values [hybrid]")  # fmt: skip
-
-
 def add_select_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``convexfs select``."""
     add_examples(
@@ -228,6 +259,7 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         "select wdbc",
         "select patients.csv --target diagnosis --report features.html",
         "select patients.csv --target diagnosis --method logo --top 10",
+        "select cells.h5ad --target cell_type --per-class --out markers.h5ad",
         "select spiral:noise=50 --curve --json",
         topic="table",
     )
@@ -240,10 +272,10 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
     add("--target", help="name of the target column: classes, or numbers for regression")
     add("--target-kind", choices=KINDS,
         help="whether the target holds classes or numbers [what the method needs]")  # fmt: skip
-    add("--scale", choices=list(SCALES),
+    add("--scale", choices=SCALE_NAMES,
         help="feature scaling [zscore for files; built-in data may set their own]")  # fmt: skip
     add_data_options(group)
-    _add_reading_options(parser.add_argument_group("reading a file"))
+    add_reading_options(parser.add_argument_group("reading a file"))
     add = parser.add_argument_group("method").add_argument
     add("--method", help="a method that `convexfs list` prints [relief]")
     add("--solver", default="auto",
@@ -308,6 +340,11 @@ def _add_rule_options(group: Any) -> None:
         help="select features that outweigh their knockoffs, with false discovery rate at most Q "
         "[0.2]; for methods with sparse weights",
     )
+    add(
+        "--per-class",
+        action="store_true",
+        help="select markers of each class against all other classes (with --fdr, --fwer, --top)",
+    )
     add("--groups", metavar="COL", help="column that marks replicates: rows of one group are "
         "permuted and held out together")  # fmt: skip
     add("--blocks", metavar="COL",
@@ -321,7 +358,7 @@ def _add_output_options(group: Any) -> None:
         type=Path,
         metavar="FILE",
         help="write the samples with the selected columns, or the components (.csv .tsv .parquet "
-        ".xlsx .npz); with .h5ad, a copy of the .h5ad input with the weights of its features",
+        ".xlsx .npz); with .h5ad, a copy of the .h5ad input with the results in var and uns",
     )
     add(
         "--ranking",

@@ -7,25 +7,28 @@ import os
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from convexfs.cli.console import Console
-from convexfs.data.dataset import Dataset
-from convexfs.data.readers.label_file import label_file
 from convexfs.data.specs import file_behind
-from convexfs.data.writers import FRAME_WRITERS, WRITERS, check_target
 from convexfs.errors import InputError
-from convexfs.report.pictures import PICTURE_FORMATS
-from convexfs.selection.result import Selection
+
+if TYPE_CHECKING:  # files are checked before what makes selections is imported
+    import numpy as np
+
+    from convexfs.data.dataset import Dataset
+    from convexfs.selection.class_markers import ClassMarkers
+    from convexfs.selection.result import Selection
 
 #: Columns of a terminal, to which sentences are wrapped.
 WIDTH = 80
 #: Rows of a table before the rest is only counted.
 SHOWN_WEIGHTS = 20
+#: Markers of a class that a table names.
+SHOWN_MARKERS = 8
 #: Length of the longest bar: names of 24 characters then fit a table of 80 columns.
 LONGEST_BAR = 12
 #: Files that weights can be written into.
@@ -44,6 +47,12 @@ def check_targets(arguments: argparse.Namespace) -> None:
     InputError
         If one cannot be written, or would overwrite what is read or another of them.
     """
+    wanted = _wanted(arguments)
+    if not wanted:
+        return
+    from convexfs.data.writers import FRAME_WRITERS, WRITERS, check_target
+    from convexfs.report.pictures import PICTURE_FORMATS
+
     annotated = Path(arguments.source).suffix.lower() == ANNOTATED and not arguments.drop
     formats = {
         "out": [*WRITERS, *([ANNOTATED] if annotated else [])],
@@ -52,7 +61,7 @@ def check_targets(arguments: argparse.Namespace) -> None:
         "report": PAGES,
     }
     taken = _read(arguments)
-    for option, path in _wanted(arguments).items():
+    for option, path in wanted.items():
         check_target(path, formats[option])
         for other, what in taken.items():
             if _are_one(path, other):
@@ -81,6 +90,8 @@ def _read(arguments: argparse.Namespace) -> dict[Path, str]:
     if (data := file_behind(arguments.source, arguments.data)) is not None:
         found[data] = "the data"
     if arguments.labels is not None:
+        from convexfs.data.readers.label_file import label_file
+
         found[Path(label_file(arguments.labels)[0])] = "the labels"
     return found
 
@@ -92,7 +103,7 @@ def _are_one(path: Path, other: Path) -> bool:
     return path.resolve() == other.resolve()
 
 
-def table_report(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:
     """Print the heaviest features, and what holds for all of them."""
     console = Console()
     if selection.explained is not None:
@@ -116,13 +127,97 @@ def table_report(arguments: argparse.Namespace, data: Dataset, selection: Select
         ):  # fmt: skip
             console.print(Text(line), soft_wrap=True)
     columns = "selected columns" if selection.support is not None else "components of all samples"
+    _print_written(arguments, console, columns)
+
+
+def _print_written(arguments: argparse.Namespace, console: Console, columns: str) -> None:
     written = {columns: "out", "ranking of the features": "ranking", "picture": "plot"}
     for what, option in (written | {"page": "report"}).items():
         if (path := getattr(arguments, option)) is not None:
             console.print(f"{what}: {path}", highlight=False, soft_wrap=True)
 
 
-def _component_table(explained: np.ndarray, explained_as: str) -> Table:
+def markers_report(arguments: argparse.Namespace, found: "ClassMarkers") -> None:
+    """Print the markers of each class, a line each, and what holds for all."""
+    from convexfs.selection.class_markers import CONFIDENCE, order
+
+    console, data = Console(), found.data
+    named, bounds = sum(map(bool, found.markers().values())), found.max_false()
+    headings = ["class", "samples", "markers", *(["false"] if bounds else []), "heaviest first"]
+    answer = f"{named} of {len(found.parts)} classes have markers"
+    answer += f" ({found.support.sum()} of {data.n_features} features)"
+    console.print(Text(f"{answer}: {arguments.method} on {data.name}"), soft_wrap=True)
+    table = Table()
+    for heading in headings:
+        names = heading == headings[-1]
+        table.add_column(heading, no_wrap=not names, justify="left" if names or heading == "class"
+                         else "right", max_width=20 if heading == "class" else None)  # fmt: skip
+    for name, part in found.parts.items():
+        row: list[str | Text] = [Text(name), str(int((part.data.y == 1).sum()))]
+        row.append(str(len(order(part))))
+        if bounds:
+            row.append(f"<= {bounds[name]}")
+        table.add_row(*row, Text(_signed_names(part)))
+    console.print(table)
+    console.print("- before a name: lower in the class than in all other samples")
+    if bounds:
+        told = f"{100 * CONFIDENCE:g} % confidence in all classes together"
+        console.print(f"false: bound on the false markers, with {told}", highlight=False)
+    console.print(f"{found.seconds:.2f} s", highlight=False)
+    for name, text in found.told().items():
+        console.print(Text(f"{name:<19}{text}"), soft_wrap=True)
+    _print_written(arguments, console, "columns of all markers")
+
+
+def _signed_names(part: "Selection") -> str:
+    """Return the first markers of a class, with a minus before those that are lower in it."""
+    import numpy as np
+
+    from convexfs.selection.class_markers import order
+    from convexfs.selection.effect_sizes import class_means
+
+    higher = np.diff(class_means(part.data), axis=0)[0] >= 0
+    chosen = order(part)
+    names = [f"{'' if higher[j] else '-'}{part.data.full_names[j]}" for j in chosen[:SHOWN_MARKERS]]
+    more = len(chosen) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "")
+
+
+def markers_json(arguments: argparse.Namespace, found: "ClassMarkers") -> None:
+    """Print the markers of each class as one JSON object."""
+    names = found.data.feature_names
+    first, bounds = next(iter(found.parts.values())), found.max_false()
+    record = {
+        "data": found.data.name,
+        "method": arguments.method,
+        "parameters": {k: v for k, v in first.parameters.items() if _plain(v)},
+        "scale": first.scale,
+        "per_class": {
+            name: {
+                "samples": int((part.data.y == 1).sum()),
+                "selected": found.markers()[name],
+                "max_false_95": bounds.get(name),
+                "weights": dict(zip(names, part.weights.tolist(), strict=True)),
+                **{
+                    key: dict(zip(names, values.tolist(), strict=True))
+                    for key, values in part.evidence().items()
+                    if key != "higher_in"
+                },
+                "certificate": part.certificate and part.certificate.as_dict(),
+            }
+            for name, part in found.parts.items()
+        },
+        "told": found.told(),
+        "seconds": found.seconds,
+    }
+    _print_json(record)
+
+
+def _print_json(record: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(_said(record), indent=2, allow_nan=False) + "\n")
+
+
+def _component_table(explained: "np.ndarray", explained_as: str) -> Table:
     table = Table("component", explained_as)
     for t, value in enumerate(explained[:SHOWN_WEIGHTS], start=1):
         table.add_row(str(t), f"{value:.4g}")
@@ -131,7 +226,9 @@ def _component_table(explained: np.ndarray, explained_as: str) -> Table:
     return table
 
 
-def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
+def _weight_table(method: str, data: "Dataset", selection: "Selection") -> Table:
+    import numpy as np
+
     weights, support = selection.weights, selection.support
     headings = ["rank", "feature", selection.weights_are, ""]
     title = None
@@ -158,8 +255,10 @@ def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
     return table
 
 
-def json_report(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+def json_report(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:
     """Print all there is as one JSON object."""
+    import numpy as np
+
     solution, support = selection.solution, selection.support
     names = np.array(data.feature_names)
     record = {
@@ -185,7 +284,7 @@ def json_report(arguments: argparse.Namespace, data: Dataset, selection: Selecti
     if selection.explained is not None:
         record["components"] = selection.explained.tolist()
         record["components_are"] = selection.explained_as
-    sys.stdout.write(json.dumps(_said(record), indent=2, allow_nan=False) + "\n")
+    _print_json(record)
 
 
 def _said(value: Any) -> Any:

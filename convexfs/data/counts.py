@@ -11,6 +11,8 @@ from convexfs.errors import InputError, check_choice
 
 #: Ways to normalise counts.
 NORMALIZATIONS = ("log1p-cpm",)
+#: Report about normalised counts.
+LOG1P = "counts are normalised: log(1 + counts per million) of each sample"
 _MILLION = 1e6
 #: Counts of reads have larger values than these, and at least so many features.
 _LARGE, _FEATURES = 20, 50
@@ -48,5 +50,4 @@ def normalize_counts(data: Dataset, how: str) -> Dataset:
         X.data = np.log1p(X.data * np.repeat(factors, np.diff(X.indptr)))
     else:
         X = np.log1p(data.X * factors[:, None])
-    told = "counts are normalised: log(1 + counts per million) of each sample"
-    return replace(data, X=X, told=(*data.told, told))
+    return replace(data, X=X, told=(*data.told, LOG1P))

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -125,8 +125,8 @@ class Dataset:
     @property
     def symbols(self) -> tuple[str, ...] | None:
         """Gene symbols or other short names of the features, if their metadata have any."""
-        named = [name for name in self.feature_metadata if name.lower() in _SYMBOLS]
-        return self.feature_metadata[named[0]] if named else None
+        name = symbol_column(self.feature_metadata)
+        return None if name is None else self.feature_metadata[name]
 
     @cached_property
     def full_names(self) -> tuple[str, ...]:
@@ -243,6 +243,11 @@ class Dataset:
         if self.X[fit].shape[0] == 0:
             raise InputError(f"{self.name} has no rows to fit the scaling on; give some fit_rows")
         return fit
+
+
+def symbol_column(names: Iterable[str]) -> str | None:
+    """Return the first of these names of columns that gene symbols have; None if there is none."""
+    return next((name for name in names if name.lower() in _SYMBOLS), None)
 
 
 def _positions(chosen: Any, count: int, what: str) -> np.ndarray:

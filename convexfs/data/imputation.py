@@ -4,15 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from convexfs.data.readers.options import IMPUTATIONS
 from convexfs.data.validation import how_to_drop
 from convexfs.errors import InputError, did_you_mean
-
-#: Ways to fill them, and what each puts there.
-IMPUTATIONS = {
-    "none": "",
-    "median": "the median of their feature",
-    "knn": "the mean of the five nearest samples",
-}
 
 
 def fill_missing(

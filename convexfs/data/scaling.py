@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from convexfs.data.readers.options import SCALE_NAMES
 from convexfs.data.sparse import divided
 
 
@@ -28,11 +29,9 @@ def _largest(X: np.ndarray) -> np.ndarray:
 
 _Statistic = Callable[[np.ndarray], np.ndarray]
 #: What is subtracted, and what the difference is then divided by.
-SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = {
-    "zscore": (_mean, _root_mean_square),
-    "minmax": (_smallest, _largest),
-    "none": None,
-}
+SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = dict(
+    zip(SCALE_NAMES, ((_mean, _root_mean_square), (_smallest, _largest), None), strict=True)
+)
 
 
 def rescaled(X: np.ndarray, how: str, fit: Any) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 from convexfs.data.readers import memory_limit
 from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.data.readers.options import WORDS, Reading, ReadOptions
-from convexfs.data.targets import CLASSES, NUMBERS, check_kind
+from convexfs.data.targets import CLASSES, NUMBERS, check_kind, check_single_target
 from convexfs.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -139,6 +139,7 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
         If nothing fits or the data cannot be used.
     """
     check_kind(options.target_kind)
+    check_single_target(options.target)
     lists = {
         name: _as_list(getattr(options, name)) for name in ("drop", "aside", "categorical", "na")
     }
@@ -165,6 +166,16 @@ def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
         return Path(path).resolve()
     name, _, rest = spec.partition(":")
     return _in_data_folder(rest, data_dir).resolve() if name == "data" and rest else None
+
+
+def check_source(spec: str) -> None:
+    """Raise unless a spec names a file, a generator or a set; nothing is read or imported."""
+    text = spec if os.path.exists(os.path.expanduser(spec)) else split_spec(spec)[0]
+    path, name = _matrix_in(os.path.expanduser(text)), text.partition(":")[0]
+    if os.path.isfile(path) or (name == "data" and name != text):
+        return
+    if os.path.isdir(path) or (name not in GENERATORS and name not in BUNDLED):
+        raise InputError(_unknown(text, path))
 
 
 def generator(name: str) -> Callable[..., "Dataset"]:

@@ -3,6 +3,7 @@
 numpy is imported where it is needed: commands that read no data start without it.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from convexfs.errors import InputError, check_choice
@@ -18,6 +19,25 @@ KINDS = (CLASSES, NUMBERS)
 _MOST_VALUES, _FEW_VALUES, _SAMPLES_EACH = 20, 8, 5
 #: Codes of classes begin with 0 or 1 and leave few numbers out.
 _FIRST_CODES, _LEFT_OUT = (0, 1), 2
+
+
+def several_targets(names: Iterable[Any]) -> InputError:
+    """Return the error for a target of several columns, such as a time and an event."""
+    listed = ", ".join(f"'{name}'" for name in names)
+    return InputError(
+        f"the target has several columns, {listed}: survival times and several targets are not "
+        "supported; use penalised Cox regression, such as scikit-survival's, or name one column "
+        "as the target and leave the others out by --drop (from Python drop=)"
+    )
+
+
+def check_single_target(target: Any, columns: Iterable[str] = ()) -> None:
+    """Raise if a target is a list of columns, or their names between commas."""
+    if isinstance(target, list | tuple):
+        raise several_targets(target)
+    names, known = str(target).split(","), set(columns)
+    if len(names) > 1 and target not in known and known.issuperset(n.strip() for n in names):
+        raise several_targets(name.strip() for name in names)
 
 
 def check_kind(kind: Any) -> None:

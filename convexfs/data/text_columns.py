@@ -22,6 +22,16 @@ _DATE = re.compile(
 LIMIT = re.compile(r"\s*[<>\u2264\u2265]\s*=?\s*([+-]?\d*[.,]?\d+(?:[eE][+-]?\d+)?)\s*")
 #: Digits in groups of three, as in 12,400 or 1,234,567.5.
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?\s*")
+#: The same with any mark between the groups, which is the group of the expression.
+GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}([,. '])\d{3}(?:\1\d{3})*(?:[.,]\d+)?\s*")
+#: A number with the same unit or sign in all cells, as in 12.5 %, 3.1 mg/l or $5: before, number
+#: and behind are the groups.
+WITH_UNIT = re.compile(
+    r"([$€£¥~≈'\"]?)\s*([+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?)"
+    r"(\s*[%‰°'\"][^\d\s]{0,3}|\s+[^\d\s].{0,11})?"
+)
+#: How dates, times and quantities begin, and ids of samples seldom do.
+QUANTITY = re.compile(r"\W*\d")
 #: Share of numbers above which a column holds numbers, and text in some cells.
 _MOSTLY = 0.5
 #: Distinct texts that the option for missing values lists, and columns that messages name.
@@ -136,11 +146,13 @@ def reading_options(columns: Sequence[TextColumn], categorical: bool) -> str:
     categorical : bool
         Whether the method takes missing values and categorical columns.
     """
-    limits = thousands = False
+    limits, thousands = False, ""
     dropped, categories, missing = [], [], {}
     for each in columns:
         others = [text for text in each.texts if not LIMIT.fullmatch(text)]
-        grouped = [text for text in others if THOUSANDS.fullmatch(text)]
+        marked = {text: found.group(1) for text in others if (found := GROUPED.fullmatch(text))}
+        mark = next(iter(marked.values()), "")
+        grouped = [text for text in marked if marked[text] == mark]
         rest = [text for text in others if text not in grouped]
         if each.what == TEXT and each.few_values and len(rest) == len(each.texts):
             (categories if categorical else dropped).append(each.name)
@@ -148,15 +160,15 @@ def reading_options(columns: Sequence[TextColumn], categorical: bool) -> str:
             dropped.append(each.name)
         else:
             limits |= len(others) < len(each.texts)
-            thousands |= bool(grouped)
+            thousands = thousands or mark
             missing |= dict.fromkeys(rest)
     if len(dropped) > _DROPPED:
         return f": --drop {dropped[0]},..., from Python drop=[...]"
     listed = {"na": list(missing), "categorical": categories, "drop": dropped}
     chosen = {"limits": "value"} if limits else {}
-    chosen |= {"thousands": ","} if thousands else {}
+    chosen |= {"thousands": thousands} if thousands else {}
     chosen |= {"impute": "median"} if missing and not categorical else {}
-    options = [f"--{name} {value}" for name, value in chosen.items()]
+    options = [f"--{name} {shlex.quote(value)}" for name, value in chosen.items()]
     options += [f"--{name} {_quoted(names)}" for name, names in listed.items() if names]
     python = [f"{name}={value!r}" for name, value in chosen.items()]
     python += [f"{name}=[...]" for name, names in listed.items() if names]

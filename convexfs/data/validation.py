@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.targets import looks_measured, measured_error, regressors
+from convexfs.data.targets import looks_measured, measured_error, regressors, several_targets
 from convexfs.data.text_columns import TextColumn, reading_options, text_column, text_error
 from convexfs.errors import InputError, did_you_mean, warn
 
@@ -220,6 +220,8 @@ def as_labels(y: Any, where: str) -> np.ndarray:
     if isinstance(y, np.ndarray) and y.dtype.kind in "biu":
         return y
     labels = as_array(y, where)
+    if labels.dtype.names:  # as scikit-survival has events and times
+        raise several_targets(labels.dtype.names)
     _refuse_missing(labels, where)
     if labels.dtype.kind != "O":
         return labels

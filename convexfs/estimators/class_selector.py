@@ -7,12 +7,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.data.out_of_core import column_source
+from convexfs.data.readers.options import MISSING_RULES
 from convexfs.errors import InputError
 from convexfs.estimators.sample_weight import BALANCED, weighted_rows
 from convexfs.estimators.selector import MissingParameters, WeightSelector
 from convexfs.estimators.validation import Accepts
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.neighbors.missing_values import MISSING_RULES
 from convexfs.neighbors.sample_weight import SampleWeights
 
 #: What RELIEF, I-RELIEF and Logo take.

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
+from convexfs.data.targets import NUMBERS
 from convexfs.errors import InputError, did_you_mean
 from convexfs.methods.base.formulation import OWN, Formulation, Method
 
@@ -18,6 +19,15 @@ _OWN = (
     "knockoffs", "stability", "relief_regression", "logo_regression",
 )  # fmt: skip
 _GROUP = "convexfs.methods"
+#: What goes for a method where knockoffs are weighed by the one they have by default.
+KNOCKOFFS = "knockoffs"
+
+#: Comparators of the papers, which earlier versions selected by.
+_FORMER = frozenset({
+    "ams", "dann", "elastic-net", "fisher-markov", "kernel-pls", "kpls", "ks", "l1-logistic",
+    "mitra", "mrmr", "mutual-information", "nca", "pca", "qpfs", "random-forest", "relieff",
+    "rfe-rbf",
+})  # fmt: skip
 
 METHODS: dict[str, Method]
 FORMULATIONS: dict[str, Formulation]
@@ -48,6 +58,41 @@ def _formulations() -> dict[str, Formulation]:
 def estimator_homes() -> dict[str, Method]:
     """Map each name that ``convexfs select --method`` takes to its method."""
     return {name: method for method in _methods().values() for name in method.estimators}
+
+
+def method_home(method: str) -> Method:
+    """Return the method that ``convexfs select --method`` calls so.
+
+    Raises
+    ------
+    InputError
+        If there is none; the nearest name is suggested.
+    """
+    homes = estimator_homes()
+    if method not in homes:
+        classes = {homes[name].class_name(name).lower(): name for name in homes}
+        if own := classes.get(method.lower().replace("-", "").replace("_", "")):
+            raise InputError(f"unknown method {method!r}: the command calls it {own}")
+        if method in _FORMER:
+            raise InputError(
+                f"{method} is a comparator and no longer a method of select: "
+                "the papers' experiments use it, in scripts/papers/baselines"
+            )
+        raise InputError(f"unknown method {method!r}: {did_you_mean(method, homes)}")
+    return homes[method]
+
+
+def default_method(rule: str) -> str:
+    """Return the method of a selection that names none."""
+    return KNOCKOFFS if rule == KNOCKOFFS else _OWN[0]
+
+
+def table_needs(method: str, target_kind: str | None = None) -> dict[str, Any]:
+    """Return the options of reading a table for a method: see :func:`convexfs.load`."""
+    home = estimator_homes().get(method)
+    numbers = home is not None and home.target == NUMBERS
+    mixed = home is not None and method in home.takes_missing
+    return {"target_kind": target_kind or (NUMBERS if numbers else None), "mixed": mixed}
 
 
 def parts_of(formulation: Formulation) -> tuple[str, str] | None:

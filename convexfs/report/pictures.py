@@ -46,6 +46,18 @@ def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) 
     return figure
 
 
+def mean_map(means: np.ndarray, names: Sequence[str], classes: Sequence[str]) -> Any:
+    """Draw means by class (rows of `means`) and feature (columns), in standard deviations."""
+    figure, axes = new_figure(4 + 0.5 * len(classes), 1.5 + 0.24 * len(names))
+    furthest = max(float(np.abs(means).max()), 1e-9)
+    drawn = axes.imshow(means.T, aspect="auto", cmap="RdBu_r", vmin=-furthest, vmax=furthest)
+    axes.set_yticks(range(len(names)), [short_name(name) for name in names])
+    shown = [short_name(name, 16) for name in classes]
+    axes.set_xticks(range(len(classes)), shown, rotation=45, ha="right")
+    figure.colorbar(drawn, label="mean, in standard deviations")
+    return figure
+
+
 def bars_height(number: int) -> float:
     """Inches that the bars of so many features take."""
     return 1.2 + 0.24 * min(number, MOST_BARS)

@@ -8,11 +8,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _HOMES = {
+    "ClassMarkers": "convexfs.selection.class_markers",
     "Selection": "convexfs.selection.result",
     "select": "convexfs.selection.select_function",
 }
 
 if TYPE_CHECKING:  # what editors and type checkers see
+    from convexfs.selection.class_markers import ClassMarkers as ClassMarkers
     from convexfs.selection.result import Selection as Selection
     from convexfs.selection.select_function import select as select
 

@@ -8,14 +8,14 @@ from scipy.sparse import issparse
 from convexfs.data.dataset import Dataset
 
 
-def class_differences(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """Return the class of the highest mean of every feature, and the difference of means.
+def class_differences(data: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the class of the highest mean of every feature, and the difference of means twice.
 
-    The difference is in standard deviations within classes: of two classes the mean of the
-    second less that of the first, of several the highest mean less that of all other samples.
-    Where means are equal no class is named (None); where classes do not vary the difference is
-    not a number. Missing values are left out, categories have neither, and sparse samples stay
-    so.
+    The difference is of two classes the mean of the second less that of the first, of several
+    the highest mean less that of all other samples: first in standard deviations within classes,
+    then in the units of the feature. Where means are equal no class is named (None); where
+    classes do not vary the first difference is not a number. Missing values are left out,
+    categories have neither, and sparse samples stay so.
     """
     present = [c for c in range(data.n_classes) if (data.y == c).any()]
     parts = [data.X[data.y == c] for c in present]
@@ -37,7 +37,25 @@ def class_differences(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
     unknown = (sizes == 0).any(axis=0)
     unknown[list(data.categories)] = True
     names[unknown | (np.ptp(means, axis=0) == 0)] = None
-    return names, _shares(np.where(unknown, np.nan, apart), spread)
+    apart = np.where(unknown, np.nan, apart)
+    return names, _shares(apart, spread), apart
+
+
+def class_means(data: Dataset) -> np.ndarray:
+    """Return the mean of every feature in every class, a row each, in the units of the feature."""
+    parts = [data.X[data.y == c] for c in range(data.n_classes)]
+    return np.array([_sums(part) / np.maximum(_seen(part), 1) for part in parts])
+
+
+def standardised_means(data: Dataset) -> np.ndarray:
+    """Return the means of the classes in standard deviations from the mean of all samples.
+
+    Features that do not vary have means of 0.
+    """
+    sizes = np.maximum(_seen(data.X), 1)
+    centre = _sums(data.X) / sizes
+    spread = np.sqrt(_about(data.X, centre) / sizes)
+    return (class_means(data) - centre) / np.where(spread > 0, spread, 1.0)
 
 
 def target_correlations(data: Dataset) -> np.ndarray:

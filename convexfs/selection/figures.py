@@ -6,17 +6,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from convexfs.data.dataset import Dataset
 from convexfs.report.pictures import block_order
 from convexfs.selection.result import Selection
 from convexfs.study.figures import Figure, spread
 
-#: Features with bars, with strips, and in a map; samples in a map.
-MOST_BARS, MOST_STRIPS, MOST_ROWS, MOST_SAMPLES = 30, 12, 60, 300
+#: Features with bars, with strips, in a map, and with points; samples in a map.
+MOST_BARS, MOST_STRIPS, MOST_ROWS, MOST_POINTS, MOST_SAMPLES = 30, 12, 60, 1500, 300
+#: In a map a class has at most this many samples, or this many times those of the smallest.
+FEW_SAMPLES, TIMES_SMALLEST = 20, 10
 #: Standard deviations beyond which a map has one colour.
 FURTHEST = 3.0
 #: Letters of a name beside a figure.
 LONGEST = 28
 NO_NAME = "(no name)"
+NOT_SELECTED = "not selected"
+#: What the axes of a volcano plot are.
+DIFFERENCE = "difference of means (SD within classes)"
+EVIDENCE = "-log10 of p"
 
 
 def weight_figure(selection: Selection) -> Figure | None:
@@ -68,7 +75,7 @@ def strip_figure(selection: Selection) -> Figure:
     """Draw the values of the first features by class."""
     data, chosen = selection.data, _first(selection)[:MOST_STRIPS]
     rows = spread(np.argsort(data.y, kind="stable"), MOST_SAMPLES)
-    names, samples = shown_names(selection, chosen), _samples(selection, rows)
+    names, samples = shown_names(selection, chosen), _samples(data, rows)
     values = _values(selection, chosen)[rows]
     named = [j for j, feature in enumerate(chosen.tolist()) if feature in data.categories]
     # Shaken a little, for samples of the same value.
@@ -89,8 +96,44 @@ def strip_figure(selection: Selection) -> Figure:
     )  # fmt: skip
 
 
+def volcano_figure(selection: Selection) -> Figure | None:
+    """Draw how strongly features go with the target over how sure that is."""
+    frame = volcano_frame(selection)
+    if frame is None:
+        return None
+    along = "correlation with the target" if selection.data.numeric else DIFFERENCE
+    return Figure(
+        "volcano", "Effect and p-value", "points", frame, "effect", "evidence", along, EVIDENCE,
+        series="what", hover="feature", faint=NOT_SELECTED,
+        note="Above: small p-values against shadow columns; permutations end them at one over "
+        "their number times that of the features. Left and right: strong effects."
+        + _thinned(len(frame), selection.data.n_features, "features"),
+    )  # fmt: skip
+
+
+def volcano_frame(selection: Selection, most: int = MOST_POINTS) -> Any:
+    """Return effect and -log10 of p of the features, or of some: all selected ones; else None."""
+    test = None if selection.judgement is None else selection.judgement.test
+    if test is None or selection.support is None:
+        return None
+    columns = selection.evidence()
+    effect = columns["correlation" if selection.data.numeric else "difference"]
+    support = selection.support
+    known = np.isfinite(effect)
+    chosen = np.flatnonzero(support & known)[:most]
+    by_p = np.argsort(test.pvalues, kind="stable")
+    others = by_p[(~support & known)[by_p]]
+    drawn = np.concatenate([chosen, spread(others, max(most - len(chosen), 1))])
+    # Seven digits place a point, and take half of the page's bytes.
+    frame = pd.DataFrame({"feature": shown_names(selection, drawn)})
+    frame["effect"] = effect[drawn].astype(np.float32)
+    frame["evidence"] = -np.log10(test.pvalues[drawn]).astype(np.float32)
+    frame["what"] = np.where(support[drawn], "selected", NOT_SELECTED)
+    return frame if len(frame) else None
+
+
 def heat_figure(selection: Selection) -> Figure | None:
-    """Draw the selected features of all samples, ordered by class."""
+    """Draw the selected features of all samples, similar ones together within each class."""
     support, data = selection.support, selection.data
     if support is None or not support.any():
         return None
@@ -98,22 +141,57 @@ def heat_figure(selection: Selection) -> Figure | None:
     numbers = chosen[~np.isin(chosen, list(data.categories))]
     if not len(numbers):
         return None
-    left_out, chosen = len(numbers) < len(chosen), numbers
-    rows = spread(np.argsort(data.y, kind="stable"), MOST_SAMPLES)
-    values = _values(selection, chosen)
+    left_out, whose = len(numbers) < len(chosen), _whose(selection, len(numbers))
+    return heat_map(
+        selection.data, numbers, f"{whose}{' Categories are left out.' * left_out}"
+    )  # fmt: skip
+
+
+def heat_map(data: Dataset, features: np.ndarray, note: str) -> Figure:
+    """Draw some features of the samples, standardised; similar features are neighbours."""
+    values = data.select(features).dense().X
     spreads = np.nanstd(values, axis=0)
     values = (values - np.nanmean(values, axis=0)) / np.where(spreads > 0, spreads, 1.0)
-    frame = _long(selection, rows, chosen, values[rows].clip(-FURTHEST, FURTHEST))
+    values = values.clip(-FURTHEST, FURTHEST)
+    rows, most = rows_by_class(data)
+    if not data.numeric:
+        parts = [rows[data.y[rows] == c] for c in np.unique(data.y[rows])]
+        rows = np.concatenate([part[similar_order(values[part])] for part in parts])
+    order = similar_order(values[rows].T)
+    frame = _long(data, rows, features[order], values[np.ix_(rows, order)].astype(np.float32))
+    few = f" Of each class at most {most} are drawn, so that small classes stay visible."
     return Figure(
         "heat-map", "Selected features of all samples", "heat", frame, "sample", "feature", "", "",
         value="value", value_label="standard deviations", group="class", limit=FURTHEST,
-        note=_whose(selection, len(chosen))
-        + f" Samples stand by {'their target' if data.numeric else 'class'}; colours end at "
+        note=f"{note} Samples stand by {'their target' if data.numeric else 'class'}, similar "
+        f"{'' if data.numeric else 'samples and '}features together; colours end at "
         f"{FURTHEST:g} standard deviations from the mean of a feature."
-        + " Categories are left out." * left_out
         + " What is missing is tan." * bool(np.isnan(values).any())
-        + _thinned(len(rows), data.n_samples),
+        + _thinned(len(rows), data.n_samples)
+        + few * (len(rows) < data.n_samples and not data.numeric),
     )  # fmt: skip
+
+
+def rows_by_class(data: Dataset) -> tuple[np.ndarray, int]:
+    """Return samples to draw, by class or target, and how many of a class there are at most."""
+    order = np.argsort(data.y, kind="stable")
+    if data.numeric:
+        return spread(order, MOST_SAMPLES), MOST_SAMPLES
+    parts = [order[data.y[order] == c] for c in np.unique(data.y)]
+    sizes = np.array([len(part) for part in parts])
+    most = min(int(sizes.max()), max(FEW_SAMPLES, TIMES_SMALLEST * int(sizes.min())))
+    while most > 1 and np.minimum(sizes, most).sum() > MOST_SAMPLES:
+        most -= 1
+    return np.concatenate([spread(part, most) for part in parts]), most
+
+
+def similar_order(rows: np.ndarray) -> np.ndarray:
+    """Return an order of rows in which similar ones are neighbours, by average linkage."""
+    if len(rows) < 3:
+        return np.arange(len(rows))
+    from scipy.cluster.hierarchy import leaves_list, linkage
+
+    return leaves_list(linkage(np.nan_to_num(rows), "average", optimal_ordering=True))
 
 
 def block_figure(selection: Selection) -> Figure | None:
@@ -125,7 +203,8 @@ def block_figure(selection: Selection) -> Figure | None:
     often = np.argsort(-share, kind="stable")[:MOST_ROWS]
     often = often[share[often] > 0]
     rows = spread(block_order(local, selection.data.y), MOST_SAMPLES)
-    frame = _long(selection, rows, often, local[np.ix_(rows, often)].astype(float))
+    cells = local[np.ix_(rows, often)].astype(float)
+    frame = _long(selection.data, rows, often, cells)
     return Figure(
         "local-features", "Which sample selects which feature", "heat", frame, "sample", "feature",
         "", "", value="value", value_label="selected", group="class",
@@ -142,7 +221,7 @@ def component_figure(selection: Selection) -> Figure | None:
     if along is None or not along.shape[1]:
         return None
     frame = pd.DataFrame({"class": data.labels, "first": along[:, 0]})
-    frame["sample"] = _samples(selection, np.arange(data.n_samples))
+    frame["sample"] = _samples(data, np.arange(data.n_samples))
     both = along.shape[1] > 1
     # Shaken a little, for samples of the same place.
     shaken = data.y + np.random.default_rng(0).uniform(-0.3, 0.3, data.n_samples)
@@ -173,7 +252,12 @@ def convergence_figure(selection: Selection) -> Figure | None:
 
 def shown_names(selection: Selection, features: np.ndarray) -> list[str]:
     """Return names that fit beside a figure, each its own."""
-    return apart([short(selection.data.full_names[j]) for j in features.tolist()])
+    return _feature_names(selection.data, features)
+
+
+def _feature_names(data: Dataset, features: np.ndarray) -> list[str]:
+    names = data.full_names
+    return apart([short(names[j]) for j in features.tolist()])
 
 
 def short(name: str) -> str:
@@ -219,21 +303,19 @@ def _values(selection: Selection, features: np.ndarray) -> np.ndarray:
     return selection.data.select(features).dense().X
 
 
-def _samples(selection: Selection, rows: np.ndarray) -> list[str]:
-    ids = selection.data.ids
-    if ids is None:
+def _samples(data: Dataset, rows: np.ndarray) -> list[str]:
+    if data.ids is None:
         return [f"row {row + 1}" for row in rows.tolist()]
-    return apart([short(ids[row]) for row in rows.tolist()])
+    return apart([short(data.ids[row]) for row in rows.tolist()])
 
 
-def _thinned(count: int, total: int) -> str:
-    return f" {count} of {total:,} samples are drawn." if count < total else ""
+def _thinned(count: int, total: int, what: str = "samples") -> str:
+    return f" {count} of {total:,} {what} are drawn." if count < total else ""
 
 
-def _long(selection: Selection, rows: np.ndarray, features: np.ndarray, values: np.ndarray) -> Any:
+def _long(data: Dataset, rows: np.ndarray, features: np.ndarray, values: np.ndarray) -> Any:
     """Return a table of feature, sample, class and value."""
-    names, samples = shown_names(selection, features), _samples(selection, rows)
-    data = selection.data
+    names, samples = _feature_names(data, features), _samples(data, rows)
     rising = np.full(len(rows), f"samples by rising {short(data.target)}")
     classes = rising if data.numeric else data.labels[rows]
     return pd.DataFrame({

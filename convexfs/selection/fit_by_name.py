@@ -5,6 +5,7 @@ their metric.
 """
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.data.column_ranges import constant_columns
 from convexfs.data.dataset import Dataset, feature_frame
 from convexfs.data.targets import NUMBERS
+from convexfs.data.validation import warn_constant_columns
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.estimators.validation import Accepts
-from convexfs.methods import estimator_homes
+from convexfs.methods import KNOCKOFFS, estimator_homes, method_home, table_needs
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
 from convexfs.records import NOT_TESTED
 from convexfs.report.pictures import weight_bars
@@ -28,21 +31,8 @@ from convexfs.selection.rules import (
     summary_lines,
 )
 
-#: What goes for a method where knockoffs are weighed by the one they have by default.
-KNOCKOFFS = "knockoffs"
-#: Comparators of the papers, which earlier versions selected by.
-FORMER = frozenset({
-    "ams", "dann", "elastic-net", "fisher-markov", "kernel-pls", "kpls", "ks", "l1-logistic",
-    "mitra", "mrmr", "mutual-information", "nca", "pca", "qpfs", "random-forest", "relieff",
-    "rfe-rbf",
-})  # fmt: skip
 #: A function from scaled data and a rule to the selection.
 Fit = Callable[[Dataset, SelectionRule], Selection]
-
-
-def default_method(rule: str) -> str:
-    """Return the method of a selection that names none."""
-    return KNOCKOFFS if rule == "knockoffs" else "relief"
 
 
 def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) -> Fit:
@@ -62,18 +52,7 @@ def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) 
         if settings:
             raise InputError("--set and --solver are of a method: name it by --method")
         return _knockoffs(method, None)
-    homes = estimator_homes()
-    if method not in homes:
-        classes = {homes[name].class_name(name).lower(): name for name in homes}
-        if own := classes.get(method.lower().replace("-", "").replace("_", "")):
-            raise InputError(f"unknown method {method!r}: the command calls it {own}")
-        if method in FORMER:
-            raise InputError(
-                f"{method} is a comparator and no longer a method of select: "
-                "the papers' experiments use it, in scripts/papers/baselines"
-            )
-        raise InputError(f"unknown method {method!r}: {did_you_mean(method, homes)}")
-    home = homes[method]
+    home = method_home(method)
     if home.target == NUMBERS and judge.rule == "knockoffs":
         raise InputError(f"--knockoffs is of classes, and {method} learns from numbers")
     model = home.estimator(method)()
@@ -98,14 +77,9 @@ def reading_for(
     method: str, judge: SelectionRule, target_kind: str | None = None
 ) -> dict[str, Any]:
     """Return the options of reading that a method and a rule need: see :func:`convexfs.load`."""
-    home = estimator_homes().get(method)
-    numbers = home is not None and home.target == NUMBERS
-    takes_missing = home is not None and method in home.takes_missing and judge.takes_missing
-    return {
-        "target_kind": target_kind or (NUMBERS if numbers else None),
-        "sparse": takes_sparse(method, judge),
-        "mixed": takes_missing,
-    }
+    needs = table_needs(method, target_kind)
+    needs["mixed"] = needs["mixed"] and judge.takes_missing
+    return needs | {"sparse": takes_sparse(method, judge)}
 
 
 def takes_sparse(method: str, judge: SelectionRule) -> bool:
@@ -129,7 +103,7 @@ def _method(name: str, model: Any) -> Fit:
     def fit(data: Dataset, judge: SelectionRule) -> Selection:
         _check_top(judge.top, data)
         began = time.process_time()
-        model.fit(feature_frame(data), data.labels)
+        _fit_model(model, data)
         fit_seconds = time.process_time() - began
         untested = model.get_support() if model._sparse else None
         judgement = judge(model, model.weights_, data, untested)
@@ -152,6 +126,16 @@ def _method(name: str, model: Any) -> Fit:
         )
 
     return fit
+
+
+def _fit_model(model: Any, data: Dataset) -> None:
+    """Fit a model; constant columns of sparse samples are reported by name here."""
+    with warnings.catch_warnings():
+        if data.is_sparse:
+            warnings.filterwarnings("ignore", "constant column")
+        model.fit(feature_frame(data), data.labels)
+    if data.is_sparse:
+        warn_constant_columns(constant_columns(data.X), data.full_names)
 
 
 def _knockoffs(name: str, model: Any) -> Fit:

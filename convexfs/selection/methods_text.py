@@ -1,11 +1,14 @@
 """A selection in the sentences of a methods section."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import convexfs
+from convexfs.methods import estimator_homes
+from convexfs.selection.class_markers import ClassMarkers
 from convexfs.selection.result import SCALED, Selection
 
 #: How features were selected without a test of each.
@@ -14,8 +17,10 @@ KEPT = {
     "non-zero weights": "those of non-zero weight were selected, single features not tested",
     "curve": "the fewest were selected that predicted held-out samples as well as any number "
     "(within one standard error of the least error)",
-    "stability": "those were selected that most halves of the samples selected",
-    "knockoffs": "those were selected that outweighed their knockoffs",
+    "stability": "those were selected that most halves of the samples selected (stability "
+    "selection; Shah and Samworth 2013)",
+    "knockoffs": "those were selected that outweighed their knockoffs (Candès, Fan, Janson and Lv "
+    "2018)",
 }
 #: Parameters that the text leaves out: they do not change what is found, or say how to repeat it.
 QUIET = ("verbose", "n_jobs", "random_state")
@@ -35,6 +40,8 @@ def _sentences(selection: Selection) -> Iterator[str]:
     assert judged is not None
     assert support is not None
     about = [f"convexfs {convexfs.__version__}", *_chosen(selection), SCALED[selection.scale]]
+    home = estimator_homes().get(selection.method)
+    about[:0] = [home.cited] if home is not None and home.cited else []
     about += [told for told in data.told if "values are missing, and filled" in told]
     if not data.is_sparse and (holes := int(np.isnan(data.X).sum())):
         about.append(f"{holes:,} of {data.X.size:,} values missing, the others compared")
@@ -59,6 +66,33 @@ def _sentences(selection: Selection) -> Iterator[str]:
         )
 
 
+def markers_in_words(found: ClassMarkers) -> str:
+    """Say how the markers of every class were selected, to be pasted into a paper."""
+    part, number = next(iter(found.parts.values())), len(found.parts)
+    sentences = list(_sentences(replace(part, data=found.data)))
+    tests = found.tests
+    if not tests:
+        return f"{sentences[0]} Each of {number} classes was compared with all other samples."
+    test = next(iter(tests.values()))
+    lists = ", ".join(f"{name} {len(own)}" for name, own in found.markers().items())
+    rate = f"{ERROR_RATES[test.control]} of {100 * test.level:g} %"
+    compared = f"Each of {number} classes was compared with all other samples."
+    adjusted = ""
+    if found.families > 1 and test.control == "fwer":
+        adjusted = f" P-values were multiplied by the number of classes ({number})."
+    elif found.families > 1:
+        adjusted = (
+            " Classes with any signal were selected by Benjamini and Hochberg's rule on their "
+            "smallest max-T p-values (Westfall and Young 1993), and the level within each was "
+            "multiplied by the share of these classes (Benjamini and Bogomolov 2014), which "
+            "bounds the average false discovery rate of their lists."
+        )
+    return (
+        " ".join([sentences[0], compared, sentences[1]])
+        + f"{adjusted} At {rate}, the numbers of markers were: {lists}."
+    )
+
+
 def _about_test(test: Any, number: str, alike: bool) -> Iterator[str]:
     """Yield what was tested, how p-values were computed, and what was selected."""
     rule = (
@@ -67,7 +101,8 @@ def _about_test(test: Any, number: str, alike: bool) -> Iterator[str]:
         else "pooled over features and adjusted by Benjamini and Hochberg (1995)"
     )
     yield (
-        "Each feature was tested against shadow columns: all columns were copied with their rows "
+        "Each feature was tested against shadow columns (after Kursa and Rudnicki 2010): all "
+        "columns were copied with their rows "
         f"permuted together ({test.n_permutations} permutations), neighbours were sought in the "
         "columns and their copies, and the mean statistic of a feature minus that of its copies "
         "was divided by the pooled standard deviation of the copies"

@@ -1,6 +1,7 @@
 """A selection as one page of HTML about features, which needs nothing else."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,12 @@ import pandas as pd
 
 import convexfs
 from convexfs.batch.run import describe_environment
+from convexfs.data.counts import LOG1P
 from convexfs.data.dataset import Dataset
 from convexfs.selection import figures
+from convexfs.selection.class_markers import ClassMarkers
 from convexfs.selection.methods_text import in_words
+from convexfs.selection.references import references
 from convexfs.selection.result import Selection
 from convexfs.study.columns import Column, On
 from convexfs.study.page.assemble import (
@@ -44,6 +48,8 @@ RULES = {
     "stability": "features that most halves of the samples select",
     "knockoffs": "features that outweigh their knockoffs",
 }
+#: Column of a ranking of several classes.
+CLASS = "class"
 NOTHING = "Nothing is selected."
 #: How the line begins of samples that were given from Python.
 OF_DATA = "convexfs.select(data,"
@@ -54,7 +60,7 @@ def selection_html(selection: Selection) -> str:
     selection = selection.with_curve()
     found = [section for section in _sections(selection) if section is not None]
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    title = f"{_count(selection)} of {_data_name(selection)}, by {selection.method}"
+    title = f"{_count(selection)} of {data_name(selection)}, by {selection.method}"
     return page_html(title, found, [], convexfs.__version__, now)
 
 
@@ -62,6 +68,7 @@ def _sections(selection: Selection) -> Iterator[Section | None]:
     yield _overview(selection)
     yield _ranking(selection)
     yield drawn(figures.weight_figure(selection))
+    yield drawn(figures.volcano_figure(selection))
     yield drawn(figures.component_figure(selection))
     yield drawn(figures.curve_figure(selection)) or _no_curve(selection)
     yield _confusion(selection)
@@ -70,7 +77,7 @@ def _sections(selection: Selection) -> Iterator[Section | None]:
     yield drawn(figures.block_figure(selection))
     yield drawn(figures.convergence_figure(selection))
     yield _reporting(selection)
-    yield _repeating(selection)
+    yield repeating(selection)
     yield environment([describe_environment()])
 
 
@@ -106,7 +113,7 @@ def _lead(selection: Selection) -> str:
 
 def _asked(selection: Selection) -> Iterator[tuple[str, Any]]:
     data = selection.data
-    yield "data", _data_name(selection)
+    yield "data", data_name(selection)
     yield "read", "; ".join(data.told)
     yield "missing", _missing(data)
     if data.numeric:
@@ -139,11 +146,11 @@ def _verdict(selection: Selection) -> str:
     support = selection.support
     if support is None:
         has = f"it has {_components(selection)}, to which all features may belong"
-        return _sentence(f"A projection selects no features: {has}.")
+        return sentence(f"A projection selects no features: {has}.")
     if not support.any():
         test = None if selection.judgement is None else selection.judgement.test
         why = "" if test is None else f" The test says why: {test.why_empty()}."
-        return _sentence(f"{NOTHING}{why} What is drawn below may be chance.", none=True)
+        return sentence(f"{NOTHING}{why} What is drawn below may be chance.", none=True)
     order = np.argsort(-selection.weights, kind="stable")
     names = [selection.data.full_names[j] for j in order[support[order]][:NAMED].tolist()]
     # Set apart, as a name may turn the direction of what is written after it.
@@ -159,7 +166,8 @@ def _verdict(selection: Selection) -> str:
     return f"{found}<p>Smallest list that predicts as well: {shown} (<code>--curve</code>).</p>"
 
 
-def _sentence(text: str, *, none: bool = False) -> str:
+def sentence(text: str, *, none: bool = False) -> str:
+    """Return a paragraph in large letters; a warning if nothing was found."""
     return f'<p class="verdict{" none" if none else ""}">{escape(text)}</p>'
 
 
@@ -170,7 +178,7 @@ def _and_more(names: list[str], total: int) -> str:
 
 def _ranking(selection: Selection) -> Section:
     frame = selection.ranking()
-    table = Table("Features", frame, _columns(selection, frame))
+    table = Table("Features", frame, feature_columns(selection, frame))
     lead = (
         "Every feature. Click a heading to sort; the fields under the headings search: a part of a "
         "name, or for numbers conditions such as <0.05 or 1..10. CSV and JSON hold all digits of "
@@ -189,7 +197,10 @@ def _ranking(selection: Selection) -> Section:
     return Section("features", "Features", lead, body, tables)
 
 
-def _columns(selection: Selection, frame: pd.DataFrame) -> list[Column]:
+def feature_columns(
+    selection: Selection, frame: pd.DataFrame, meanings: Mapping[str, str] | None = None
+) -> list[Column]:
+    """Return the columns of a ranking, with what they hold; some may have other meanings."""
     test = None if selection.judgement is None else selection.judgement.test
     strict = test is not None and test.control == "fwer"
     known = (
@@ -205,12 +216,16 @@ def _columns(selection: Selection, frame: pd.DataFrame) -> list[Column]:
         Column("chosen_share", "share", "share of the halves of the samples that select it",
                "chosen by"),
         Column("higher_in", "text", "class with the highest mean", "highest in"),
-        Column("difference", "number", _difference(selection)),
+        Column("difference", "number", _difference(selection), "difference (SD)"),
+        Column("mean_difference", "number", f"the same difference in {own_unit(selection.data)}",
+               "difference (own unit)"),
         Column("correlation", "number", f"Pearson's, with {selection.data.target}"),
     )  # fmt: skip
-    about = [name for name in frame.columns[1:] if name not in {own.name for own in known}]
+    about = [name for name in frame.columns if name not in {own.name for own in known} | {CLASS}]
     metadata = [Column(name, "text", "of the feature, from the table") for name in about]
     known = (*known[:2], *metadata, *known[2:])
+    other = meanings or {}
+    known = [replace(own, meaning=other.get(own.name, own.meaning)) for own in known]
     return [own for own in known if own.name in frame]
 
 
@@ -223,6 +238,13 @@ def _difference(selection: Selection) -> str:
     return f"{means}, in standard deviations within classes"
 
 
+def own_unit(data: Dataset) -> str:
+    """Say what the numbers of the columns are."""
+    if LOG1P in data.told:
+        return "natural logarithms of 1 + counts per million"
+    return "the unit of the column"
+
+
 def _confusion(selection: Selection) -> Section | None:
     """Return the table of held-out predictions by class."""
     curve = selection.curve()
@@ -233,7 +255,11 @@ def _confusion(selection: Selection) -> Section | None:
     sizes = counts.sum(axis=1)
     frame = pd.DataFrame({"class": names, "samples": sizes})
     frame["error"] = 1.0 - counts.diagonal() / np.maximum(sizes, 1)
-    columns = [Column("class", "text"), Column("samples", "count"), Column("error", "share")]
+    bounds = [_interval(int(n - right), int(n)) for n, right in zip(sizes, counts.diagonal(),
+                                                                   strict=True)]  # fmt: skip
+    frame["interval"] = [f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in bounds]
+    columns = [Column("class", "text"), Column("samples", "count"), Column("error", "share"),
+               Column("interval", "text", "of the error (Wilson)", "95 % interval")]  # fmt: skip
     for c, name in enumerate(names[:MOST_CLASSES]):
         frame[f"predicted {c}"] = counts[:, c]
         columns.append(Column(f"predicted {c}", "count", "", f"as {figures.short(name)}"))
@@ -247,6 +273,16 @@ def _confusion(selection: Selection) -> Section | None:
     return Section("confusion", "Errors by class", lead, place, {"confusion": table})
 
 
+def _interval(wrong: int, total: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share; 0 to 1 without samples."""
+    from scipy.stats import binomtest
+
+    if not total:
+        return 0.0, 1.0
+    found = binomtest(wrong, total).proportion_ci(method="wilson")
+    return found.low, found.high
+
+
 def _no_curve(selection: Selection) -> Section | None:
     """Say what would show how well the features predict, where it was not computed."""
     if selection.support is None:
@@ -258,11 +294,22 @@ def _no_curve(selection: Selection) -> Section | None:
 def _reporting(selection: Selection) -> Section | None:
     """Return the paragraph for a paper; empty for a projection."""
     words = in_words(selection)
-    lead = "What was done here, in words for a methods section. The list belongs beside it."
-    return Section("report", "For a paper", lead, f"<p>{escape(words)}</p>") if words else None
+    return reporting(words) if words else None
 
 
-def _repeating(selection: Selection) -> Section:
+def reporting(words: str) -> Section:
+    """Return the section with a paragraph for a paper and the references it cites."""
+    lead = (
+        "What was done here, in words for a methods section. The list of features belongs beside "
+        "it, and so does the line that repeats it, with its seed and the versions below."
+    )
+    cited = "".join(f"<li>{escape(full)}</li>" for full in references(words))
+    body = f"<p>{escape(words)}</p><h3>References</h3><ul>{cited}</ul>"
+    return Section("report", "For a paper", lead, body)
+
+
+def repeating(selection: Selection) -> Section:
+    """Return the section with the line, parameters and digest that repeat a selection."""
     told = [(name, _brief(value)) for name, value in selection.parameters.items()]
     line = without_folders(selection.line, [])
     body = f"<h3>Parameters</h3>{facts(told)}" if told else ""
@@ -294,7 +341,7 @@ def _components(selection: Selection) -> str:
     return f"{count} component{'' if count == 1 else 's'}"
 
 
-def _data_name(selection: Selection) -> str:
+def data_name(selection: Selection | ClassMarkers) -> str:
     """Return what the data are called, without the folder they lie in: it is private."""
     name = selection.data.name
     return Path(name).name if Path(name).is_absolute() else name

@@ -121,19 +121,20 @@ class Selection:
             features (family-wise error rate, false discovery rate). If halves of the samples
             selected: chosen_share. Then the class with the highest mean, and the difference of
             means in standard deviations within classes: that of the second class less the
-            first or, with several classes, the highest less the rest. For a numeric target
-            instead the correlation with it.
+            first or, with several classes, the highest less the rest. mean_difference is the
+            same in the units of the column. For a numeric target instead the correlation with
+            it.
         """
         frame = ranking_frame(self.data.feature_names, self.weights, self.support)
         order = np.argsort(-self.weights, kind="stable")
         for at, (name, values) in enumerate(self.data.feature_metadata.items(), start=1):
             own = name if name not in frame else f"{name}_of_feature"
             frame.insert(at, own, [values[j] for j in order])
-        for name, values in self._evidence().items():
+        for name, values in self.evidence().items():
             frame[name] = values[order]
         return frame
 
-    def _evidence(self) -> dict[str, np.ndarray]:
+    def evidence(self) -> dict[str, np.ndarray]:
         """Return the columns beside the weights, one row per feature in the order of the data."""
         found: dict[str, np.ndarray] = {}
         judged = self.judgement
@@ -144,8 +145,8 @@ class Selection:
             found["chosen_share"] = judged.chosen_share
         if self.data.numeric:
             return found | {"correlation": target_correlations(self.data)}
-        higher, difference = class_differences(self.data)
-        return found | {"higher_in": higher, "difference": difference}
+        higher, difference, own = class_differences(self.data)
+        return found | {"higher_in": higher, "difference": difference, "mean_difference": own}
 
     def told(self) -> dict[str, str]:
         """Summarise the tests and the certificate, one line each."""
@@ -203,6 +204,12 @@ class Selection:
         if path is not None:
             write_page(page, path)
         return page
+
+    def annotate(self, adata: Any) -> None:
+        """Write weights, tests and effect sizes into ``var`` and ``uns`` of an AnnData object."""
+        from convexfs.selection.annotation import annotate
+
+        annotate(self, adata)
 
     def _repr_html_(self) -> str:
         from convexfs.estimators.ranking import fit_html

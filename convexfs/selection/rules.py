@@ -82,6 +82,11 @@ class SelectionRule:
         Permutations of the test; by default 200, or fewer if these took too long.
     gate : float, default=1
         Largest max-T p-value of the best feature at which "fdr" selects anything.
+    families : int, default=1
+        Tests for which p-values will be adjusted: there are enough permutations for one of them
+        to be significant.
+    beside : bool, default=True
+        Whether held-out errors are computed beside a test.
     tell : callable, optional
         Called with each line of progress.
     """
@@ -95,6 +100,8 @@ class SelectionRule:
     blocks: np.ndarray | None = None
     permutations: int | None = None
     gate: float = 1.0
+    families: int = 1
+    beside: bool = True
     tell: Callable[[str], Any] | None = field(default=None, repr=False)
 
     def check(self) -> None:
@@ -159,7 +166,8 @@ class SelectionRule:
 
         control = self.rule or "fdr"
         samples = _samples(source, data)
-        least = math.ceil(1 / (self.bound if control == "fwer" else self.gate)) - 1
+        strict = control == "fwer" or self.families > 1
+        least = math.ceil(self.families / (self.bound if strict else self.gate)) - 1
         number = self.permutations or max(affordable(source, samples), least)
         result = run_shadow_test(
             source, samples, data.y, number, self.seed, groups=self.groups, blocks=self.blocks,
@@ -185,7 +193,7 @@ class SelectionRule:
 
     def _curve_beside(self, source: Any, data: Dataset) -> Any:
         """Held-out errors beside a test, where fits are fast and folds have all classes."""
-        fast = enough_for_folds(data) and hasattr(source, "_operations")
+        fast = self.beside and enough_for_folds(data) and hasattr(source, "_operations")
         fast = fast and source._operations(_samples(source, data)) is not None
         return self.curve(source, data) if fast else None
 

@@ -3,19 +3,28 @@
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from convexfs.data.dataset import Dataset
 from convexfs.data.readers.options import ReadOptions
 from convexfs.data.specs import load
 from convexfs.data.targets import CLASSES, require_kind
 from convexfs.errors import InputError, did_you_mean
-from convexfs.methods import estimator_homes
-from convexfs.selection.fit_by_name import default_method, fit_and_select, prepare_fit, reading_for
+from convexfs.methods import default_method, estimator_homes
+from convexfs.selection.class_markers import ClassMarkers, check_markers, select_markers
+from convexfs.selection.fit_by_name import fit_and_select, prepare_fit, reading_for
 from convexfs.selection.result import Selection
 from convexfs.selection.rules import SelectionRule
 
 
+@overload
+def select(
+    data: Any, method: str | None = None, *, per_class: Literal[True], **options: Any
+) -> ClassMarkers: ...
+@overload
+def select(
+    data: Any, method: str | None = None, *, per_class: Literal[False] = False, **options: Any
+) -> Selection: ...
 def select(
     data: Any,
     method: str | None = None,
@@ -29,8 +38,9 @@ def select(
     gate: float = 1.0,
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
+    per_class: bool = False,
     **reading: Any,
-) -> Selection:
+) -> Selection | ClassMarkers:
     """Weigh the features of a data set by any method, as ``convexfs select`` does.
 
     Parameters
@@ -60,12 +70,15 @@ def select(
     seed : int, default=0
     settings : mapping, optional
         Parameters of the method.
+    per_class : bool, default=False
+        Select markers of each class against all other classes, by "fdr", "fwer" or `top`.
     **reading
         Further parameters of :func:`convexfs.load`, such as ``drop`` and ``limits``.
 
     Returns
     -------
     Selection
+        Or :class:`convexfs.selection.ClassMarkers` with `per_class`.
 
     Examples
     --------
@@ -82,6 +95,11 @@ def select(
     >>> table = load_iris(as_frame=True).frame
     >>> convexfs.select(table, target="target", top=2).support.sum()
     np.int64(2)
+
+    Markers of each class against the rest:
+
+    >>> convexfs.select("wine", per_class=True, top=2).markers()["class_0"]
+    ['proline', 'alcohol']
     """
     judge = SelectionRule(
         "top" if top is not None and not rule else rule, level, top, seed,
@@ -89,17 +107,24 @@ def select(
     )  # fmt: skip
     method = method or default_method(rule)
     fit = prepare_fit(method, settings or {}, judge)
+    if per_class:
+        check_markers(method, judge.rule)
     if target is not None:
         reading["target"] = target
     samples, called = _read(data, method, judge, reading)
     home = estimator_homes().get(method)
-    require_kind(samples.name, samples.numeric, CLASSES if home is None else home.target)
+    kind = CLASSES if home is None or per_class else home.target
+    require_kind(samples.name, samples.numeric, kind)
     asked = {"rule": rule, "level": level, "top": top, "scale": scale}
     asked |= {"permutations": permutations, "gate": None if gate == 1 else gate, "seed": seed}
+    asked |= {"per_class": per_class or None}
     given = {key: value for key, value in asked.items() if value not in ("", None, 0)}
     given |= {"settings": dict(settings)} if settings else {}
     words = [called, repr(method), *(f"{key}={v!r}" for key, v in {**reading, **given}.items())]
-    return fit_and_select(fit, samples, judge, scale, f"convexfs.select({', '.join(words)})")
+    line = f"convexfs.select({', '.join(words)})"
+    if per_class:
+        return select_markers(method, settings or {}, samples, judge, scale, line)
+    return fit_and_select(fit, samples, judge, scale, line)
 
 
 def _read(

@@ -45,6 +45,8 @@ class Figure:
         By panel of strips, what its values 0, 1, ... are called, if they have names.
     limit : float
         Of a heat map whose values go as far below 0 as above; else they go from 0 to 1.
+    faint : str
+        Series that is drawn in a pale colour.
     equal : bool
         Whether lengths are the same in both directions.
     note : str
@@ -73,6 +75,7 @@ class Figure:
     group: str = ""
     ticks: Mapping[str, list[str]] = field(default_factory=dict)
     limit: float = 0.0
+    faint: str = ""
     equal: bool = False
     note: str = ""
 

@@ -5,6 +5,7 @@ The column `marker` separates the classes; every reading must find it.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -143,3 +144,63 @@ def tables() -> Iterator[tuple[str, MessyTable]]:
             plain.assign(dose=mixed), "such as 'see note 0' in data row 1", ("--drop dose",)
         ),
     )
+
+
+def _csv(frame: pd.DataFrame, sep: str = ",") -> str:
+    return frame.to_csv(index=False, sep=sep)
+
+
+def _commas(column: Any) -> list[str]:
+    return [f"{value}".replace(".", ",") for value in column]
+
+
+def files() -> dict[str, bytes]:
+    """Return files by name: some are read as they are, others after what the message says."""
+    plain = _plain()
+    marker = plain["marker"]
+
+    def with_marker(cell: Callable[[float], str]) -> str:
+        return _csv(plain.assign(marker=[cell(value) for value in marker]))
+
+    def beside(cell: Callable[[int], str]) -> str:
+        return _csv(plain.assign(other=_words(cell)))
+
+    text = _csv(plain)
+    german = plain.assign(marker=_commas(marker), sodium=_commas(plain["sodium"]))
+    platelets = _words(lambda i: f"{100 + i}.{i % 9}00,5")
+    total = pd.DataFrame([["mean", "", "", ""]], columns=plain.columns)
+    texts = {
+        "percent": with_marker(lambda v: f"{v} %"),
+        "units": with_marker(lambda v: f"{v} mg/l"),
+        "euros": with_marker(lambda v: f"€{v}"),
+        "quotes": with_marker(lambda v: f"'{v}'"),
+        "minus": with_marker(lambda v: f"\N{MINUS SIGN}{20 - v:.2f}"),
+        "spaces": with_marker(lambda v: f"\N{NO-BREAK SPACE}{v} "),
+        "one-unit": _csv(_spoil(plain, "marker", {3: "5.2 mg/l"})),
+        "flags": _csv(_spoil(plain, "marker", {3: "7.2*", 4: "6.1 H"})),
+        "spreadsheet-errors": _csv(_spoil(plain, "marker", {3: "#DIV/0!", 4: "#REF!"})),
+        "nothing-known": _csv(_spoil(plain, "marker", {3: "NULL", 5: ".", 7: "?", 8: "unknown"})),
+        "thousands-by-spaces": beside(lambda i: f"{100 + i} {i % 9}00"),
+        "thousands-by-apostrophes": beside(lambda i: f"{100 + i}'{i % 9}00"),
+        "thousands-by-points": _csv(german.assign(platelets=platelets), ";"),
+        "pressure": beside(lambda i: f"{110 + i}/{70 + i % 20}"),
+        "age-groups": beside(lambda i: ("10-20", "20-30", "30-40")[i % 3]),
+        "signs": beside(lambda i: ("-", "+", "++")[i % 3]),
+        "german-dates": beside(lambda i: f"{1 + i % 28:02d}.{1 + i % 12:02d}.2020"),
+        "times": beside(lambda i: f"{i % 24:02d}:{i % 60:02d}"),
+        "moments": beside(lambda i: f"2020-01-{1 + i % 28:02d}T08:{i % 60:02d}:00Z"),
+        "powers": beside(lambda i: f"{i}.5x10^3"),
+        "yes-and-no": beside(lambda i: "yes" if i % 3 else "no"),
+        "row-of-means": _csv(pd.concat([plain.astype(object), total])),
+        "title": "Export of the laboratory,,,\nmade 2021-03-04,,,\n" + text,
+        "comma-at-the-end": text.replace("\n", ",\n"),
+        "name-in-capitals": text.replace("status", "Status"),
+        "samples-in-columns": plain.T.to_csv(header=[f"S{i}" for i in range(N)]),
+        "no-class-in-some-rows": _csv(plain.assign(status=plain["status"].where(plain.index > 3))),
+        "bars": _csv(plain, "|"),
+        "row-numbers": plain.to_csv(),
+    }
+    made = {name: own.encode() for name, own in texts.items()}
+    made["other-letters"] = text.replace("age", "Größe").encode("cp1252")
+    made["utf-16"] = text.encode("utf-16")
+    return made

@@ -2,15 +2,19 @@
 
 import re
 import shlex
+import subprocess
+import sys
 
 import pytest
 
 from convexfs.data.specs import load
 from convexfs.errors import InputError
-from tests.cli.messy_tables import tables
+from tests.cli.messy_tables import files, tables
 from tests.typed import known
 
-TABLES = dict(tables())
+TABLES, FILES = dict(tables()), files()
+#: Messages that one table may lead to, one after the other.
+MOST_MESSAGES = 2
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -28,6 +32,80 @@ def test_the_printed_options_read_the_table(run, tmp_path, name):
     cured, _, said = run(*words, *shlex.split(printed), "--ranking", tmp_path / "ranking.csv")
     assert cured == 0, said
     assert (tmp_path / "ranking.csv").read_text().splitlines()[1].startswith("marker,")
+
+
+def follow(error, words, path):
+    """Do what a message says: add options, correct the target, or edit the file."""
+    if printed := re.search(r"; add (.*) \(", error):
+        return [*words, *shlex.split(printed.group(1))]
+    if near := re.search(r"did you mean (\w+)\?", error):
+        return [near.group(1) if word == "status" else word for word in words]
+    if "try --transpose" in error:
+        return [*words, "--transpose"]
+    lines = path.read_text().splitlines()
+    if title := re.search(r"delete the (\d+) lines before", error):
+        path.write_text("\n".join(lines[int(title.group(1)) :]))
+    else:
+        assert "name it in the header" in error
+        path.write_text("\n".join([f"{lines[0]}other", *lines[1:]]))
+    return words
+
+
+@pytest.mark.filterwarnings("ignore:constant column")
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_read_as_it_is_or_as_the_message_says(run, tmp_path, name):
+    path, ranking = tmp_path / f"{name}.csv", tmp_path / "ranking.csv"
+    path.write_bytes(FILES[name])
+    words = ["select", path, "--target", "status", "--top", 1, "--ranking", ranking]
+    for _ in range(MOST_MESSAGES):
+        code, _, error = run(*words)
+        if code == 0:
+            break
+        assert code == 2
+        assert len(error.splitlines()) == 1
+        words = follow(error, words, path)
+    else:
+        code, _, error = run(*words)
+    assert code == 0, error
+    assert ranking.read_text().splitlines()[1].startswith("marker,")
+
+
+def test_units_are_left_out_only_where_all_cells_have_them(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("n,a,b,y\nP1,5 mg,1 mg,u\nP2,2 mg,2 ml,v\nP3,3.5 mg,3 mg,u\nP4,1 mg,4 ml,v\n")
+    data = load(path, drop=["b"])
+    assert data.X.ravel().tolist() == [5, 2, 3.5, 1]
+    assert data.ids == ("P1", "P2", "P3", "P4")
+    assert "column 'a' is read as numbers, without 'mg' in all cells" in data.told
+    with pytest.raises(InputError, match="text in column 'b', such as '1 mg'"):
+        load(path)
+
+
+HEAVY = {"numba", "sklearn", "cvxpy", "matplotlib", "scipy.stats"}
+_LOADED = (
+    "import sys; from convexfs.cli import main; code = main(sys.argv[1:]); "
+    "print(code, *sys.modules, sep='\\n')"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "not_loaded"),
+    [
+        (["nofile.csv", "--target", "y"], "there is no file", HEAVY | {"numpy", "pandas"}),
+        (["iris", "--method", "reliefff"], "did you mean relief?", HEAVY | {"numpy", "pandas"}),
+        (["iris", "--fdr", "0.1", "--curve"], "give one of them", HEAVY | {"numpy", "pandas"}),
+        (["iris", "--report", "x.txt"], "no known format", HEAVY | {"pandas"}),
+        (["spoilt.csv", "--target", "status"], "such as '<2.5'", HEAVY),
+    ],
+)
+def test_errors_come_before_what_is_heavy_is_imported(tmp_path, words, said, not_loaded):
+    TABLES["detection-limit"].frame.to_csv(tmp_path / "spoilt.csv", index=False)
+    words = [sys.executable, "-c", _LOADED, "select", *words]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    code, *modules = done.stdout.splitlines()
+    assert code == "2"
+    assert said in done.stderr
+    assert not not_loaded & set(modules)
 
 
 def test_limits_are_numbers_or_missing(tmp_path):

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -90,3 +92,18 @@ def test_columns_booleans_and_objects_are_numbers():
     expected = [1.0, 0.0, 1.0]
     for y in ([[1], [0], [1]], [True, False, True], np.array([1, 0, 1], dtype=object)):
         np.testing.assert_array_equal(as_numbers(y, "y"), expected)
+
+
+def test_survival_times_are_refused_with_what_to_use(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,time,event\n1,3.5,0\n2,4.5,1\n3,1.5,1\n4,2.5,0\n")
+    targets: list[Any] = ["time,event", "time, event", ["time", "event"], ("time", "event")]
+    for target in targets:
+        with pytest.raises(InputError, match=r"columns, 'time', 'event': survival times .* Cox"):
+            convexfs.load(path, target=target)
+    with pytest.raises(InputError, match="no column 'time,status'"):
+        convexfs.load(path, target="time,status")
+    outcome = np.array([(True, 3.0), (False, 2.0)] * 4, dtype=[("event", bool), ("time", float)])
+    for model in (convexfs.Relief(), convexfs.ReliefRegressor()):
+        with pytest.raises(InputError, match="columns, 'event', 'time': survival times"):
+            model.fit(np.arange(16.0).reshape(8, 2), outcome)

@@ -23,8 +23,8 @@ def with_holes(data):
 
 def test_missing_values_are_left_out(data):
     holed, seen = with_holes(data)
-    names, apart = class_differences(holed)
-    left, expected = class_differences(holed.subset(seen))
+    names, apart, _ = class_differences(holed)
+    left, expected, _ = class_differences(holed.subset(seen))
     assert names[1] == left[1]
     assert apart[1] == pytest.approx(expected[1])
     others = [0, 2, 3]
@@ -33,14 +33,14 @@ def test_missing_values_are_left_out(data):
 
 def test_sparse_samples_have_the_same_differences(data):
     sparse = replace(data, X=csr_array(data.X))
-    names, apart = class_differences(sparse)
-    expected_names, expected = class_differences(data)
+    names, apart, _ = class_differences(sparse)
+    expected_names, expected, _ = class_differences(data)
     assert list(names) == list(expected_names)
     np.testing.assert_allclose(apart, expected, rtol=1e-9)
 
 
 def test_categories_have_no_direction(data):
-    names, apart = class_differences(replace(data, categories={2: ("a", "b")}))
+    names, apart, _ = class_differences(replace(data, categories={2: ("a", "b")}))
     assert names[2] is None
     assert np.isnan(apart[2])
     assert np.isfinite(apart[[0, 1, 3]]).all()
@@ -49,7 +49,7 @@ def test_categories_have_no_direction(data):
 def test_a_class_without_values_has_no_difference(data):
     X = data.X.copy()
     X[data.y == 1, 0] = np.nan
-    names, apart = class_differences(replace(data, X=X))
+    names, apart, _ = class_differences(replace(data, X=X))
     assert names[0] is None
     assert np.isnan(apart[0])
 

@@ -2,6 +2,8 @@
 
 import pickle
 
+import nbclient
+import nbformat
 import numpy as np
 import polars
 import pytest
@@ -23,6 +25,8 @@ CELLS = (
     "model.certificate_",
     "model.plot()",
     "convexfs.load(table, target='target')",
+    "markers = convexfs.select(table, target='target', per_class=True, top=3)\nmarkers",
+    "markers.plot()",
 )
 #: Letters of text and of HTML that an output may have; a fitted model shows its problem too.
 SHORT, SHORT_HTML = 800, 60_000
@@ -30,7 +34,6 @@ SHORT, SHORT_HTML = 800, 60_000
 
 @pytest.mark.slow
 def test_a_notebook_shows_short_texts_tables_and_figures():
-    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
     notebook = nbformat.v4.new_notebook(cells=cells)
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
@@ -41,7 +44,7 @@ def test_a_notebook_shows_short_texts_tables_and_figures():
     for data in shown:
         assert len(data["text/plain"]) < SHORT
         assert len(data.get("text/html", "")) < SHORT_HTML
-    selection, certificate, ranking, picture, model, _, bars, dataset = shown
+    selection, certificate, ranking, picture, model, _, bars, dataset, markers, means = shown
     assert selection["text/plain"].startswith("<Selection by relief on the table: 3 of 30")
     assert "<table" in selection["text/html"]
     assert certificate["text/plain"].startswith("<Certificate: proven")
@@ -50,6 +53,9 @@ def test_a_notebook_shows_short_texts_tables_and_figures():
     assert "image/png" in picture
     assert "image/png" in bars
     assert "certificate: proven" in model["text/html"]
+    assert markers["text/plain"] == "<ClassMarkers by relief on the table: 0 3, 1 3>"
+    assert "<th>markers</th>" in markers["text/html"]
+    assert "image/png" in means
     assert dataset["text/plain"] == "<Dataset the table: 120 samples x 30 features, 2 classes>"
 
 

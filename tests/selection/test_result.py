@@ -38,6 +38,7 @@ def test_the_ranking_holds_what_was_tested(data, found):
     ranking, test = found.ranking(), found.judgement.test
     assert list(ranking) == [
         "name", "weight", "rank", "selected", "p", "max_t_p", "q", "higher_in", "difference",
+        "mean_difference",
     ]  # fmt: skip
     rows = ranking.set_index("name").loc[list(data.feature_names)]
     np.testing.assert_array_equal(rows["weight"], found.weights)
@@ -59,10 +60,11 @@ def test_differences_are_those_of_the_data_as_they_are(data, found):
 def test_of_several_classes_the_highest_is_held_against_the_rest():
     X = np.array([[0, 1, 5], [2, 1, 5], [10, 1, 5], [12, 1, 5], [1, 1, 5], [3, 1, 5.0]])
     data = make_dataset(X, list("aabbcc"))
-    names, differences = class_differences(data)
+    names, differences, own = class_differences(data)
     assert names.tolist() == ["b", None, None]
     np.testing.assert_allclose(differences[0], (11 - 1.5) / np.sqrt(2))
     assert np.isnan(differences[1:]).all()
+    np.testing.assert_allclose(own, [11 - 1.5, 0, 0])  # in the units of the columns
 
 
 def test_the_same_selection_as_of_the_estimator(data, found):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from convexfs.data.dataset import symbol_column
 from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.data.readers.options import Reading
 from convexfs.data.sparse import check_stored, stored_or_dense
@@ -15,7 +16,8 @@ from convexfs.errors import InputError, did_you_mean
 
 _NUMBER = 8
 #: Arrays that :func:`convexfs.data.readers.files.from_arrays` knows by name.
-RESERVED = frozenset({"X", "feature_names", "class_names", "split", "ids"})
+SYMBOLS = "feature_symbols"
+RESERVED = frozenset({"X", "feature_names", SYMBOLS, "class_names", "split", "ids"})
 #: What .fam files write for a phenotype that is not known.
 _NO_PHENOTYPE = ("-9", "0", "NA", "")
 
@@ -39,6 +41,7 @@ def read_h5ad(path: Path, reading: Reading) -> dict[str, Any]:
             "X": _matrix(stored, reading, path.name),
             "feature_names": _index(file["var"]),
             "ids": _index(file["obs"]),
+            **_symbols({key: _column(file["var"][key]) for key in _symbol_names(file["var"])}),
         }
 
 
@@ -51,11 +54,34 @@ def arrays_of(data: Any, reading: Reading, name: str) -> dict[str, Any]:
     columns = {key: np.asarray(data.obs[key], object) for key in data.obs if key not in RESERVED}
     names = {"feature_names": data.var_names, "ids": data.obs_names}
     fixed = {key: np.asarray(values, dtype=object) for key, values in names.items()}
-    return {**columns, **fixed, "X": X if sparse.issparse(X) else np.asarray(X)}
+    symbols = _symbols({key: np.asarray(data.var[key], object) for key in data.var})
+    return {**columns, **fixed, **symbols, "X": X if sparse.issparse(X) else np.asarray(X)}
 
 
-def write_h5ad(source: Path, path: Path, columns: Mapping[str, np.ndarray]) -> None:
-    """Copy a file of AnnData with further columns of numbers or truths in var."""
+def _symbols(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the gene symbols among columns of var, as texts."""
+    name = symbol_column(columns)
+    if name is None:
+        return {}
+    return {SYMBOLS: np.array([str(v or "") for v in columns[name]], dtype=object)}
+
+
+def _symbol_names(var: Any) -> list[str]:
+    name = symbol_column(_columns(var))
+    return [] if name is None else [name]
+
+
+def write_h5ad(
+    source: Path,
+    path: Path,
+    columns: Mapping[str, np.ndarray],
+    uns: Mapping[str, Any] | None = None,
+) -> None:
+    """Copy a file of AnnData with further columns in var and entries in uns.
+
+    Columns hold numbers, truths or texts, entries texts, truths, numbers, structured arrays or
+    mappings of these.
+    """
     import h5py
 
     if source.resolve() != path.resolve():
@@ -65,11 +91,50 @@ def write_h5ad(source: Path, path: Path, columns: Mapping[str, np.ndarray]) -> N
         var = file["var"]
         order = [name for name in _columns(var) if name not in columns]
         for name, values in columns.items():
-            if name in var:
-                del var[name]
-            array = var.create_dataset(name, data=values)
-            array.attrs["encoding-type"], array.attrs["encoding-version"] = "array", "0.2.0"
+            _store(var, name, values)
         var.attrs["column-order"] = np.array([*order, *columns], dtype=h5py.string_dtype())
+        if "uns" not in file:
+            _store(file, "uns", {})
+        for name, entry in (uns or {}).items():
+            _store(file["uns"], name, entry)
+
+
+def has_entry(path: Path, name: str) -> bool:
+    """Return whether uns of a file of AnnData has an entry of this name."""
+    import h5py
+
+    file: Any
+    with h5py.File(path) as file:
+        return "uns" in file and name in file["uns"]
+
+
+def _store(group: Any, name: str, value: Any) -> None:
+    """Write a value into a group of HDF5, over another one, as AnnData documents."""
+    import h5py
+
+    text = h5py.string_dtype()
+    if name in group:
+        del group[name]
+    if isinstance(value, Mapping):
+        made, kind, version = group.create_group(name), "dict", "0.1.0"
+        for key, entry in value.items():
+            _store(made, key, entry)
+    elif isinstance(value, str):
+        made, kind, version = group.create_dataset(name, data=value, dtype=text), "string", "0.2.0"
+    elif np.ndim(value) == 0:
+        made, kind, version = group.create_dataset(name, data=value), "numeric-scalar", "0.2.0"
+    elif value.dtype.names:
+        fields = [(own, text if value[own].dtype.kind == "O" else value[own].dtype)
+                  for own in value.dtype.names]  # fmt: skip
+        made, kind, version = (
+            group.create_dataset(name, data=value.astype(fields)), "rec-array", "0.2.0",
+        )  # fmt: skip
+    elif value.dtype.kind in "OU":
+        made = group.create_dataset(name, data=value.astype(object), dtype=text)
+        kind, version = "string-array", "0.2.0"
+    else:
+        made, kind, version = group.create_dataset(name, data=value), "array", "0.2.0"
+    made.attrs["encoding-type"], made.attrs["encoding-version"] = kind, version
 
 
 def _check_layer(layer: str | None, layers: list[str], name: str, has_x: bool) -> None:

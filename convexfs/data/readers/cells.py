@@ -4,11 +4,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from convexfs.data.readers.options import Reading
-from convexfs.data.text_columns import LIMIT, THOUSANDS, to_numbers
+from convexfs.data.text_columns import LIMIT, QUANTITY, THOUSANDS, WITH_UNIT, to_numbers
 from convexfs.errors import InputError, check_choice
 
 #: What people type where there is no number: hyphens and longer ones.
 _DASHES = ("-", "--", "\N{EN DASH}", "\N{EM DASH}")
+#: Minus signs and spaces that programs do not read.
+_SIGNS = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": " ",
+                        "\N{NARROW NO-BREAK SPACE}": " "})  # fmt: skip
+#: First cells that are looked at before all are.
+_LOOKED_AT = 20
 #: How a detection limit is read: as its number, or as a missing value.
 LIMITS = ("value", "missing")
 
@@ -20,7 +25,7 @@ def read_cells(frame: Any, reading: Reading) -> Any:
     missing values too; among words they may be signs.
     """
     _check(reading)
-    frame = _without_listed(frame, reading)
+    frame = _without_units(_without_listed(frame, reading), reading)
     number, read = _number_reader(reading), {}
     dashed, limited = [], []
     for name in _text_columns(frame):
@@ -43,6 +48,41 @@ def read_cells(frame: Any, reading: Reading) -> Any:
         how = "missing values" if reading.limits == "missing" else "their limits"
         some = f"{len(cells)} cells such as '{cells.iloc[0]}' in column '{name}'"
         reading.tell(f"{some} are read as {how}")
+    return frame.assign(**read) if read else frame
+
+
+def numbers_left(frame: Any, reading: Reading) -> Any:
+    """Return a table with columns of numbers where text stood only in rows that were left out."""
+    plain, read = number_text(reading), {}
+    for name in _text_columns(frame):
+        numbers = to_numbers(frame[name].map(plain, na_action="ignore"))
+        if numbers.notna().any() and (numbers.notna() == frame[name].notna()).all():
+            read[name] = numbers
+    return frame.assign(**read) if read else frame
+
+
+def _without_units(frame: Any, reading: Reading) -> Any:
+    """Read numbers with the same unit in all cells, and with signs that only people read."""
+    plain, read = number_text(reading), {}
+    others = {reading.target, reading.id, *reading.aside}
+    for name in [own for own in _text_columns(frame) if own not in others]:
+        known = frame[name].dropna().map(str)
+        if not len(known) or not known.iloc[:_LOOKED_AT].str.contains(QUANTITY, regex=True).all():
+            continue
+        texts = known.str.translate(_SIGNS).str.strip()
+        found = texts.map(WITH_UNIT.fullmatch)
+        if found.isna().any():
+            continue
+        units = set(found.map(lambda own: (own.group(1), (own.group(3) or "").strip())))
+        numbers = to_numbers(found.map(lambda own: plain(own.group(2))))
+        before, behind = next(iter(units))
+        same = not (before or behind) and (texts == known).all()
+        if len(units) > 1 or numbers.isna().any() or same:
+            continue
+        if before or behind:
+            unit = " and ".join(f"'{own}'" for own in (before, behind) if own)
+            reading.tell(f"column '{name}' is read as numbers, without {unit} in all cells")
+        read[name] = numbers.reindex(frame.index)
     return frame.assign(**read) if read else frame
 
 

@@ -24,6 +24,7 @@ from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.data.readers.options import Reading, distinct_names
 from convexfs.data.readers.table import from_table
 from convexfs.data.readers.text import MISSING, check_separated, not_text, read_separated
+from convexfs.data.readers.transposed import with_metadata
 from convexfs.data.sparse import stored_or_dense
 from convexfs.errors import InputError, did_you_mean
 
@@ -135,10 +136,11 @@ def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Datas
     if labels not in options:
         raise InputError(f"{name} has no label array '{labels}'; {did_you_mean(labels, options)}")
     names = _listed(arrays.get("feature_names"))
-    return make_dataset(
+    names = None if names is None else distinct_names(names, reading.tell)
+    data = make_dataset(
         arrays["X"],
         arrays[labels],
-        None if names is None else distinct_names(names, reading.tell),
+        names,
         _listed(arrays.get("class_names")),
         name=name,
         target=labels,
@@ -152,6 +154,9 @@ def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Datas
         told=reading.told,
         target_kind=reading.target_kind,
     )
+    if names is None or anndata_plink.SYMBOLS not in arrays:
+        return data
+    return with_metadata(data, names, {"symbol": tuple(arrays[anndata_plink.SYMBOLS])})
 
 
 def _labelled(
@@ -167,7 +172,7 @@ def _labelled(
         found = in_order(arrays["X"].shape[0], reading, name)
     kept = ("X", *(["ids"] if named else []), *reading.aside)
     rows = {key: arrays[key][found.known] for key in kept}
-    whole = {key: arrays[key] for key in ("feature_names",) if key in arrays}
+    whole = {key: arrays[key] for key in ("feature_names", anndata_plink.SYMBOLS) if key in arrays}
     return {**rows, **whole, found.target: found.labels}, replace(reading, target=found.target)
 
 

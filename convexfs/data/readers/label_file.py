@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.readers.options import Reading, distinct_names
+from convexfs.data.targets import check_single_target
 from convexfs.data.validation import last_columns, near_column
 from convexfs.errors import InputError
 
@@ -92,6 +93,7 @@ def target_column(
     if target in columns:
         return str(target)
     if target is not None:
+        check_single_target(target, columns)
         raise InputError(f"{name} has no column '{target}'; {near_column(target, columns)}{hint}")
     usual = [column for column in columns if column.lower() in _TARGET_NAMES]
     if len(usual) != 1:

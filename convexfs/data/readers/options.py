@@ -8,6 +8,16 @@ from typing import Any
 
 from convexfs.data.readers.memory_limit import ReadLimit, read_limit
 
+#: Values of options of the command, listed where nothing heavy is imported: ways to scale
+#: features, to fill missing values (with what is reported), and to compare them.
+SCALE_NAMES = ("zscore", "minmax", "none")
+IMPUTATIONS = {
+    "none": "",
+    "median": "the median of their feature",
+    "knn": "the mean of the five nearest samples",
+}
+MISSING_RULES = ("hybrid", "class", "observed", "error")
+
 
 def _word(help: str, metavar: str = "") -> dict[str, str]:
     """Return the metadata of an option that specs and the command have too."""

@@ -8,10 +8,11 @@ import numpy as np
 
 from convexfs.data.build import make_dataset
 from convexfs.data.dataset import Dataset
-from convexfs.data.readers.cells import read_cells
+from convexfs.data.readers.cells import numbers_left, read_cells
 from convexfs.data.readers.label_file import ID_NAMES, check_ids, join_labels, target_column
 from convexfs.data.readers.options import Reading, distinct_names
 from convexfs.data.readers.transposed import transposition_hint, turn_table, with_metadata
+from convexfs.data.text_columns import QUANTITY
 from convexfs.data.validation import near_column
 from convexfs.errors import InputError
 
@@ -57,6 +58,7 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
         few = _of_few_words(frame[columns]) if reading.target is None else []
         target = target_column(columns, reading.target, name, hint, few)
         frame = _with_target(frame, target, reading)
+    frame = numbers_left(frame, reading) if len(frame) < rows else frame
     ids = None if own is None else [str(value) for value in frame[own]]
     with _rows_counted(left_out=rows - len(frame)):
         data = make_dataset(
@@ -114,7 +116,9 @@ def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
         return reading.id
     unique = [c for c in columns if _names_rows(frame[c])]
     for column in unique:
-        if _is_words(frame[column]) or _is_numbered(frame[column]) or column.lower() in ID_NAMES:
+        first = column == frame.columns[0] or column.lower() in ID_NAMES
+        words = _is_words(frame[column]) and (first or not _are_quantities(frame[column]))
+        if words or _is_numbered(frame[column]) or column.lower() in ID_NAMES:
             reading.tell(f"column '{column}' has a different value in every row: taken as the id")
             return column
     if unique and len(frame) >= _NUMBERED:
@@ -152,6 +156,11 @@ def _is_words(column: Any) -> bool:
         return False
     numbers: Any = pd.to_numeric(column.str.replace(",", "."), errors="coerce")
     return bool((numbers % 1 > 0).mean() <= _DECIMALS)
+
+
+def _are_quantities(column: Any) -> bool:
+    """Whether most texts begin as dates, times and quantities with units do."""
+    return bool(column.str.match(QUANTITY).mean() > _DECIMALS)
 
 
 def _is_numbered(column: Any) -> bool:

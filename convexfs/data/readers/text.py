@@ -237,11 +237,19 @@ def _header(lines: list[str], form: TextFormat, name: str, reading: Reading) -> 
         names[0] = _unused(ROW_NAMES, names)
         reading.tell(f"the first column has no name, and is called '{names[0]}'")
     if "" in names:
+        full = next((i for i, row in enumerate(rows) if _may_be_header(row, len(names))), None)
+        later = "" if full is None else f"; or delete the {full} lines before '{lines[full]:.40}'"
         raise InputError(
             f"{name} has no name for column {names.index('') + 1}; name it in the header, "
-            "or leave the column out when saving"
+            f"or leave the column out when saving{later}"
         )
     return distinct_names(names, reading.tell)
+
+
+def _may_be_header(row: Sequence[str], width: int) -> bool:
+    """Whether these cells are as many different names, and no numbers."""
+    names = [cell.strip() for cell in row]
+    return len(set(names)) == width == len(names) and not any(not n or is_number(n) for n in names)
 
 
 def _row_names(body: Sequence[Sequence[str]]) -> bool:

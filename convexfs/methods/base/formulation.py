@@ -163,6 +163,8 @@ class Method:
     parts : pair of str, optional
         For a method whose fit falls into independent parts, a task each: what FIT of a
         problem file calls them, and what GRID calls one of them.
+    cited : str
+        Authors and years that a methods section cites for it.
     """
 
     name: str
@@ -174,6 +176,7 @@ class Method:
     target: str = CLASSES
     takes_missing: tuple[str, ...] = ()
     parts: tuple[str, str] | None = None
+    cited: str = ""
 
     def __post_init__(self) -> None:
         at_home = (replace(row, home=self.home) for row in self.formulations)

@@ -16,6 +16,7 @@ _FORMULATIONS = (
 METHOD = Method(
     name="irelief",
     home=__name__,
+    cited="Sun 2007",
     estimators={"irelief": "estimator:IRelief"},
     formulations=_FORMULATIONS,
     takes_missing=("irelief",),

@@ -31,6 +31,7 @@ _FORMULATIONS = (
 METHOD = Method(
     name="lfe",
     home=__name__,
+    cited="Sun and Wu 2009",
     estimators={"lfe": "estimator:LFE"},
     formulations=_FORMULATIONS,
     component_number=("eigenvalues_", "eigenvalue of Sigma"),

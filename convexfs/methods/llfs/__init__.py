@@ -56,6 +56,7 @@ _FORMULATIONS = (
 METHOD = Method(
     name="llfs",
     home=__name__,
+    cited="Armanfard, Reilly and Komeili 2018",
     estimators={"llfs": "estimator:LLFS"},
     formulations=_FORMULATIONS,
     shows_progress=True,

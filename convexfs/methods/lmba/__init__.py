@@ -26,6 +26,7 @@ _FORMULATIONS = (
 METHOD = Method(
     name="lmba",
     home=__name__,
+    cited="Li and Lu 2009",
     estimators={"lmba": "estimator:Lmba"},
     formulations=_FORMULATIONS,
 )

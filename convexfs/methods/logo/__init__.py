@@ -25,6 +25,7 @@ _FORMULATIONS = (
 METHOD = Method(
     name="logo",
     home=__name__,
+    cited="Sun, Todorovic and Goodison 2010",
     estimators={"logo": "estimator:Logo", "logo-cv": "estimator_cv:LogoCV"},
     formulations=_FORMULATIONS,
     takes_missing=("logo",),

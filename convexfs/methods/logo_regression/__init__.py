@@ -29,6 +29,7 @@ _FORMULATIONS = (
 METHOD = Method(
     name="rlogo",
     home=__name__,
+    cited="Sun, Todorovic and Goodison 2010",
     estimators={"rlogo": "estimator:LogoRegressor"},
     formulations=_FORMULATIONS,
     target=NUMBERS,

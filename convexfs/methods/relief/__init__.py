@@ -15,6 +15,7 @@ _FORMULATIONS = (
 METHOD = Method(
     name="relief",
     home=__name__,
+    cited="Robnik-Šikonja and Kononenko 2003; Sun and Wu 2009",
     estimators={"relief": "estimator:Relief"},
     formulations=_FORMULATIONS,
     takes_missing=("relief",),

@@ -28,6 +28,7 @@ _FORMULATIONS = (
 METHOD = Method(
     name="rrelief",
     home=__name__,
+    cited="Robnik-Šikonja and Kononenko 2003",
     estimators={"rrelief": "estimator:ReliefRegressor"},
     formulations=_FORMULATIONS,
     target=NUMBERS,

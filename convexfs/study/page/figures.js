@@ -53,7 +53,9 @@ function pointTraces(figure, rows) {
       type: "scatter", mode: "markers", name: plain(series),
       x: picked(table, figure.x, own), y: picked(table, figure.y, own),
       text: figure.hover ? picked(table, figure.hover, own).map(plain) : undefined,
-      marker: { color: look.colour, symbol: look.symbol, size: 7, opacity: 0.75 },
+      marker: series === figure.faint
+        ? { color: resolved("--faint"), symbol: "circle", size: 5 }
+        : { color: look.colour, symbol: look.symbol, size: 7, opacity: 0.75 },
     };
   });
   const marked = figure.mark ? rows.filter((row) => at(columnOf(table, figure.mark), row)) : [];

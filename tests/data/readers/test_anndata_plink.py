@@ -111,6 +111,7 @@ class Annotated:
 
     obs = pd.DataFrame({"cell_type": KINDS}, index=["c1", "c2", "c3", "c4"])
     obs_names, var_names = obs.index, pd.Index(["g1", "g2", "g3"])
+    var = pd.DataFrame({"gene_symbols": ["A", "B", "g3"]}, index=var_names)
 
     def __init__(self, X, layers=()):
         self.X, self.layers = X, dict(layers)
@@ -120,6 +121,7 @@ class Annotated:
 def test_annotated_data_in_memory(make):
     data = load(Annotated(make(X), {"raw": make(2 * X)}), target="obs:cell_type")
     np.testing.assert_array_equal(data.X, X)
+    assert data.full_names == ("g1 (A)", "g2 (B)", "g3")
     assert data.ids == ("c1", "c2", "c3", "c4")
 
 

@@ -388,10 +388,9 @@ def _coefficients(
 ) -> np.ndarray:
     """-1/M over the hits; over the misses 1/M times the share of their group."""
     found = index >= 0
-    per_group = np.maximum(found.sum(axis=2, keepdims=True), 1)
-    share = _group_shares(codes, counts, miss)
-    has_hit = counts[codes] > 1
-    return found / per_group * share[:, :, None] * has_hit[:, None, None]
+    each = 1.0 / np.maximum(np.count_nonzero(found, axis=2), 1)
+    each = each * _group_shares(codes, counts, miss) * (counts[codes] > 1)[:, None]
+    return np.where(found, each[:, :, None], 0.0)
 
 
 def _group_shares(codes: np.ndarray, counts: np.ndarray, miss: str) -> np.ndarray:

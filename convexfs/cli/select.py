@@ -1,4 +1,8 @@
-"""The command ``convexfs select``: rank and select the features of a data set."""
+"""The command ``convexfs select``: rank and select the features of a data set.
+
+Libraries that only a fit needs are imported inside the functions, so that help and the first
+errors come at once.
+"""
 
 import argparse
 import ast
@@ -9,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -22,20 +26,21 @@ from convexfs.cli.select_outputs import (
     json_report,
     table_report,
 )
-from convexfs.data.dataset import SCALES, Dataset
-from convexfs.data.imputation import IMPUTATIONS
+from convexfs.data.imputation import IMPUTATIONS, MISSING_RULES
 from convexfs.data.readers.anndata_plink import write_h5ad
 from convexfs.data.readers.options import WORDS
-from convexfs.data.specs import listed, load
+from convexfs.data.scaling import SCALES
+from convexfs.data.specs import check_name, listed, load
 from convexfs.data.targets import CLASSES, KINDS, require_kind
 from convexfs.data.writers import write_file, write_frame
 from convexfs.errors import InputError, check_number, warn
-from convexfs.methods import estimator_homes
-from convexfs.neighbors.missing_values import MISSING_RULES
+from convexfs.methods import estimator_homes, home_of
 from convexfs.report.pictures import save
-from convexfs.selection.fit_by_name import default_method, fit_and_select, prepare_fit, reading_for
-from convexfs.selection.result import Selection
-from convexfs.selection.rules import LEVELS, SelectionRule
+
+if TYPE_CHECKING:
+    from convexfs.data.dataset import Dataset
+    from convexfs.selection.result import Selection
+    from convexfs.selection.rules import SelectionRule
 
 #: Ways to keep features, an option each.
 RULES = ("fdr", "fwer", "curve", "stability", "knockoffs")
@@ -47,6 +52,16 @@ def select(arguments: argparse.Namespace) -> int:
     """Rank the features of a data set, and print, plot and write the selected ones."""
     check_targets(arguments)
     check_number("--seed", arguments.seed, 0, LARGEST_SEED, whole=True)
+    if arguments.method not in (None, "knockoffs"):
+        home_of(arguments.method)
+    check_name(arguments.source)
+    from convexfs.selection.fit_by_name import (
+        default_method,
+        fit_and_select,
+        prepare_fit,
+        reading_for,
+    )
+
     settings = dict(_assignment(text) for text in arguments.set)
     if arguments.solver != "auto":
         settings["solver"] = arguments.solver
@@ -95,7 +110,7 @@ def _say(sentences: Iterable[str]) -> None:
         Console(stderr=True).print(Text(f"convexfs: {sentence}"), soft_wrap=True)
 
 
-def _write(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+def _write(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:
     """Write all files that were asked for."""
     if arguments.out is not None:
         _write_columns(arguments, data, selection)
@@ -108,7 +123,7 @@ def _write(arguments: argparse.Namespace, data: Dataset, selection: Selection) -
 
 
 def _about_missing(
-    arguments: argparse.Namespace, judge: SelectionRule, mixed: bool
+    arguments: argparse.Namespace, judge: "SelectionRule", mixed: bool
 ) -> dict[str, Any]:
     """Return the setting of --missing if the method and the rule accept missing values."""
     asked = [f"--{name}" for name in ("missing", "categorical") if getattr(arguments, name)]
@@ -120,7 +135,7 @@ def _about_missing(
     return {"missing": arguments.missing} if arguments.missing else {}
 
 
-def _write_columns(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+def _write_columns(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:
     """Write what was selected; nothing where nothing was."""
     support = selection.support
     if arguments.out.suffix.lower() == ANNOTATED:
@@ -137,8 +152,10 @@ def _write_columns(arguments: argparse.Namespace, data: Dataset, selection: Sele
         write_file(selection.reduced(written), arguments.out)
 
 
-def _judge(arguments: argparse.Namespace) -> SelectionRule:
+def _judge(arguments: argparse.Namespace) -> "SelectionRule":
     """Return the selection rule of the command line."""
+    from convexfs.selection.rules import LEVELS, SelectionRule
+
     asked = [rule for rule in RULES if getattr(arguments, rule) not in (None, False)]
     if len(asked) > 1:
         told = " and ".join(f"--{rule}" for rule in asked)
@@ -162,8 +179,8 @@ def _sides(arguments: argparse.Namespace) -> list[str]:
 
 
 def _with_sides(
-    judge: SelectionRule, arguments: argparse.Namespace, data: Dataset
-) -> SelectionRule:
+    judge: "SelectionRule", arguments: argparse.Namespace, data: "Dataset"
+) -> "SelectionRule":
     found = {
         kind: data.training.aside[name]
         for kind, name in (("groups", arguments.groups), ("blocks", arguments.blocks))
@@ -173,7 +190,7 @@ def _with_sides(
 
 
 @contextmanager
-def _shown_on_stderr(method: str, data: Dataset) -> Iterator[Callable[[str], None]]:
+def _shown_on_stderr(method: str, data: "Dataset") -> Iterator[Callable[[str], None]]:
     """Show what is being waited for, on a terminal; yield what takes news of it."""
     from convexfs.kernels import announced
 

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table
@@ -19,7 +19,9 @@ from convexfs.data.specs import file_behind
 from convexfs.data.writers import FRAME_WRITERS, WRITERS, check_target
 from convexfs.errors import InputError
 from convexfs.report.pictures import PICTURE_FORMATS
-from convexfs.selection.result import Selection
+
+if TYPE_CHECKING:
+    from convexfs.selection.result import Selection
 
 #: Rows of a table before the rest is only counted.
 SHOWN_WEIGHTS = 20
@@ -89,7 +91,7 @@ def _are_one(path: Path, other: Path) -> bool:
     return path.resolve() == other.resolve()
 
 
-def table_report(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+def table_report(arguments: argparse.Namespace, data: Dataset, selection: "Selection") -> None:
     """Print the heaviest features, and what holds for all of them."""
     console = Console()
     if selection.explained is not None:
@@ -124,7 +126,7 @@ def _component_table(explained: np.ndarray, explained_as: str) -> Table:
     return table
 
 
-def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
+def _weight_table(method: str, data: Dataset, selection: "Selection") -> Table:
     weights, support = selection.weights, selection.support
     headings = ["rank", "feature", selection.weights_are, ""]
     title = None
@@ -151,7 +153,7 @@ def _weight_table(method: str, data: Dataset, selection: Selection) -> Table:
     return table
 
 
-def json_report(arguments: argparse.Namespace, data: Dataset, selection: Selection) -> None:
+def json_report(arguments: argparse.Namespace, data: Dataset, selection: "Selection") -> None:
     """Print all there is as one JSON object."""
     solution, support = selection.solution, selection.support
     names = np.array(data.feature_names)

@@ -13,6 +13,8 @@ IMPUTATIONS = {
     "median": "the median of their feature",
     "knn": "the mean of the five nearest samples",
 }
+#: What stands for a missing difference of two samples; "error" refuses missing values.
+MISSING_RULES = ("hybrid", "class", "observed", "error")
 
 
 def fill_missing(

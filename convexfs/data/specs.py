@@ -167,6 +167,15 @@ def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
     return _in_data_folder(rest, data_dir).resolve() if name == "data" and rest else None
 
 
+def check_name(spec: str) -> None:
+    """Raise if a spec names neither a file nor a data set; nothing is read."""
+    text = spec if os.path.isfile(os.path.expanduser(spec)) else split_spec(spec)[0]
+    path, name = _matrix_in(os.path.expanduser(text)), text.partition(":")[0]
+    exists = os.path.exists(path) and not os.path.isdir(path)
+    if not exists and name not in GENERATORS and name not in BUNDLED and name != "data":
+        raise InputError(_unknown(text, path))
+
+
 def generator(name: str) -> Callable[..., "Dataset"]:
     """Return the generator of this name."""
     from convexfs.data import generators

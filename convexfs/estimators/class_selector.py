@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from convexfs.data.imputation import MISSING_RULES
 from convexfs.data.out_of_core import column_source
 from convexfs.errors import InputError
 from convexfs.estimators.sample_weight import BALANCED, weighted_rows
 from convexfs.estimators.selector import MissingParameters, WeightSelector
 from convexfs.estimators.validation import Accepts
 from convexfs.methods.base.parameters import learned, parameters
-from convexfs.neighbors.missing_values import MISSING_RULES
 from convexfs.neighbors.sample_weight import SampleWeights
 
 #: What RELIEF, I-RELIEF and Logo take.

@@ -18,6 +18,12 @@ _OWN = (
     "knockoffs", "stability", "relief_regression", "logo_regression",
 )  # fmt: skip
 _GROUP = "convexfs.methods"
+#: Comparators of the papers, which earlier versions selected by.
+_FORMER = frozenset({
+    "ams", "dann", "elastic-net", "fisher-markov", "kernel-pls", "kpls", "ks", "l1-logistic",
+    "mitra", "mrmr", "mutual-information", "nca", "pca", "qpfs", "random-forest", "relieff",
+    "rfe-rbf",
+})  # fmt: skip
 
 METHODS: dict[str, Method]
 FORMULATIONS: dict[str, Formulation]
@@ -48,6 +54,22 @@ def _formulations() -> dict[str, Formulation]:
 def estimator_homes() -> dict[str, Method]:
     """Map each name that ``convexfs select --method`` takes to its method."""
     return {name: method for method in _methods().values() for name in method.estimators}
+
+
+def home_of(name: str) -> Method:
+    """Return the method that ``convexfs select --method`` calls by this name."""
+    homes = estimator_homes()
+    if name in homes:
+        return homes[name]
+    classes = {homes[each].class_name(each).lower(): each for each in homes}
+    if own := classes.get(name.lower().replace("-", "").replace("_", "")):
+        raise InputError(f"unknown method {name!r}: the command calls it {own}")
+    if name in _FORMER:
+        raise InputError(
+            f"{name} is a comparator and no longer a method of select: "
+            "the papers' experiments use it, in scripts/papers/baselines"
+        )
+    raise InputError(f"unknown method {name!r}: {did_you_mean(name, homes)}")
 
 
 def parts_of(formulation: Formulation) -> tuple[str, str] | None:

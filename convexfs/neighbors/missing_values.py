@@ -57,8 +57,6 @@ import numpy as np
 
 from convexfs.neighbors.kernels import missing_sums as kernels
 
-#: What stands for a missing difference; "error" refuses missing values.
-MISSING_RULES = ("hybrid", "class", "observed", "error")
 #: Numbers of an array that is worked on at a time; 16 MB.
 _BLOCK_CELLS = 2_000_000
 
@@ -134,7 +132,7 @@ class MixedSamples:
     centre, scale : arrays (J,)
         What was taken off the values, which were then multiplied.
     rule : str
-        One of `MISSING_RULES`.
+        One of :data:`convexfs.data.imputation.MISSING_RULES`.
     expected : Expected
     """
 

@@ -16,7 +16,7 @@ from convexfs.data.dataset import Dataset, feature_frame
 from convexfs.data.targets import NUMBERS
 from convexfs.errors import ConvexfsError, InputError, check_number, did_you_mean
 from convexfs.estimators.validation import Accepts
-from convexfs.methods import estimator_homes
+from convexfs.methods import estimator_homes, home_of
 from convexfs.methods.lfe.pictures import component_scatter, metric_map
 from convexfs.records import NOT_TESTED
 from convexfs.report.pictures import weight_bars
@@ -30,12 +30,6 @@ from convexfs.selection.rules import (
 
 #: What goes for a method where knockoffs are weighed by the one they have by default.
 KNOCKOFFS = "knockoffs"
-#: Comparators of the papers, which earlier versions selected by.
-FORMER = frozenset({
-    "ams", "dann", "elastic-net", "fisher-markov", "kernel-pls", "kpls", "ks", "l1-logistic",
-    "mitra", "mrmr", "mutual-information", "nca", "pca", "qpfs", "random-forest", "relieff",
-    "rfe-rbf",
-})  # fmt: skip
 #: A function from scaled data and a rule to the selection.
 Fit = Callable[[Dataset, SelectionRule], Selection]
 
@@ -62,18 +56,7 @@ def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) 
         if settings:
             raise InputError("--set and --solver are of a method: name it by --method")
         return _knockoffs(method, None)
-    homes = estimator_homes()
-    if method not in homes:
-        classes = {homes[name].class_name(name).lower(): name for name in homes}
-        if own := classes.get(method.lower().replace("-", "").replace("_", "")):
-            raise InputError(f"unknown method {method!r}: the command calls it {own}")
-        if method in FORMER:
-            raise InputError(
-                f"{method} is a comparator and no longer a method of select: "
-                "the papers' experiments use it, in scripts/papers/baselines"
-            )
-        raise InputError(f"unknown method {method!r}: {did_you_mean(method, homes)}")
-    home = homes[method]
+    home = home_of(method)
     if home.target == NUMBERS and judge.rule == "knockoffs":
         raise InputError(f"--knockoffs is of classes, and {method} learns from numbers")
     model = home.estimator(method)()

@@ -294,7 +294,7 @@ def test_a_picture_that_cannot_be_written_is_one_line(run, tmp_path, monkeypatch
 def test_json_has_no_words_for_what_is_no_number(run, monkeypatch):
     from dataclasses import replace
 
-    from convexfs.cli import select as select_cli
+    from convexfs.selection import fit_by_name
 
     def prepare_with_nan(*words):
         fit = whole(*words)
@@ -305,8 +305,8 @@ def test_json_has_no_words_for_what_is_no_number(run, monkeypatch):
 
         return with_nan
 
-    whole = select_cli.prepare_fit
-    monkeypatch.setattr(select_cli, "prepare_fit", prepare_with_nan)
+    whole = fit_by_name.prepare_fit
+    monkeypatch.setattr(fit_by_name, "prepare_fit", prepare_with_nan)
     code, out, _ = run("select", "iris", "--json")
     assert list(json.loads(out, parse_constant=pytest.fail)["weights"].values()) == [
         None,
@@ -322,6 +322,11 @@ LIGHT_LINES = {
     "--help": {"numpy", "scipy", "pandas", "sklearn", "numba", "cvxpy", "matplotlib", "rich"},
     "list": {"numpy", "scipy", "pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
     "show relief": {"pandas", "sklearn", "matplotlib", "pyarrow"},
+    "select --help": {"pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
+    "select nosuch.csv": {"pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
+    "select wdbc --method nosuch": {"pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
+    "solve nosuch.py": {"pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
+    "show nosuch": {"pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
     "select wdbc": {"cvxpy", "matplotlib", "plotly", "sqlite3", "IPython"},
 }
 

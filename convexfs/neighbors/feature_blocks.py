@@ -132,8 +132,15 @@ def weighted_distances(columns: np.ndarray, weights: np.ndarray, dtype: Any = fl
 
 def margin_columns(columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
     """``z_nj = sum_i A_ni |x_nj - x_ij|``, computed in the precision of A, for few features."""
+    n, n_features = columns.shape
     Z = np.empty(columns.shape)
-    kernels.signed_differences(np.ascontiguousarray(columns, dtype=signed.dtype), signed, Z)
+    for first in range(0, n_features, kernels.TILE):
+        part = columns[:, first : first + kernels.TILE]
+        tile = np.zeros((n + n % 2, part.shape[1]), signed.dtype)
+        tile[:n] = part
+        for start in range(0, n, kernels.PANEL):
+            stop, out = min(start + kernels.PANEL, n), Z[:, first : first + kernels.TILE]
+            kernels.add_differences(tile, signed, start, stop, out)
     return Z
 
 

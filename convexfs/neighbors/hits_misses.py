@@ -218,7 +218,8 @@ def signed_neighbors_at(
     groups = _Groups.of(codes, n_neighbors, miss)
     if is_share(n_neighbors):
         bounds = _share_bounds(distances, codes, groups.limits)
-        index = kernels.within_bounds(distances, codes, bounds, groups.limits)
+        index = np.full((*bounds.shape, groups.limits.max()), -1, np.int64)
+        kernels.within_bounds(distances, codes, bounds, groups.limits, index)
     else:
         index = kernels.nearest_in_groups(distances, 0, codes, groups.number, int(n_neighbors))
     return groups.signed(index, codes)

@@ -9,12 +9,12 @@ the GIL, so that blocks can go to threads.
 
 import numpy as np
 
-from convexfs.kernels import INNER, compiled
+from convexfs.kernels import compiled
 
 #: Features of a tile: all samples of a few hundred then stay in the L2 cache.
-_TILE = 128
+TILE = 128
 #: Samples of a tile that stay in the L2 cache while all others pass.
-_PANEL = 512
+PANEL = 512
 
 #: Pairs summed at most before the next row is begun in the block's own precision.
 FEW_TERMS = 64
@@ -30,8 +30,8 @@ def add_distances(block, out):
     Of float32: each sum is of many short ones, which rounds less than adding term after term.
     """
     n, n_features = block.shape
-    for first in range(0, n_features, _TILE):
-        tile = block[:, first : first + _TILE].copy()
+    for first in range(0, n_features, TILE):
+        tile = block[:, first : first + TILE].copy()
         width = tile.shape[1]
         even = n - n % 2
         for a in range(0, even, 2):
@@ -65,19 +65,11 @@ def add_distances(block, out):
 
 
 @compiled(fastmath=_FAST)
-def signed_differences(block, coefficient, out):
-    """``out[n, j] = sum_i coefficient[n, i] |block[n, j] - block[i, j]|``."""
-    n, n_features = block.shape
-    for first in range(0, n_features, _TILE):
-        tile = np.zeros((n + n % 2, min(_TILE, n_features - first)), block.dtype)
-        tile[:n] = block[:, first : first + _TILE]
-        for start in range(0, n, _PANEL):
-            add_panel(tile, coefficient, start, min(start + _PANEL, n), out[:, first:])
+def add_differences(tile, coefficient, start, stop, out):
+    """``out[n, j] += sum_i coefficient[n, i] |tile[n, j] - tile[i, j]|``, i from start to stop.
 
-
-@compiled(fastmath=_FAST, **INNER)
-def add_panel(tile, coefficient, start, stop, out):
-    """Add what the samples from `start` to `stop` contribute; they stay in the L2 cache."""
+    With a `start` of 0 sums begin anew. An odd number of samples has a row of zeros after it.
+    """
     n, width = len(coefficient), tile.shape[1]
     full = stop - (stop - start) % 4
     sums = np.empty((2, width), tile.dtype)
@@ -86,7 +78,8 @@ def add_panel(tile, coefficient, start, stop, out):
         # Two rows against four: each value loaded serves two differences.
         x0, x1, last = tile[row], tile[row + 1], min(row + 1, n - 1)
         a, b = coefficient[row], coefficient[last]
-        sums[:] = 0
+        for j in range(width):
+            total0[j] = total1[j] = 0
         for i in range(start, full, 4):
             a0, a1, a2, a3 = a[i], a[i + 1], a[i + 2], a[i + 3]
             b0, b1, b2, b3 = b[i], b[i + 1], b[i + 2], b[i + 3]
@@ -118,8 +111,8 @@ def pair_sums(block, starts, others, weight, out):
     to `out` in its own.
     """
     n, n_features = block.shape
-    for first in range(0, n_features, _TILE):
-        tile = block[:, first : first + _TILE].copy()
+    for first in range(0, n_features, TILE):
+        tile = block[:, first : first + TILE].copy()
         width = tile.shape[1]
         total = np.zeros(width, block.dtype)
         terms = 0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from concurrent.futures import Executor
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -380,20 +380,22 @@ def command_line() -> list[str]:
 
 def describe_environment() -> dict[str, Any]:
     """Describe the machine and the versions that results are computed with."""
-    packages = {
-        name: distribution.version
-        for distribution in metadata.distributions()
-        if (name := distribution.metadata["Name"])
-    }
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
-        "packages": dict(sorted(packages.items())),
+        "packages": _installed_packages(),
         "threads": {name: os.environ.get(name) for name in THREAD_VARIABLES},
         "revision": _revision(),
     }
+
+
+@cache
+def _installed_packages() -> dict[str, str]:
+    """Return the versions of all installed packages, read once per process: it takes long."""
+    about = (distribution.metadata for distribution in metadata.distributions())
+    return dict(sorted((own["Name"], own["Version"]) for own in about if own["Name"]))
 
 
 def _revision() -> str | None:

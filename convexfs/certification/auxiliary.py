@@ -15,12 +15,11 @@ from scipy.sparse.csgraph import connected_components
 from convexfs.certification.program.cones import (
     Block,
     Equality,
-    Exponential,
     NonNegative,
-    Power,
     SecondOrder,
     Semidefinite,
 )
+from convexfs.certification.program.exponential_and_power import Exponential, Power
 from convexfs.certification.program.scaling import Units, units_at
 from convexfs.certification.program.standard_form import StandardForm
 

@@ -21,11 +21,13 @@ import scipy.sparse as sp
 
 from convexfs.certification.auxiliary import Scaling, solved_again
 from convexfs.certification.budget import Budget, Stopped
+from convexfs.certification.duals.correction_system import Goal
 from convexfs.certification.duals.dual_bound import cost_at, lagrangian, natural_multipliers
-from convexfs.certification.duals.dual_correction import Goal, corrected_bound
+from convexfs.certification.duals.dual_correction import corrected_bound
 from convexfs.certification.exact.linear_program import LinearProgram
 from convexfs.certification.feasible_points import is_tight
-from convexfs.certification.optimality import OptimalityProof, proof_scale
+from convexfs.certification.objective_scale import proof_scale
+from convexfs.certification.optimality import OptimalityProof
 from convexfs.certification.program.scaling import least_unit_of_objective, units_at
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import BoundPropagation, Box

@@ -15,7 +15,7 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.constraints import PSD, SOC, Equality, ExpCone, Inequality, PowCone3D, PowConeND
 
-from convexfs.certification.program.cones import Exponential
+from convexfs.certification.program.exponential_and_power import Exponential
 
 #: Random directions in which variables are changed, and the share of their size.
 DIRECTIONS, STEP = 4, 1e-7

@@ -16,8 +16,8 @@ from scipy.sparse.linalg import lsqr
 
 from convexfs.certification.auxiliary import Inside, Scaling, interior_point
 from convexfs.certification.budget import Budget
+from convexfs.certification.duals.correction_system import lowest_eigenvalue
 from convexfs.certification.duals.dual_bound import cost_at
-from convexfs.certification.duals.dual_correction import lowest_eigenvalue
 from convexfs.certification.exact.linear_program import LinearProgram
 from convexfs.certification.program.cones import Equality
 from convexfs.certification.program.scaling import INFINITE, data_units, units_at
@@ -255,6 +255,26 @@ def guessed_interior_point(form: StandardForm, z: np.ndarray) -> Inside | None:
         if not short.any():
             return Inside(guess, margin, units)
     return None
+
+
+def interior_points(
+    form: StandardForm, z: np.ndarray, level: float, budget: Budget
+) -> Iterator[Inside]:
+    """Yield verified points inside all cones, those that are cheap to find first.
+
+    The second one costs at most `level`.
+    """
+    scaling = Scaling.equilibrated(form)
+    searches = (
+        lambda: guessed_interior_point(form, z),
+        lambda: interior_point(form, scaling, level, budget.left),
+        lambda: any_interior_point(form),
+    )
+    for search in searches:
+        inside = search()
+        if inside is not None and is_surely_inside(form, inside):
+            yield inside
+        budget.check()
 
 
 def any_interior_point(form: StandardForm) -> Inside | None:

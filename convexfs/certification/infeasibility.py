@@ -16,8 +16,9 @@ from convexfs.certification.auxiliary import Scaling, least_violation
 from convexfs.certification.branch_and_bound import integer_point_exists
 from convexfs.certification.budget import Budget, Stopped
 from convexfs.certification.convex_form import ConvexForm
+from convexfs.certification.duals.correction_system import Goal
 from convexfs.certification.duals.dual_bound import natural_multipliers
-from convexfs.certification.duals.dual_correction import Goal, corrected_bound
+from convexfs.certification.duals.dual_correction import corrected_bound
 from convexfs.certification.exact.farkas import (
     LAST_BITS,
     contradicts_exactly,

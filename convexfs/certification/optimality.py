@@ -12,20 +12,14 @@ than the objective itself. An optimum of 0 has the scale of the data's own units
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 
 import numpy as np
 
-from convexfs.certification.auxiliary import (
-    Found,
-    Inside,
-    Scaling,
-    interior_multipliers,
-    interior_point,
-    solved_again,
-)
+from convexfs.certification.auxiliary import Inside
 from convexfs.certification.budget import Budget, Stopped
+from convexfs.certification.duals.cone_cuts import with_cone_cuts
+from convexfs.certification.duals.correction_system import Goal
 from convexfs.certification.duals.dual_bound import (
     Bound,
     Lagrangian,
@@ -34,70 +28,43 @@ from convexfs.certification.duals.dual_bound import (
     natural_multipliers,
     radius_of,
 )
-from convexfs.certification.duals.dual_correction import Goal, corrected_bound
+from convexfs.certification.duals.dual_correction import corrected_bound
+from convexfs.certification.duals.multiplier_search import Candidate, MultiplierSearch
 from convexfs.certification.exact.linear_program import (
-    BasicSolution,
+    MOST_ENTRIES,
     ExactOptimum,
     LinearProgram,
-    rationals,
+    lagrangian_costs,
+    rounded_down,
 )
 from convexfs.certification.feasible_points import (
-    any_interior_point,
     change_to_feasible,
     cost_of_feasibility,
-    guessed_interior_point,
-    is_surely_inside,
+    interior_points,
     tightened,
 )
-from convexfs.certification.program.scaling import (
-    least_unit_of_objective,
-    unit_of_objective,
-    units_at,
-)
-from convexfs.certification.program.standard_form import StandardForm, once
+from convexfs.certification.objective_scale import NEAR_ZERO, proof_scale, size_of_terms
+from convexfs.certification.program.scaling import least_unit_of_objective, unit_of_objective
+from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.elimination import without_defined_columns
 from convexfs.certification.rigorous.implied_bounds import Box, implied_box
-from convexfs.certification.rigorous.rounding import EPSILON
 
 #: Costs of flat programs may change by this share of their own terms: the last bits of the data.
 ROUNDING = 2.0**-50
 #: Share of the tolerance that a bound should keep, and that corrections may cost.
 ENOUGH, SPENT = 0.5, 0.1
-#: Costs below tol times this share of the data's unit count as 0, and are relative to it.
-NIL = 1e-3
-#: Costs below this share of the data's unit are refuted in that unit only.
-NEAR_ZERO = 1e-5
-#: Share of constant terms that the scale of an objective has at least.
-OFFSET = 1e-8
 #: How far inside curved cones multipliers are moved, relative to their size.
 ROOMS = (0.0, 1e-9, 1e-7)
 #: Share of the budget that is left after which one candidate has had enough.
 ONE_CANDIDATE = 0.3
-#: Shares of the tolerance that multipliers inside their cones may cost.
-INTERIOR_SHARES = (0.3, 0.03)
+#: Power of 2 of the largest cost in linear programs whose basis shall be exactly optimal.
+LARGE_COSTS = 20
 #: Entries of a program that is searched for an exact proof even if one to rounding is there.
 SMALL = 3000
-#: Entries of a linear program above which interior-point searches come before the simplex method.
-LARGE = 100_000
 
 
 #: In the place of an interior point that was not found.
 NOWHERE = Inside(np.empty(0), 0.0, np.empty(0))
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A point and multipliers from anywhere, perhaps with the basis they come from.
-
-    `optimal` unless the multipliers were moved inside their cones, away from the optimum.
-    """
-
-    by: str
-    z: np.ndarray
-    y: np.ndarray
-    basis: BasicSolution | None = None
-    program: LinearProgram | None = None
-    optimal: bool = True
 
 
 class OptimalityProof:
@@ -261,7 +228,7 @@ class OptimalityProof:
         self._attain(self.point)
         if self.proven:
             return
-        found = self._search() if search else iter(())
+        found = self._multipliers() if search else iter(())
         upgrade = False
         for candidate in itertools.chain(given, found):
             self.budget.check()
@@ -278,6 +245,13 @@ class OptimalityProof:
                     return
                 upgrade = True
 
+    def _multipliers(self) -> Iterator[Candidate]:
+        """Yield multipliers that are searched for."""
+        search = MultiplierSearch(
+            self.form, self.point, self.cut, self.tol, lambda: self.scale, self.budget
+        )
+        return search.candidates()
+
     def _reduced(self, candidate: Candidate) -> Candidate:
         """Return a candidate of the whole program without the eliminated rows and columns."""
         left = self.eliminated
@@ -291,7 +265,7 @@ class OptimalityProof:
         Terms of a claimed point far away may cancel, and would hide any gap.
         """
         for point in (np.where(self.known, self.point, z), z):
-            terms = _objective_scale(self.form, point, self.box, self.cost)
+            terms = size_of_terms(self.form, point, self.box, self.cost)
             self._least_scale = min(self._least_scale, terms)
 
     def _see(self, z: np.ndarray) -> None:
@@ -324,26 +298,14 @@ class OptimalityProof:
             return
         if self.inside is None:
             self.budget.check()
-            self.inside = next(self._interior_points(near), NOWHERE)
+            self.inside = next(
+                interior_points(self.form, near, self.cost + 10 * self.scale, self.budget), NOWHERE
+            )
         if self.inside.margin > 0:
             value = cost_at(self.form, near)[0]
             above = cost_at(self.form, self.inside.z)[0] - value
             value += cost_of_feasibility(self.form, near, self.inside, above)
             self.attained = value <= self.cost + self.tol * self.scale
-
-    def _interior_points(self, z: np.ndarray) -> Iterator[Inside]:
-        """Yield verified points inside all cones, cheap ones first."""
-        level, scaling = self.cost + 10 * self.scale, Scaling.equilibrated(self.form)
-        searches = (
-            lambda: guessed_interior_point(self.form, z),
-            lambda: interior_point(self.form, scaling, level, self.budget.left),
-            lambda: any_interior_point(self.form),
-        )
-        for search in searches:
-            inside = search()
-            if inside is not None and is_surely_inside(self.form, inside):
-                yield inside
-            self.budget.check()
 
     def _by_bounds_alone(self) -> None:
         at = lagrangian(self.form, np.zeros(self.form.b.size), self.point, self.cut)
@@ -372,7 +334,11 @@ class OptimalityProof:
         # The claimed cost may be lower than anything feasible: then more than a bound is wanted.
         dearer = candidate.optimal and value > self.cost + self.tol * self.coarse_scale
         if dearer or not self._bound_is_enough:
-            self._correct(candidate, dearer)
+            self._correct(candidate, dearer, ROOMS[:1])
+        if not (dearer or self.flat or self._bound_is_enough):
+            self._relax_cones(candidate)
+        if not self.flat and (dearer or not self._bound_is_enough):
+            self._correct(candidate, dearer, ROOMS[1:])
         if candidate.basis is not None and not (self.proven and self.best.rounding == 0):
             self._exactly(candidate)
 
@@ -381,14 +347,14 @@ class OptimalityProof:
         """Whether what lacks is a feasible point only."""
         return self.best.value >= self.target and self.best.rounding == 0
 
-    def _correct(self, candidate: Candidate, dearer: bool) -> None:
+    def _correct(self, candidate: Candidate, dearer: bool, rooms: tuple[float, ...]) -> None:
         """Try the candidate's multipliers, as they are and corrected."""
         scale = self.scale or 1.0
         natural = natural_multipliers(self.form, candidate.z, scale)
         # A small program gets the effort of a proof for the data as they are.
         rounding = ROUNDING if self.flat and self.form.A.nnz > SMALL else 0.0
         share = self.budget.share(ONE_CANDIDATE)
-        for room in ROOMS:
+        for room in rooms:
             self.budget.check()
             if room and share.left <= 0:
                 break  # other candidates may need no correction
@@ -401,194 +367,43 @@ class OptimalityProof:
             if not dearer:
                 self.last = at, target
             self._keep(bound, box)
-            enough = bound.value >= target and bound.rounding <= self.rounding
-            if enough or self.flat:
+            if bound.value >= target and bound.rounding <= self.rounding:
                 break
 
+    def _relax_cones(self, candidate: Candidate) -> None:
+        """Try the candidate's multipliers of curved cones as rows of a linear program."""
+        if self.form.P is not None or self.form.A.nnz > MOST_ENTRIES:
+            return
+        y = self.form.into_dual(np.nan_to_num(candidate.y))
+        form = with_cone_cuts(self.form, y, self.cut)
+        program = LinearProgram(form, self.cut)
+        # Large costs: HiGHS accepts reduced costs of the wrong sign up to 1e-9.
+        large = np.exp2(LARGE_COSTS - np.round(np.log2(np.abs(form.q).max(initial=0.0) or 1.0)))
+        self.budget.check()
+        found = program.solve(q=large * form.q, seconds=self.budget.left)
+        if not found.optimal:
+            return
+        scale = self.scale or 1.0
+        natural = natural_multipliers(form, found.z, scale)
+        goal = Goal(form, self.cut, self.target, SPENT * self.tol * scale, natural)
+        bound, _ = corrected_bound(goal, found.y / large, found.z)
+        by = f"{candidate.by}: linear relaxation, {bound.by}"
+        self._keep(replace(bound, y=y, by=by), self.cut)
+
     def _exactly(self, candidate: Candidate) -> None:
+        """Try the candidate's basis: of the program, or of its tangent at the candidate's point."""
         program, basis = candidate.program, candidate.basis
         if program is None or basis is None or not program.cheap:
             return
-        z = candidate.z
-        costs = None if self.form.P is None else _gradient(self.form, z)
+        nothing = np.zeros(self.form.b.size)
+        costs, constant = lagrangian_costs(self.form, nothing, candidate.z)
         optimum = program.exact_optimum(basis, costs, primal=False)
         if optimum.dual is None:
-            value = None
-        elif self.form.P is None:
-            value = float(optimum.dual)
-            if not (self.attained and value >= self.target):
-                optimum = program.exact_optimum(basis)
-        else:
-            value = _at_tangent(self.form, z, optimum.dual)
-        if value is None:
             return
-        value -= 4 * EPSILON * abs(value)
+        value = rounded_down(optimum.dual + constant)
+        if self.form.P is None and not (self.attained and value >= self.target):
+            optimum = program.exact_optimum(basis)
         self._keep(Bound(value, candidate.y, f"{candidate.by}: exact basis"), self.box)
         if optimum.primal is not None:
             self.exact = optimum
             self.attained |= float(optimum.primal) <= self.cost + self.tol * self.scale
-
-    def _search(self) -> Iterator[Candidate]:
-        """Yield candidates of searches, cheap and likely ones first."""
-        if self.flat and self.form.P is None:
-            if self.form.A.nnz <= LARGE:
-                yield from self._simplex()
-                yield from self._interior()
-            else:
-                yield from self._interior()
-                yield from self._simplex()
-        else:
-            yield from self._interior()
-        yield from self._inside_cones()
-
-    def _simplex(self) -> Iterator[Candidate]:
-        program = LinearProgram(self.form)
-        found = program.solve(seconds=self.budget.left)
-        if found.optimal:
-            yield Candidate("HiGHS", found.z, found.y, found, program)
-        size = np.where(np.isfinite(self.cut.magnitude), self.cut.magnitude, np.abs(found.z))
-        units = np.exp2(np.round(np.log2(np.where(size > 0, size, 1.0))))
-        self.budget.check()
-        found = program.solve(units=units, seconds=self.budget.left)
-        if found.optimal:
-            yield Candidate("HiGHS in units of the bounds", found.z, found.y, found, program)
-
-    def _interior(self) -> Iterator[Candidate]:
-        found: Found | None = None
-        at_point = units_at(self.form, self.point, self.scale)
-        scalings = (Scaling.equilibrated(self.form), Scaling.of(self.form, at_point, self.scale))
-        for scaling in scalings:
-            self.budget.check()
-            again = solved_again(self.form, scaling, self.budget.left)
-            if again is not None and not again.contradicts:
-                found = again
-                yield Candidate("Clarabel", found.z, found.y)
-        if found is None:
-            return
-        size = abs(cost_at(self.form, found.z)[0]) or self.scale
-        self.budget.check()
-        units = units_at(self.form, found.z, size)
-        again = solved_again(self.form, Scaling.of(self.form, units, size), self.budget.left)
-        if again is not None and not again.contradicts:
-            found = again
-            yield Candidate("Clarabel", found.z, found.y)
-        self.found = found
-        if self.flat and self.form.P is not None:
-            yield from self._linearised(found.z)
-
-    def _linearised(self, z: np.ndarray) -> Iterator[Candidate]:
-        """Yield multipliers of the linear program whose costs are the gradient at z."""
-        program = LinearProgram(replace(self.form, P=None, q=self.form.q + self.form.P @ z))
-        inside = (
-            np.maximum(program.lower, self.cut.lower),
-            np.minimum(program.upper, self.cut.upper),
-        )
-        for box in (None, inside):
-            self.budget.check()
-            found = program.solve(box=box, seconds=self.budget.left)
-            if found.optimal:
-                basis = found if box is None else None
-                yield Candidate("HiGHS at the tangent", z, found.y, basis, program)
-                return
-
-    def _inside_cones(self) -> Iterator[Candidate]:
-        """Yield multipliers inside their cones, for a share of the tolerance."""
-        found: Found | None = getattr(self, "found", None)
-        if found is None:
-            return
-        rows = bool((~self.form.curved & ~self.form.equalities).any())
-        for share, by_units in itertools.product(INTERIOR_SHARES, (False, True)):
-            if by_units and not rows:
-                continue
-            lift = _lift(self.form, found.z, self.scale, share * self.tol * self.scale, by_units)
-            size = units_at(self.form, found.z, self.scale)
-            for scaling in (
-                Scaling.of(self.form, size, self.scale),
-                Scaling.equilibrated(self.form),
-            ):
-                self.budget.check()
-                inside = interior_multipliers(self.form, scaling, lift, self.budget.left)
-                if inside is not None:
-                    yield Candidate("Clarabel, inside the cones", inside.z, inside.y, optimal=False)
-
-
-def proof_scale(terms: float, unit: float, tol: float) -> float:
-    """Return the size of an objective: that of its terms, unless they are nearly 0.
-
-    `unit` is the cost of the data's own units, of which a cost of 0 may miss a small share.
-    """
-    return max(terms, NIL * unit) if terms <= tol * NIL * unit else terms
-
-
-def _objective_scale(form: StandardForm, z: np.ndarray, box: Box, cost: float) -> float:
-    """Return the size of the objective's terms at z, without those that are constant."""
-    size = np.where(box.bounded, np.maximum(box.magnitude, 1e-300), 0.0)
-    fixed = box.bounded & (np.where(box.bounded, box.upper - box.lower, np.inf) <= 1e-9 * size)
-    fixed &= _has_stated_value(form)
-    constant = float(form.q[fixed] @ z[fixed])
-    offset = float(np.abs(form.q * z)[fixed].max(initial=0.0))
-    largest = float(np.abs(form.q * z)[~fixed].max(initial=0.0))
-    if form.P is not None:
-        largest = max(largest, 0.5 * float(np.abs(z * (form.P @ z)).max(initial=0.0)))
-    return max(abs(cost - constant), largest, OFFSET * offset)
-
-
-@once
-def _has_stated_value(form: StandardForm) -> np.ndarray:
-    """Which columns are fixed by their own equation or two bounds: the user's constants.
-
-    Columns that only all rows together fix are found by solvers to their accuracy alone.
-    """
-    alone = (np.diff(form.A.indptr) == 1) & form.equalities
-    equal = form.A.indices[form.A.indptr[:-1][alone]]
-    columns = np.concatenate([equal, equal, form.single_rows[1]])
-    return np.bincount(columns, minlength=form.q.size) >= 2
-
-
-def _lift(
-    form: StandardForm, z: np.ndarray, scale: float, budget: float, by_units: bool
-) -> np.ndarray:
-    """Return how far inside their cones multipliers may be for a cost of `budget`."""
-    inside = form.interior()
-    terms = form.together(np.abs(form.b) + form.sizes @ np.abs(z))
-    terms = np.where(terms > 0, terms, float(terms.max(initial=0.0)) or 1.0)
-    slack = form.together(np.where(form.equalities, 0.0, np.abs(form.A @ z + form.b)))
-    number = max(int((~form.equalities).sum()), 1)
-    lift = np.minimum(budget / number / np.maximum(slack, 1e-9 * terms), 1e-3 * scale / terms)
-    if by_units:
-        units = form.together(units_at(form, z, scale).rows)
-        lift = np.where(form.curved, lift, budget / number / np.maximum(slack, 1e-2 * units))
-    lift = np.where(form.equalities, 0.0, lift) * inside
-    # The reduced cost of a column with bounds alone and no cost is 0 in every solution.
-    counts = np.diff(form.A.indptr)
-    entries = form.A.tocoo()
-    shared = np.zeros(form.q.size, dtype=bool)
-    shared[entries.col[(counts[entries.row] > 1) | form.curved[entries.row]]] = True
-    if form.P is not None:
-        shared |= np.diff(form.P.indptr) > 0
-    rows, columns = form.single_rows
-    lift[rows[~shared[columns]]] = 0.0
-    return lift
-
-
-def _gradient(form: StandardForm, z: np.ndarray) -> list:
-    """Return q + Pz in rationals."""
-    point, gradient = rationals(z), rationals(form.q)
-    entries = form.P.tocoo()
-    for row, column, value in zip(entries.row, entries.col, rationals(entries.data), strict=True):
-        gradient[row] += value * point[column]
-    return gradient
-
-
-def _at_tangent(form: StandardForm, z: np.ndarray, optimum: Fraction) -> float:
-    """Return the bound of the tangent at z: its optimum - z'Pz / 2, in rationals."""
-    point = [Fraction(each) for each in z.tolist()]
-    entries = form.P.tocoo()
-    bend = sum(
-        (
-            Fraction(v) * point[i] * point[j]
-            for i, j, v in zip(entries.row, entries.col, entries.data.tolist(), strict=True)
-        ),
-        Fraction(0),
-    )
-    return float(optimum - bend / 2)

@@ -13,11 +13,11 @@ import scipy.sparse as sp
 
 from convexfs.certification.auxiliary import Found, Scaling, least_violation
 from convexfs.certification.branch_and_bound import integer_point_exists
+from convexfs.certification.budget import Budget, Stopped
 from convexfs.certification.exact.linear_program import LinearProgram
 from convexfs.certification.feasible_points import a_feasible_point as feasible_point_of
 from convexfs.certification.feasible_points import change_to_feasible, is_tight, tightened
 from convexfs.certification.infeasibility import proof_of_infeasibility
-from convexfs.certification.optimality import Budget, Stopped
 from convexfs.certification.program.scaling import data_units
 from convexfs.certification.program.standard_form import StandardForm, once
 from convexfs.diagnosis.ownership import Member, OwnedProgram

@@ -9,9 +9,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from convexfs.certification.budget import Budget
 from convexfs.certification.certify import certify
 from convexfs.certification.convex_form import ConvexForm
-from convexfs.certification.optimality import Budget
 from convexfs.diagnosis.conflicts import Conflict, find_conflict
 from convexfs.diagnosis.explanation import Explanation, Line, Section
 from convexfs.diagnosis.infeasible import explain_infeasible

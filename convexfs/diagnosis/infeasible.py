@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from convexfs.certification.optimality import Budget
+from convexfs.certification.budget import Budget
 from convexfs.diagnosis.conflicts import Conflict, further_conflicts
 from convexfs.diagnosis.explanation import Explanation, Line, Section
 from convexfs.diagnosis.naming import Names

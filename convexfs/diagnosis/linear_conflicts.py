@@ -14,12 +14,12 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
+from convexfs.certification.budget import Budget
 from convexfs.certification.exact.linear_program import (
     BASIC,
     LinearProgram,
     fmpq,
 )
-from convexfs.certification.optimality import Budget
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.diagnosis.decisions import bound_row, multipliers_with_bounds
 

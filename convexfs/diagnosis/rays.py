@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexfs.certification.auxiliary import Scaling, cheaper_direction, solved_again
+from convexfs.certification.budget import Budget, Stopped
 from convexfs.certification.duals.dual_bound import cost_at
 from convexfs.certification.feasible_points import change_to_feasible, is_tight
 from convexfs.certification.infeasibility import has_feasible_point, proof_of_infeasibility
-from convexfs.certification.optimality import Budget, Stopped
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.diagnosis.explanation import Explanation, Line, Section
 from convexfs.diagnosis.naming import Names

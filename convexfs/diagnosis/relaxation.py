@@ -12,9 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexfs.certification.auxiliary import Scaling, solved_again
+from convexfs.certification.budget import Budget, Stopped
 from convexfs.certification.exact.linear_program import LinearProgram
-from convexfs.certification.optimality import Budget, Stopped
-from convexfs.certification.program.cones import Exponential, SecondOrder
+from convexfs.certification.program.cones import SecondOrder
+from convexfs.certification.program.exponential_and_power import Exponential
 from convexfs.certification.program.scaling import data_units
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.diagnosis.decisions import POINT, decide_form

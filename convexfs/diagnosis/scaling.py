@@ -13,17 +13,17 @@ import numpy as np
 import scipy.sparse as sp
 from cvxpy.constraints import SOC, ExpCone, PowCone3D, PowConeND
 
+from convexfs.certification.budget import Budget
 from convexfs.certification.certify import certify
 from convexfs.certification.convex_form import ConvexForm
-from convexfs.certification.optimality import Budget
 from convexfs.certification.program.cones import (
     SQRT2,
     Equality,
-    Exponential,
     NonNegative,
     SecondOrder,
     Semidefinite,
 )
+from convexfs.certification.program.exponential_and_power import Exponential
 from convexfs.certification.program.scaling import data_units
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.errors import ConvexfsError

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from cvxpy.constraints import Equality, Inequality
 
+from convexfs.certification.budget import Budget, Stopped
 from convexfs.certification.certify import certify
 from convexfs.certification.infeasibility import proof_of_infeasibility
-from convexfs.certification.optimality import Budget, Stopped
 from convexfs.certification.program.scaling import data_units
 from convexfs.diagnosis.convexity import describer
 from convexfs.diagnosis.explanation import Explanation, Line, Section

@@ -125,15 +125,16 @@ def solve(
             outcome = call_in_child(call, stopped) if apart else call()
             raw, solve_seconds, cpu_seconds = outcome
         answer = _answer(problem, data, chain, inverse, raw)
-    except SolverUnsuitable:
+    except (SolverUnsuitable, KeyboardInterrupt, SystemExit):
         raise
     except TimeoutError as late:
         clear(problem)
         solve_seconds = time.perf_counter() - compiled
         cpu_seconds = None
         answer = {"status": TIMEOUT, "failure": f"{row.name} was {late}, its time limit"}
-    # Solvers raise TypeError, ValueError, SolverError and their own classes.
-    except Exception as failure:
+    # Solvers raise TypeError, ValueError, SolverError and their own classes; the panics of those
+    # written in Rust are no Exceptions.
+    except BaseException as failure:
         clear(problem)
         log.warning("%s failed: %s", row.name, failure)
         solve_seconds = time.perf_counter() - compiled

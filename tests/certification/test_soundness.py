@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convexfs import certify, solve
+from convexfs.certification.duals.cone_cuts import with_cone_cuts
 from convexfs.certification.duals.dual_bound import lagrangian
 from convexfs.certification.exact.linear_program import LinearProgram
 from convexfs.certification.program.standard_form import StandardForm
@@ -121,3 +122,30 @@ def test_no_matrix_with_a_negative_eigenvalue_is_called_semidefinite(seed):
     values[0] = 0.1
     matrix = (basis * values) @ basis.T
     assert is_surely_semidefinite((matrix + matrix.T) / 2)
+
+
+def test_rows_that_replace_curved_cones_hold_at_all_points_of_the_box():
+    """Their errors of rounding, computed in rationals, are covered by their right-hand sides."""
+    rng = np.random.default_rng(3)
+    x, matrix = cp.Variable(4), rng.standard_normal((6, 4))
+    rows = [cp.log_sum_exp(matrix @ x) <= 2, cp.norm(matrix @ x) <= 3, cp.abs(x) <= 7]
+    form = StandardForm.of(cp.Problem(cp.Minimize(cp.sum(x)), rows))
+    box, y = implied_box(form), form.into_dual(rng.standard_normal(form.b.size))
+    cuts = with_cone_cuts(form, y, box)
+    cones = np.unique(form.first_rows[form.curved & (y != 0)])
+    assert cuts.b.size == form.b.size + cones.size
+    errors = 0
+    for cut, first in zip(range(form.b.size, cuts.b.size), cones, strict=True):
+        coefficients, room = cuts.A[[cut]].toarray()[0], Fraction(cuts.b[cut])
+        own = np.flatnonzero(form.first_rows == first)
+        room -= sum(Fraction(y[row]) * Fraction(form.b[row]) for row in own)
+        for column in range(form.q.size):
+            entries = form.A[own][:, [column]].toarray()[:, 0]
+            exact = sum(Fraction(y[row]) * Fraction(e) for row, e in zip(own, entries, strict=True))
+            if exact != Fraction(coefficients[column]):
+                room -= abs(exact - Fraction(coefficients[column])) * Fraction(
+                    box.magnitude[column]
+                )
+                errors += 1
+        assert room >= 0
+    assert errors > 0

@@ -6,8 +6,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from convexfs.certification.budget import Budget
 from convexfs.certification.certify import certify
-from convexfs.certification.optimality import Budget
 from convexfs.diagnosis.conflicts import Conflict, find_conflict, further_conflicts
 from convexfs.diagnosis.ownership import CONSTRAINT, OwnedProgram
 from convexfs.solving.solve import solve

@@ -14,8 +14,9 @@ import cvxpy as cp
 import numpy as np
 
 import convexfs
+from convexfs.certification.duals.correction_system import Goal
 from convexfs.certification.duals.dual_bound import Bound, natural_multipliers
-from convexfs.certification.duals.dual_correction import Goal, corrected_bound
+from convexfs.certification.duals.dual_correction import corrected_bound
 from convexfs.certification.exact.linear_program import LinearProgram
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import implied_box

@@ -74,6 +74,18 @@ def test_nothing_is_left_of_an_earlier_solve_after_a_failure():
     assert problem.constraints[0].dual_value is None
 
 
+def test_a_panic_of_a_solver_written_in_rust_is_a_failure_of_the_solver(monkeypatch):
+    class Panic(BaseException):
+        """As pyo3 derives its PanicException."""
+
+    def panic(*_: Any, **__: Any) -> None:
+        raise Panic("Eigval error")
+
+    monkeypatch.setattr("clarabel.DefaultSolver", panic)
+    failed = solve(problems.second_order(), "CLARABEL")
+    assert (failed.status, failed.failure) == ("error", "Panic: Eigval error")
+
+
 def test_nothing_is_left_of_an_earlier_solve_when_infeasible():
     x, low = cp.Variable(name="x"), cp.Parameter(value=0.0)
     problem = cp.Problem(cp.Minimize(x), [x >= low, x <= 1])

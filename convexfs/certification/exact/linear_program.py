@@ -18,6 +18,8 @@ from flint import fmpq_mat as _fmpq_mat
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
 from convexfs.certification.program.standard_form import StandardForm
+from convexfs.certification.rigorous.implied_bounds import Box
+from convexfs.certification.rigorous.rounding import EPSILON
 
 fmpq: Any = _fmpq
 fmpq_mat: Any = _fmpq_mat
@@ -57,15 +59,15 @@ class ExactOptimum:
 
 
 class LinearProgram:
-    """A flat form with single rows as bounds of columns.
+    """The flat rows of a form, single ones as bounds of columns, perhaps within a `box`.
 
     A bound that is not a double, such as 1/3 from ``3 x <= 1``, stays a row.
     """
 
-    def __init__(self, form: StandardForm):
+    def __init__(self, form: StandardForm, box: Box | None = None):
         self.form = form
         A: Any = form.A
-        counts = np.diff(A.indptr)
+        counts = np.where(form.curved, 0, np.diff(A.indptr))
         rows = np.flatnonzero(counts == 1)
         columns, entries = A.indices[A.indptr[rows]], A.data[A.indptr[rows]]
         limits = -form.b[rows] / entries
@@ -77,6 +79,9 @@ class LinearProgram:
         below, above = (entries > 0) | equal, (entries < 0) | equal
         np.maximum.at(self.lower, columns[below], limits[below])
         np.minimum.at(self.upper, columns[above], limits[above])
+        if box is not None:
+            self.lower = np.maximum(self.lower, box.lower)
+            self.upper = np.minimum(self.upper, box.upper)
         general = counts > 0
         general[rows] = False
         self.rows = np.flatnonzero(general)
@@ -84,7 +89,7 @@ class LinearProgram:
         self.b, self.equal = form.b[self.rows], form.equalities[self.rows]
         # Rows without entries, such as 0 >= 1, are not handed to HiGHS.
         broken = np.where(form.equalities, form.b != 0, form.b < 0)
-        self.constants_hold = not np.any(broken & (counts == 0))
+        self.constants_hold = not np.any(broken & (counts == 0) & ~form.curved)
 
     @property
     def cheap(self) -> bool:
@@ -288,6 +293,12 @@ def fraction(value: Any) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
+def rounded_down(value: Fraction) -> float:
+    """Return a double that is no larger than a rational."""
+    nearest = float(value)
+    return nearest - 4 * EPSILON * abs(nearest)
+
+
 def rationals(values: np.ndarray) -> list[Any]:
     """Return doubles as exact rationals."""
     return [_rational(each) for each in values.tolist()]
@@ -353,3 +364,21 @@ def _solve_block(matched: Any, sides: list[Any], rows: list[int], x: list[Any]) 
     for row, value in zip(rows, found, strict=True):
         x[row] = value
     return True
+
+
+def lagrangian_costs(
+    form: StandardForm, y: np.ndarray, z: np.ndarray
+) -> tuple[list[Any], Fraction]:
+    """Return costs and constant of the tangent at z to q'z + z'Pz / 2 - y'(Az + b), exactly."""
+    costs, constant = rationals(form.q), fmpq(0)
+    for row in np.flatnonzero(y):
+        multiplier = _rational(y[row])
+        constant -= multiplier * _rational(form.b[row])
+        for at in range(form.A.indptr[row], form.A.indptr[row + 1]):
+            costs[form.A.indices[at]] -= multiplier * _rational(form.A.data[at])
+    if form.P is not None:
+        point, entries = rationals(z), form.P.tocoo()
+        for i, j, value in zip(entries.row, entries.col, rationals(entries.data), strict=True):
+            costs[i] += value * point[j]
+            constant -= value * point[i] * point[j] / 2
+    return costs, fraction(constant)

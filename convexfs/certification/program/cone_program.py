@@ -21,14 +21,8 @@ from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr
 from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
 from cvxpy.reductions.solvers.solving_chain import _build_solving_chain, resolve_and_build_chain
 
-from convexfs.certification.program.cones import (
-    Equality,
-    Exponential,
-    NonNegative,
-    Power,
-    SecondOrder,
-    Semidefinite,
-)
+from convexfs.certification.program.cones import Equality, NonNegative, SecondOrder, Semidefinite
+from convexfs.certification.program.exponential_and_power import Exponential, Power
 from convexfs.errors import InputError
 
 #: What cvxpy's constraints are called here.

@@ -1,4 +1,4 @@
-"""The cones of convex problems: membership, and what proofs need of their duals.
+"""The symmetric cones of convex problems: membership, and what proofs need of their duals.
 
 Values are arrays with one row per cone. A method that answers "surely" allows for rounding
 errors: True is proven (assuming exp, log and powers of numpy good to a few last bits), False
@@ -13,14 +13,8 @@ import numpy as np
 from convexfs.certification.rigorous.rounding import EPSILON, is_surely_semidefinite
 
 SQRT2 = np.sqrt(2.0)
-#: Relative room for errors of exp, log and powers.
-FUNCTIONS = 1e-13
-#: Room for values that underflow.
-UNDERFLOW = 1e-300
 #: Cones with more rows are moved by balls only: other metrics are dense matrices.
 LARGEST_DENSE = 64
-#: Least eigenvalue of a matrix with a diagonal of 1 that has a Cholesky factor.
-LEAST_EIGENVALUE = 1e-14
 
 
 class Cone(Protocol):
@@ -91,7 +85,8 @@ class Block:
         return vector[self.rows].reshape(-1, self.cone.size)
 
 
-def _largest(sizes: np.ndarray) -> np.ndarray:
+def largest_of_each(sizes: np.ndarray) -> np.ndarray:
+    """Return the largest size of each cone, once per row."""
     return np.broadcast_to(sizes.max(axis=1, keepdims=True), sizes.shape)
 
 
@@ -213,7 +208,7 @@ class SecondOrder:
         return not np.any(used & (low * (1.0 - 1.5 * eta) < 1e-14 * self.size * high))
 
     def scales(self, sizes: np.ndarray) -> np.ndarray:
-        return _largest(sizes)
+        return largest_of_each(sizes)
 
     def interior(self) -> np.ndarray:
         return np.eye(1, self.size)[0]
@@ -319,189 +314,3 @@ class Semidefinite:
         """Pack symmetric matrices; of others, their symmetric part."""
         i, j = np.tril_indices(self.side)
         return 0.5 * (matrices[:, i, j] + matrices[:, j, i]) * np.where(i == j, 1.0, SQRT2)
-
-
-def _inverse_root_factors(hessians: np.ndarray, inside: np.ndarray) -> np.ndarray:
-    """Return factors G with G G' the inverse of each Hessian; 0 outside."""
-    factors = np.zeros_like(hessians)
-    with np.errstate(all="ignore"):
-        units = np.sqrt(np.einsum("kii->ki", hessians))
-        scaled = hessians / (units[:, :, None] * units[:, None, :])
-    good = np.flatnonzero(inside & np.isfinite(scaled).all(axis=(1, 2)))
-    try:
-        lower = np.linalg.cholesky(scaled[good])
-    except np.linalg.LinAlgError:
-        good = good[np.linalg.eigvalsh(scaled[good])[:, 0] > LEAST_EIGENVALUE]
-        lower = np.linalg.cholesky(scaled[good])
-    inverses = np.linalg.solve(lower, np.broadcast_to(np.eye(lower.shape[-1]), lower.shape))
-    factors[good] = (inverses / units[good][:, None, :]).transpose(0, 2, 1)
-    return factors
-
-
-def _half_widths(factors: np.ndarray, eta: float) -> np.ndarray:
-    return np.linalg.norm(factors, axis=2) * eta * (1.0 + 1e-12)
-
-
-@dataclass(frozen=True)
-class Exponential:
-    """Rows (x, y, z) with y exp(x / y) <= z, y > 0, and the closure."""
-
-    kind = "exponential cone"
-    size = 3
-    curved = True
-
-    def outside(self, values: np.ndarray) -> np.ndarray:
-        """Return what x must lose or z must gain; or the way to the face y = 0, x <= 0, z >= 0."""
-        x, y, z = values.T
-        with np.errstate(all="ignore"):
-            by_x = np.where((y > 0) & (z > 0), x - y * np.log(z / y), np.inf)
-            by_z = np.where(y > 0, y * np.exp(x / y) - z, np.inf)
-        to_face = np.maximum.reduce([np.abs(y), x, -z])
-        return np.fmin.reduce(np.maximum([by_x, by_z, to_face], 0.0))
-
-    def inside(self, values: np.ndarray) -> np.ndarray:
-        """Lower x or raise z, whichever needs less."""
-        x, y, z = values[:, 0], np.maximum(values[:, 1], 0.0), np.maximum(values[:, 2], 0.0)
-        with np.errstate(all="ignore"):
-            most_x = np.where(y > 0, y * np.log(z / y), np.minimum(x, 0.0))
-            least_z = np.where(y > 0, y * np.exp(x / y), 0.0)
-        by_x = np.isfinite(most_x) & ~(least_z - z < x - most_x)
-        x = np.where(by_x, np.minimum(x, most_x), x)
-        return np.column_stack([x, y, np.where(by_x, z, np.maximum(z, least_z))])
-
-    def surely_contains(self, values: np.ndarray, radii: np.ndarray) -> bool:
-        x, z = values[:, 0] + radii[:, 0], values[:, 2] - radii[:, 2]
-        ends = values[:, 1] - radii[:, 1], values[:, 1] + radii[:, 1]
-        on_face = (values[:, 1] == 0) & (radii[:, 1] == 0) & (x <= 0) & (z >= 0)
-        with np.errstate(all="ignore"):
-            # y exp(x / y) is convex in y.
-            above = [end * np.exp(x / end) * (1.0 + FUNCTIONS) + UNDERFLOW <= z for end in ends]
-        return bool(np.all(on_face | ((ends[0] > 0) & above[0] & above[1])))
-
-    def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:
-        """Raise w or v, the free one or the one that needs less: -u exp(v / u - 1) <= w, u <= 0."""
-        u, v, w = np.minimum(values[:, 0], 0.0), values[:, 1], np.maximum(values[:, 2], 0.0)
-        more = 1.0 + 2 * FUNCTIONS + room
-        with np.errstate(all="ignore"):
-            least_w = np.where(u < 0, -u * np.exp(v / u - 1.0) * more, 0.0)
-            least_v = np.where(u < 0, u * (1.0 + np.log(w / (-u * more))), 0.0)
-            least_v += 8 * FUNCTIONS * (np.abs(least_v) + np.abs(u))
-        less = np.where(free[:, 1] == free[:, 2], least_v - v < least_w - w, free[:, 1])
-        by_v = (u == 0) | (less & np.isfinite(least_v))
-        v = np.where(by_v, np.maximum(v, least_v), v)
-        return np.column_stack([u, v, np.where(by_v, w, np.maximum(w, least_w))])
-
-    def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
-        """Return factors of the inverse Hessian of a barrier of the dual cone."""
-        a, v, w = -values[:, 0], values[:, 1], values[:, 2]
-        inside = (a > 0) & (w > 0)
-        a, w = np.where(inside, a, 1.0), np.where(inside, w, 1.0)
-        logs = np.log(w / a)
-        gap = v + a + a * logs
-        inside &= gap > 1e-13 * (np.abs(v) + a)
-        gap = np.where(inside, gap, 1.0)
-        slope = np.stack([-logs, np.ones_like(a), a / w], axis=1)
-        hessians = slope[:, :, None] * slope[:, None, :] / (gap**2)[:, None, None]
-        hessians[:, 0, 0] += 1 / (a * gap) + 1 / a**2
-        hessians[:, 2, 2] += a / (w**2 * gap) + 1 / w**2
-        hessians[:, 0, 2] += 1 / (w * gap)
-        hessians[:, 2, 0] += 1 / (w * gap)
-        return _inverse_root_factors(hessians, inside)
-
-    def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
-        widths = _half_widths(factors, eta)
-        used = widths.any(axis=1)
-        values, widths = values[used], widths[used]
-        v, w = values[:, 1] - widths[:, 1], values[:, 2] - widths[:, 2]
-        ends = values[:, 0] - widths[:, 0], values[:, 0] + widths[:, 0]
-        with np.errstate(all="ignore"):
-            # -u exp(v / u - 1) is convex in u.
-            below = [-end * np.exp(v / end - 1.0) * (1.0 + FUNCTIONS) <= w for end in ends]
-        return bool(np.all((ends[1] < 0) & below[0] & below[1]))
-
-    def scales(self, sizes: np.ndarray) -> np.ndarray:
-        return _largest(sizes)
-
-    def interior(self) -> np.ndarray:
-        # The central ray of the cone and its dual.
-        return np.array([-1.051383945322714, 0.556409619469370, 1.258967884768947])
-
-
-@dataclass(frozen=True)
-class Power:
-    """Rows (u, z) with u >= 0 and the product of u ** exponents at least abs(z)."""
-
-    exponents: tuple[float, ...]
-    kind = "power cone"
-    curved = True
-
-    @property
-    def size(self) -> int:
-        return len(self.exponents) + 1
-
-    def outside(self, values: np.ndarray) -> np.ndarray:
-        u, z = values[:, :-1], values[:, -1]
-        short = np.abs(z) - np.prod(np.maximum(u, 0.0) ** self.exponents, axis=1)
-        return np.maximum.reduce([short, np.max(-u, axis=1), np.zeros(len(z))])
-
-    def inside(self, values: np.ndarray) -> np.ndarray:
-        u = np.maximum(values[:, :-1], 0.0)
-        most = np.prod(u**self.exponents, axis=1)
-        return np.column_stack([u, np.clip(values[:, -1], -most, most)])
-
-    def surely_contains(self, values: np.ndarray, radii: np.ndarray) -> bool:
-        u, z = values[:, :-1] - radii[:, :-1], np.abs(values[:, -1]) + radii[:, -1]
-        product = np.prod(np.maximum(u, 0.0) ** self.exponents, axis=1)
-        return bool(np.all(u >= 0) and np.all(product * (1.0 - FUNCTIONS) >= z))
-
-    def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:
-        """Raise a free u, or lower abs(w), to w <= the product of (u / exponents) ** exponents."""
-        u, w = np.maximum(values[:, :-1], 0.0), values[:, -1]
-        exponents = np.array(self.exponents)
-        for k in np.flatnonzero(free[0, :-1] & ~free[0, -1])[:1]:
-            others = np.delete((u / exponents) ** exponents, k, axis=1).prod(axis=1)
-            with np.errstate(all="ignore"):
-                least = exponents[k] * (np.abs(w) / others) ** (1.0 / exponents[k])
-                least *= 1.0 + 64.0 * (FUNCTIONS + room) / exponents[k]
-            u[:, k] = np.maximum(u[:, k], np.where(np.isfinite(least), least, 0.0))
-        most = np.prod((u / exponents) ** exponents, axis=1) * (1.0 - 2 * FUNCTIONS - room)
-        return np.column_stack([u, np.clip(w, -most, most)])
-
-    def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
-        """Return factors of the inverse Hessian of a barrier of the dual cone."""
-        exponents, u, w = np.array(self.exponents), values[:, :-1], values[:, -1]
-        inside = np.all(u > 0, axis=1)
-        u = np.where(inside[:, None], u, 1.0)
-        product = np.prod((u / exponents) ** (2 * exponents), axis=1)
-        gap = product - w**2
-        inside &= gap > 1e-13 * product
-        gap = np.where(inside, gap, 1.0)
-        rates = 2 * exponents / u
-        slope = np.column_stack([product[:, None] * rates, -2 * w])
-        bend = np.zeros((len(w), self.size, self.size))
-        inner = rates[:, :, None] * rates[:, None, :] - _diagonals(2 * exponents / u**2)
-        bend[:, :-1, :-1] = product[:, None, None] * inner
-        bend[:, -1, -1] = -2.0
-        hessians = slope[:, :, None] * slope[:, None, :] / (gap**2)[:, None, None]
-        hessians += _diagonals(np.column_stack([(1 - exponents) / u**2, np.zeros(len(w))]))
-        return _inverse_root_factors(hessians - bend / gap[:, None, None], inside)
-
-    def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
-        widths = _half_widths(factors, eta)
-        used = widths.any(axis=1)
-        u, w = values[used, :-1] - widths[used, :-1], np.abs(values[used, -1]) + widths[used, -1]
-        exponents = np.array(self.exponents)
-        product = np.prod((np.maximum(u, 0.0) / exponents) ** exponents, axis=1)
-        return bool(np.all(u > 0) and np.all(product * (1.0 - FUNCTIONS) >= w))
-
-    def scales(self, sizes: np.ndarray) -> np.ndarray:
-        """Multiply every u by its own size, and z by what that makes of the product."""
-        product = np.prod(sizes[:, :-1] ** self.exponents, axis=1)
-        return np.column_stack([sizes[:, :-1], product])
-
-    def interior(self) -> np.ndarray:
-        return np.append(np.ones(len(self.exponents)), 0.0)
-
-
-def _diagonals(values: np.ndarray) -> np.ndarray:
-    return values[:, :, None] * np.eye(values.shape[1])

@@ -21,12 +21,11 @@ from convexfs.certification.program.cones import (
     Block,
     Cone,
     Equality,
-    Exponential,
     NonNegative,
-    Power,
     SecondOrder,
     Semidefinite,
 )
+from convexfs.certification.program.exponential_and_power import Exponential, Power
 from convexfs.errors import InputError
 
 Value = TypeVar("Value")

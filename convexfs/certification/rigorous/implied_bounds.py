@@ -16,15 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexfs.certification.program.cones import (
-    FUNCTIONS,
     Block,
     Equality,
-    Exponential,
     NonNegative,
-    Power,
     SecondOrder,
     Semidefinite,
 )
+from convexfs.certification.program.exponential_and_power import FUNCTIONS, Exponential, Power
 from convexfs.certification.program.standard_form import StandardForm, once
 from convexfs.certification.rigorous.rounding import EPSILON
 

@@ -3,14 +3,8 @@
 import numpy as np
 import pytest
 
-from convexfs.certification.program.cones import (
-    Equality,
-    Exponential,
-    NonNegative,
-    Power,
-    SecondOrder,
-    Semidefinite,
-)
+from convexfs.certification.program.cones import Equality, NonNegative, SecondOrder, Semidefinite
+from convexfs.certification.program.exponential_and_power import Exponential, Power
 
 CONES = [
     Equality(),
@@ -176,3 +170,43 @@ def _moved(cone, factors, v):
     if isinstance(cone, Semidefinite):
         return cone.triangles(factors @ cone.matrices(v) @ factors.transpose(0, 2, 1))
     return v @ factors[0].T
+
+
+@pytest.mark.parametrize("cone", [each for each in CONES if isinstance(each, Exponential | Power)])
+@pytest.mark.parametrize("depth", [1e-1, 1e-5, 1e-9])
+def test_ellipsoids_near_the_boundary_are_kept_in_the_dual_cone(cone, depth):
+    """Long and thin ones too, which no box around them would fit into; some must be too large."""
+    rng = np.random.default_rng(5)
+    held = np.zeros((60, cone.size), dtype=bool)
+    draw = np.abs(rng.standard_normal((60, cone.size))) + 0.01
+    draw[:, 0] *= -1.0 if isinstance(cone, Exponential) else 1.0
+    draw[:, 1] -= 2.0 if isinstance(cone, Exponential) else 0.0
+    draw[:, -1] += 0.0 if isinstance(cone, Exponential) else 5.0
+    values = cone.into_dual(draw, held, depth)
+    values *= 10.0 ** rng.integers(-6, 7, (60, 1))
+    kept = {0.01: 0, 0.3: 0, 3.0: 0}
+    for point in values[:, None]:
+        factors = cone.dual_factors(point, ball=False)
+        if not factors.any():
+            continue
+        for eta in kept:
+            if not cone.dual_surely_contains(point, factors, eta):
+                continue
+            kept[eta] += 1
+            v = rng.standard_normal((300, cone.size))
+            v *= eta / np.linalg.norm(v, axis=1, keepdims=True)
+            assert np.all(_dual_slack(cone, point + v @ factors[0].T) >= -1e-12)
+    assert kept[0.01] >= 20
+    assert kept[3.0] == 0
+
+
+def _dual_slack(cone, values):
+    """By how much points are inside the dual cone, relative to its terms, in closed form."""
+    if isinstance(cone, Exponential):
+        a, v, w = -values[:, 0], values[:, 1], values[:, 2]
+        assert min(a.min(), w.min()) > 0
+        logs = np.log(w / a)
+        return (v + a + a * logs) / (np.abs(v) + a * (1 + np.abs(logs)))
+    u, w = values[:, :-1], values[:, -1]
+    assert u.min() > 0
+    return 1.0 - np.abs(w) / np.prod((u / cone.exponents) ** cone.exponents, axis=1)

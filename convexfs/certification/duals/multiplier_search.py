@@ -1,0 +1,175 @@
+"""Search for multipliers that prove an optimum: by HiGHS, by Clarabel, and inside the cones.
+
+Nothing that is found here is trusted: :class:`~convexfs.certification.optimality.OptimalityProof`
+computes a bound from each candidate, rounded outward.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from convexfs.certification.auxiliary import Found, Scaling, interior_multipliers, solved_again
+from convexfs.certification.budget import Budget
+from convexfs.certification.duals.dual_bound import cost_at
+from convexfs.certification.exact.linear_program import BasicSolution, LinearProgram
+from convexfs.certification.program.scaling import units_at
+from convexfs.certification.program.standard_form import StandardForm
+from convexfs.certification.rigorous.implied_bounds import Box
+
+#: Shares of the tolerance that multipliers inside their cones may cost.
+INTERIOR_SHARES = (0.3, 0.03)
+#: Entries of a linear program above which interior-point searches come before the simplex method.
+LARGE = 100_000
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A point and multipliers from anywhere, perhaps with the basis they come from.
+
+    `optimal` unless the multipliers were moved inside their cones, away from the optimum.
+    """
+
+    by: str
+    z: np.ndarray
+    y: np.ndarray
+    basis: BasicSolution | None = None
+    program: LinearProgram | None = None
+    optimal: bool = True
+
+
+@dataclass
+class MultiplierSearch:
+    """The search for multipliers of a program.
+
+    Parameters
+    ----------
+    form : StandardForm
+        The program, without integers.
+    point : ndarray
+        Columns of the claimed point.
+    box : Box
+        Bounds on all points that may be cheaper.
+    tol : float
+        Gap that counts as none.
+    scale : callable
+        Returns what gaps are relative to, which is known better the more points are known.
+    budget : Budget
+        Of all searches together.
+    """
+
+    form: StandardForm
+    point: np.ndarray
+    box: Box
+    tol: float
+    scale: Callable[[], float]
+    budget: Budget
+    _found: Found | None = field(default=None, init=False)
+
+    def candidates(self) -> Iterator[Candidate]:
+        """Yield points with multipliers, cheap and likely ones first."""
+        if self.form.P is None and not self.form.curved.any():
+            if self.form.A.nnz <= LARGE:
+                yield from self._simplex()
+                yield from self._interior()
+            else:
+                yield from self._interior()
+                yield from self._simplex()
+        else:
+            yield from self._interior()
+        yield from self._inside_cones()
+
+    def _simplex(self) -> Iterator[Candidate]:
+        program = LinearProgram(self.form)
+        found = program.solve(seconds=self.budget.left)
+        if found.optimal:
+            yield Candidate("HiGHS", found.z, found.y, found, program)
+        size = np.where(np.isfinite(self.box.magnitude), self.box.magnitude, np.abs(found.z))
+        units = np.exp2(np.round(np.log2(np.where(size > 0, size, 1.0))))
+        self.budget.check()
+        found = program.solve(units=units, seconds=self.budget.left)
+        if found.optimal:
+            yield Candidate("HiGHS in units of the bounds", found.z, found.y, found, program)
+
+    def _interior(self) -> Iterator[Candidate]:
+        found: Found | None = None
+        at_point = units_at(self.form, self.point, self.scale())
+        scalings = (Scaling.equilibrated(self.form), Scaling.of(self.form, at_point, self.scale()))
+        for scaling in scalings:
+            self.budget.check()
+            again = solved_again(self.form, scaling, self.budget.left)
+            if again is not None and not again.contradicts:
+                found = again
+                yield Candidate("Clarabel", found.z, found.y)
+        if found is None:
+            return
+        size = abs(cost_at(self.form, found.z)[0]) or self.scale()
+        self.budget.check()
+        units = units_at(self.form, found.z, size)
+        again = solved_again(self.form, Scaling.of(self.form, units, size), self.budget.left)
+        if again is not None and not again.contradicts:
+            found = again
+            yield Candidate("Clarabel", found.z, found.y)
+        self._found = found
+        if self.form.P is not None and not self.form.curved.any():
+            yield from self._linearised(found.z)
+
+    def _linearised(self, z: np.ndarray) -> Iterator[Candidate]:
+        """Yield multipliers of the linear program whose costs are the gradient at z."""
+        program = LinearProgram(replace(self.form, P=None, q=self.form.q + self.form.P @ z))
+        inside = (
+            np.maximum(program.lower, self.box.lower),
+            np.minimum(program.upper, self.box.upper),
+        )
+        for box in (None, inside):
+            self.budget.check()
+            found = program.solve(box=box, seconds=self.budget.left)
+            if found.optimal:
+                basis = found if box is None else None
+                yield Candidate("HiGHS at the tangent", z, found.y, basis, program)
+                return
+
+    def _inside_cones(self) -> Iterator[Candidate]:
+        """Yield multipliers inside their cones, for a share of the tolerance."""
+        found = self._found
+        if found is None:
+            return
+        rows = bool((~self.form.curved & ~self.form.equalities).any())
+        for share, by_units in itertools.product(INTERIOR_SHARES, (False, True)):
+            if by_units and not rows:
+                continue
+            scale = self.scale()
+            lift = _lift(self.form, found.z, scale, share * self.tol * scale, by_units)
+            units = units_at(self.form, found.z, scale)
+            for scaling in (Scaling.of(self.form, units, scale), Scaling.equilibrated(self.form)):
+                self.budget.check()
+                inside = interior_multipliers(self.form, scaling, lift, self.budget.left)
+                if inside is not None:
+                    yield Candidate("Clarabel, inside the cones", inside.z, inside.y, optimal=False)
+
+
+def _lift(
+    form: StandardForm, z: np.ndarray, scale: float, budget: float, by_units: bool
+) -> np.ndarray:
+    """Return how far inside their cones multipliers may be for a cost of `budget`."""
+    inside = form.interior()
+    terms = form.together(np.abs(form.b) + form.sizes @ np.abs(z))
+    terms = np.where(terms > 0, terms, float(terms.max(initial=0.0)) or 1.0)
+    slack = form.together(np.where(form.equalities, 0.0, np.abs(form.A @ z + form.b)))
+    number = max(int((~form.equalities).sum()), 1)
+    lift = np.minimum(budget / number / np.maximum(slack, 1e-9 * terms), 1e-3 * scale / terms)
+    if by_units:
+        units = form.together(units_at(form, z, scale).rows)
+        lift = np.where(form.curved, lift, budget / number / np.maximum(slack, 1e-2 * units))
+    lift = np.where(form.equalities, 0.0, lift) * inside
+    # The reduced cost of a column with bounds alone and no cost is 0 in every solution.
+    counts = np.diff(form.A.indptr)
+    entries = form.A.tocoo()
+    shared = np.zeros(form.q.size, dtype=bool)
+    shared[entries.col[(counts[entries.row] > 1) | form.curved[entries.row]]] = True
+    if form.P is not None:
+        shared |= np.diff(form.P.indptr) > 0
+    rows, columns = form.single_rows
+    lift[rows[~shared[columns]]] = 0.0
+    return lift

@@ -44,6 +44,10 @@ SECONDS_BETWEEN_LINES = 60.0
 
 def solve(arguments: argparse.Namespace) -> int:
     """Solve problem files on all data, grid values and solvers; resume an interrupted run."""
+    from convexfs.batch.problem_files.load import check_files
+
+    memory_limit = limit_given(arguments.memory_limit)
+    check_files(arguments.files)
     from convexfs.batch.run import solve_files
     from convexfs.batch.workers.executors import open_executor
 
@@ -67,7 +71,7 @@ def solve(arguments: argparse.Namespace) -> int:
                 executor=executor,
                 tol=arguments.tol,
                 time_limit=arguments.time_limit,
-                memory_limit=limit_given(arguments.memory_limit),
+                memory_limit=memory_limit,
                 seed=arguments.seed,
                 data_dir=None if arguments.data is None else str(arguments.data),
                 read_limit=arguments.read_limit,

@@ -12,6 +12,7 @@ A matrix whose columns lie elsewhere is a :class:`~convexfs.data.out_of_core.Col
 which carries the passes itself.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,7 @@ from scipy.linalg.blas import dsyrk, ssyrk  # type: ignore[attr-defined]
 from convexfs.data.out_of_core import ColumnSource, parts, ranges
 from convexfs.errors import InputError
 from convexfs.neighbors import bitpacked, distances
-from convexfs.neighbors.kernels import distance_sums
+from convexfs.neighbors.kernels import distance_sums, pair_weights
 from convexfs.neighbors.kernels import feature_sums as kernels
 from convexfs.neighbors.sparse import SparseBlock, SparseSamples, TileBlock
 
@@ -131,8 +132,15 @@ def weighted_distances(columns: np.ndarray, weights: np.ndarray, dtype: Any = fl
 
 def margin_columns(columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
     """``z_nj = sum_i A_ni |x_nj - x_ij|``, computed in the precision of A, for few features."""
+    n, n_features = columns.shape
     Z = np.empty(columns.shape)
-    kernels.signed_differences(np.ascontiguousarray(columns, dtype=signed.dtype), signed, Z)
+    for first in range(0, n_features, kernels.TILE):
+        part = columns[:, first : first + kernels.TILE]
+        tile = np.zeros((n + n % 2, part.shape[1]), signed.dtype)
+        tile[:n] = part
+        for start in range(0, n, kernels.PANEL):
+            stop, out = min(start + kernels.PANEL, n), Z[:, first : first + kernels.TILE]
+            kernels.add_differences(tile, signed, start, stop, out)
     return Z
 
 
@@ -153,19 +161,12 @@ def score_pairs(signed: np.ndarray, p: np.ndarray, budget: float = 0.0) -> Pairs
     rounding of a sum of k terms (at most k + 8 roundoffs of its mass) can change
     is bounded by the mass at each sample.
     """
-    S = p[:, None] * signed
-    S = np.triu(S + S.T, 1)
-    row, other = np.nonzero(S)
-    weight = S[row, other]
-    heavy = _heaviest(np.abs(weight), budget)
-    row, other, weight = row[heavy], other[heavy], weight[heavy]
-    starts = np.searchsorted(row, np.arange(len(p) + 1))
-    mass = np.abs(S)
-    S[row, other] = 0.0
-    dropped = np.abs(S)
+    least = _least_size(pair_weights.mass_by_power(signed, p), budget) if budget > 0 else 0.0
+    starts, mass, dropped = pair_weights.count_pairs(signed, p, least)
+    others, weight = np.empty(starts[-1], np.int32), np.empty(starts[-1])
+    pair_weights.list_pairs(signed, p, least, starts, others, weight)
     terms = kernels.FEW_TERMS + int(np.diff(starts).max(initial=0)) + 8
-    uncertainty = _at_each_sample(dropped) + _ROUNDOFF * terms * _at_each_sample(mass)
-    return Pairs(starts, other.astype(np.int32), weight, uncertainty)
+    return Pairs(starts, others, weight, dropped + _ROUNDOFF * terms * mass)
 
 
 def feature_scores(
@@ -279,21 +280,13 @@ def _require_finite(result: np.ndarray) -> np.ndarray:
     return result
 
 
-def _heaviest(mass: np.ndarray, budget: float) -> np.ndarray:
-    """Keep all but the lightest, whose masses add up to at most `budget`.
+def _least_size(mass: np.ndarray, budget: float) -> float:
+    """Return the least power of two to keep: smaller weights add up to at most `budget`.
 
-    Weights are compared by powers of two, because sorting all pairs takes longer than their sums.
+    Powers are compared, because sorting all pairs takes longer than their sums.
     """
-    if budget <= 0 or not len(mass):
-        return np.ones(len(mass), dtype=bool)
-    power = np.frexp(mass)[1]
-    power -= power.min()
-    up_to = np.cumsum(np.bincount(power, mass))
-    return power >= np.searchsorted(up_to, budget, side="right")
-
-
-def _at_each_sample(upper: np.ndarray) -> np.ndarray:
-    return upper.sum(axis=0) + upper.sum(axis=1)
+    first = int(np.searchsorted(np.cumsum(mass), budget, side="right"))
+    return math.inf if first == len(mass) else math.ldexp(0.5, first - pair_weights.POWERS)
 
 
 def _backing_file(X: np.ndarray) -> np.memmap | None:

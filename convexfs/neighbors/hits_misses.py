@@ -218,7 +218,8 @@ def signed_neighbors_at(
     groups = _Groups.of(codes, n_neighbors, miss)
     if is_share(n_neighbors):
         bounds = _share_bounds(distances, codes, groups.limits)
-        index = kernels.within_bounds(distances, codes, bounds, groups.limits)
+        index = np.full((*bounds.shape, groups.limits.max()), -1, np.int64)
+        kernels.within_bounds(distances, codes, bounds, groups.limits, index)
     else:
         index = kernels.nearest_in_groups(distances, 0, codes, groups.number, int(n_neighbors))
     return groups.signed(index, codes)
@@ -388,10 +389,9 @@ def _coefficients(
 ) -> np.ndarray:
     """-1/M over the hits; over the misses 1/M times the share of their group."""
     found = index >= 0
-    per_group = np.maximum(found.sum(axis=2, keepdims=True), 1)
-    share = _group_shares(codes, counts, miss)
-    has_hit = counts[codes] > 1
-    return found / per_group * share[:, :, None] * has_hit[:, None, None]
+    each = 1.0 / np.maximum(np.count_nonzero(found, axis=2), 1)
+    each = each * _group_shares(codes, counts, miss) * (counts[codes] > 1)[:, None]
+    return np.where(found, each[:, :, None], 0.0)
 
 
 def _group_shares(codes: np.ndarray, counts: np.ndarray, miss: str) -> np.ndarray:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import check_number
+from convexfs.neighbors.kernels import pair_weights
 
 
 def check_sigma(sigma: Any) -> None:
@@ -57,8 +58,21 @@ def signed_probabilities(
 
     The row of a sample without a hit is 0: it has no margin.
     """
-    hit, miss = neighbor_probabilities(distances, codes, sigma, rows)
-    return (miss - hit) * has_hit(codes)[:, None]
+    if rows is not None:
+        hit, miss = neighbor_probabilities(distances, codes, sigma, rows)
+        return (miss - hit) * has_hit(codes)[:, None]
+    share = np.empty(distances.shape, distances.dtype)
+    pair_weights.nearer_by(distances, codes, share)
+    # A difference beyond what a tiny sigma can divide is infinite: probability 0.
+    with np.errstate(over="ignore", invalid="ignore"):
+        share /= max(sigma, np.finfo(share.dtype).tiny)
+    # Infinity over an infinite sigma is undefined: no sample is its own neighbour.
+    np.fill_diagonal(share, -np.inf)
+    # A sample without a hit has none to be nearer than.
+    np.minimum(share, 0.0, out=share)
+    np.exp(share, out=share)
+    pair_weights.sign_and_normalise(codes, np.bincount(codes), share)
+    return share
 
 
 def expected_distances(

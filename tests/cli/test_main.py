@@ -322,6 +322,11 @@ LIGHT_LINES = {
     "--help": {"numpy", "scipy", "pandas", "sklearn", "numba", "cvxpy", "matplotlib", "rich"},
     "list": {"numpy", "scipy", "pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
     "show relief": {"pandas", "sklearn", "matplotlib", "pyarrow"},
+    "select --help": {"pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
+    "select nosuch.csv": {"pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
+    "select wdbc --method nosuch": {"pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
+    "solve nosuch.py": {"pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
+    "show nosuch": {"pandas", "sklearn", "numba", "cvxpy", "matplotlib"},
     "select wdbc": {"cvxpy", "matplotlib", "plotly", "sqlite3", "IPython"},
 }
 

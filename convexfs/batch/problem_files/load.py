@@ -41,7 +41,7 @@ refuses to read it again once the text has changed.
 import hashlib
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -107,6 +107,13 @@ def _found(name: str | Path) -> tuple[Path, bytes]:
         return path, path.read_bytes()
     except OSError as error:
         raise ProblemFileError(f"{path} cannot be read ({error.strerror})") from error
+
+
+def check_files(names: Iterable[str]) -> None:
+    """Raise if a problem file cannot be found; nothing is loaded."""
+    for name in names:
+        if not custom.is_function(Path(name)):
+            _find(name)
 
 
 def _find(name: str | Path) -> Path:

@@ -122,9 +122,10 @@ def certify_by_formula(
 ) -> Certificate:
     """Certify feasibility and duality gap by the formulation's own formula.
 
-    The dual point is feasible by construction, so there is no dual residual.
+    The dual point is feasible by construction, so there is no dual residual. A formula may begin
+    with the multipliers of the solution.
     """
-    gap = abs(formulation.gap(values, hyper, solution.primal))
+    gap = abs(formulation.gap(values, hyper, {**solution.dual, **solution.primal}))
     size = abs(solution.objective or 0.0) + gap
     return Certificate.of(
         solution,

@@ -10,7 +10,12 @@ from convexfs.data.column_ranges import constant_columns, varying_columns
 from convexfs.errors import InputError, check_choice, check_number, warn
 from convexfs.methods.base.formulation import Formulation, Step
 from convexfs.methods.base.parameters import AUTO, DEFAULT_SOLVING, Solving, parameters, taken_by
-from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
+from convexfs.methods.base.solve_step import (
+    check_solver,
+    require_answer,
+    runs_natively,
+    solve_step,
+)
 from convexfs.methods.lmba import METHOD, numbers
 from convexfs.methods.lmba.gradient import descend
 from convexfs.methods.lmba.native import least_useful_c, program_of
@@ -18,6 +23,8 @@ from convexfs.records import NATIVE, Certificate, Solution
 
 #: Name of the formulation behind each form; the gradient's is what it descends on.
 FORMS = {"simplex": "lmba-simplex", "box": "lmba-box", "gradient": "lmba-box"}
+#: Hinges in the linear program above which a backend takes from many minutes to hours.
+_MOST_HINGES = 100_000
 #: Weights this near to each other, or to a bound, are tied.
 _TIED = 1e-6
 
@@ -93,6 +100,7 @@ def lmba(
     if form == "gradient":
         solution, certificate = _descended(values, hyper, settings, seed)
     else:
+        _check_size(formulation, values, solving)
         solution, certificate = solve_step(formulation, values, hyper, solving)
     u_varying = np.maximum(require_answer(solution, formulation.symbol, solving), 0.0)
     if build is None and form != "gradient":
@@ -121,6 +129,23 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
             "changes: use form='box' or 'simplex'"
         )
     return formulation
+
+
+def _check_size(formulation: Formulation, values: Mapping[str, Any], solving: Solving) -> None:
+    """Raise if a backend would take hours for what the native solver does in seconds."""
+    if solving.build is not None or solving.time_limit is not None:
+        return
+    if runs_natively(formulation, solving):
+        return
+    codes, targets = values["codes"], values["targets"]
+    impostors = len(codes) - np.bincount(codes)[codes]
+    n_hinges = int((targets >= 0).sum(axis=1) @ impostors)
+    if n_hinges > _MOST_HINGES:
+        raise InputError(
+            f"Lmba of {len(codes)} samples is a linear program of {n_hinges} hinges, which takes "
+            f"{solving.solver} from many minutes to hours: use solver='native', which takes "
+            "seconds, fewer samples, or a time_limit"
+        )
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:

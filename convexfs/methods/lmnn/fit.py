@@ -11,15 +11,18 @@ from scipy.spatial.distance import cdist
 from convexfs.errors import InputError
 from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
-from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
+from convexfs.methods.base.solve_step import (
+    check_solver,
+    require_answer,
+    runs_natively,
+    solve_step,
+)
 from convexfs.methods.lfe.fit import in_their_span
 from convexfs.methods.lmnn import METHOD, numbers
 from convexfs.records import Certificate, Solution
 
 #: Nearest impostors of every target to begin with, and the most that join in a round.
 _AT_FIRST, _A_ROUND = 3, 20
-#: Numbers in the program beyond which a solver takes gigabytes and hours.
-_MOST_NUMBERS = 50_000_000
 #: A triplet this much farther than the margin leaves the problem, in this many rounds.
 _CLEAR, _LEAVING = 0.5, 5
 #: Directions in which targets differ by a smaller share of the largest are not stretched more.
@@ -80,8 +83,8 @@ def lmnn(
     `build` is solved over all triplets at once.
 
     M is sought in coordinates of the samples' span in which their targets differ
-    equally in all directions, which costs nothing and helps the solvers. Practical
-    to some 20 features, or samples if there are fewer.
+    equally in all directions, which costs nothing and helps the solvers. The native
+    solver is practical to some 60 features, or samples if there are fewer.
 
     Parameters
     ----------
@@ -106,21 +109,23 @@ def lmnn(
     # triplets at once, since which of them have no loss is known of the printed one only.
     frame = np.eye(X.shape[1]) if solving.build is not None else _frame(X, pairs)
     values["X"] = X @ frame
+    # A backend's M is no more accurate than this.
+    least = 0.0 if runs_natively(formulation, solving) else solving.tol
     rounds, before = [], None
     while True:
         values["triplets"] = numbers.triplets(pairs, listed)
         rounds.append(len(values["triplets"]))
-        _check_size(rounds[-1], frame.shape[1])
+        numbers.check_size(rounds[-1], frame.shape[1])
         solution, certificate = solve_step(formulation, values, hyper, solving)
         before = solution = solution.after(before)
         M = _psd_part(require_answer(solution, formulation.symbol, solving))
         loss = _losses(values["X"], codes, pairs, M)
         unlisted = np.where(listed, 0.0, np.maximum(loss, 0.0))
-        if unlisted.max() <= solving.tol:
+        if unlisted.max() <= least:
             break
         if len(rounds) <= _LEAVING:
             listed &= loss > -_CLEAR
-        listed |= _largest(unlisted, _A_ROUND) & (unlisted > solving.tol)
+        listed |= _largest(unlisted, _A_ROUND) & (unlisted > least)
     proof = _over_all(certificate, solution, hyper["c"] * float(unlisted.sum()))
     return LmnnResult(frame @ M @ frame.T, tuple(rounds), values["triplets"], solution, proof)
 
@@ -144,7 +149,7 @@ def step(
         if solving.build is None:
             nearest &= _largest(loss, _AT_FIRST)
         triplets = numbers.triplets(pairs, nearest)
-    _check_size(len(triplets), X.shape[1])
+    numbers.check_size(len(triplets), X.shape[1])
     return Step(formulation, values | {"triplets": triplets}, hyper)
 
 
@@ -155,16 +160,6 @@ def slacks(values: Mapping[str, Any], M: np.ndarray) -> np.ndarray:
     i, j, p = values["triplets"].T
     near, far = ((Z[i] - Z[j]) ** 2).sum(axis=1), ((Z[i] - Z[p]) ** 2).sum(axis=1)
     return np.maximum(1.0 + near - far, 0.0)
-
-
-def _check_size(n_triplets: int, n_features: int) -> None:
-    numbers = n_triplets * n_features**2
-    if numbers > _MOST_NUMBERS:
-        raise InputError(
-            f"LMNN with {n_features} features and {n_triplets} triplets is a program of "
-            f"{numbers:.0e} numbers, too large for a solver: project on fewer components first, "
-            "or take fewer samples"
-        )
 
 
 def _frame(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:

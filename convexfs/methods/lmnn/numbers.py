@@ -4,8 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import check_number
+from convexfs.errors import InputError, check_number
 from convexfs.neighbors.triplets import target_neighbors
+
+#: Numbers in the program beyond which a solver takes gigabytes and hours.
+_MOST_NUMBERS = 50_000_000
 
 
 def lmnn(
@@ -37,3 +40,14 @@ def triplets(pairs: np.ndarray, listed: np.ndarray) -> np.ndarray:
     """Rows (i, j, p) of the entries listed in a matrix of pairs x samples."""
     pair, p = np.nonzero(listed)
     return np.column_stack([pairs[pair], p])
+
+
+def check_size(n_triplets: int, n_features: int) -> None:
+    """Raise if the problem is too large for a solver."""
+    numbers = n_triplets * n_features**2
+    if numbers > _MOST_NUMBERS:
+        raise InputError(
+            f"LMNN with {n_features} features and {n_triplets} triplets is a program of "
+            f"{numbers:.0e} numbers, too large for a solver: project on fewer components first, "
+            "or take fewer samples"
+        )

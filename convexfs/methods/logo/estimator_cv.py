@@ -1,7 +1,7 @@
 """Logo with its two parameters chosen by cross-validation."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -17,79 +17,66 @@ from convexfs.errors import ConvexfsError, InputError
 from convexfs.estimators.sample_weight import refuse_unknown
 from convexfs.estimators.selector import WeightSelector
 from convexfs.estimators.validation import AS_IT_IS, Accepts
-from convexfs.kernels import thread_map
 from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.parameters import parameters, taken_by
 from convexfs.methods.base.progress import narrator
 from convexfs.methods.logo.estimator import Logo, class_distances
 from convexfs.methods.logo.fit import fit_logo, logo
 from convexfs.methods.logo.settings import LogoRequest, Settings
-from convexfs.neighbors.feature_blocks import all_distances
 
 
 @dataclass(frozen=True)
-class PathTask:
-    """One fold at one sigma: a path along lam."""
+class FoldTask:
+    """One fold at one pair of sigma and lam."""
 
     fold: int
-    sigma_index: int
+    pair: int
 
 
 @dataclass(frozen=True)
-class PathResult:
-    """Along lam: share of right predictions, seconds to fit and to score, convergence."""
+class FoldScore:
+    """Share of right predictions, seconds to fit and to score, convergence."""
 
-    accuracy: np.ndarray
-    fit_seconds: np.ndarray
-    score_seconds: np.ndarray
-    converged: np.ndarray
+    accuracy: float
+    fit_seconds: float
+    score_seconds: float
+    converged: bool
 
 
 @dataclass(frozen=True)
-class PathData:
-    """What all paths share; a forked worker sees it without a copy.
-
-    ``distances`` are those of all samples with every weight 1: a fold's are a part
-    of them.
-    """
+class SearchData:
+    """Samples, folds and one request per pair; a forked worker sees them without a copy."""
 
     X: np.ndarray
     codes: np.ndarray
-    distances: np.ndarray
     folds: Sequence[tuple[np.ndarray, np.ndarray]]
-    sigmas: Sequence[float]
-    lams: Sequence[float]
-    requests: Mapping[tuple[float, float], LogoRequest]
+    requests: Sequence[LogoRequest]
 
 
-def follow_path(task: PathTask, data: PathData) -> PathResult:
-    """Fit one fold along lam, each fit started where the last one ended."""
+def score_fold(task: FoldTask, data: SearchData) -> FoldScore:
+    """Fit one fold as Logo does, and score it on the samples left out.
+
+    Each fit starts from Logo's own start and computes its own distances: which fixed point is
+    reached depends on both, and scores are to be those of the estimator that is returned.
+    """
     train, test = data.folds[task.fold]
-    sigma = float(data.sigmas[task.sigma_index])
-    X, codes = data.X[train], data.codes[train]
-    present, own_codes = np.unique(codes, return_inverse=True)
-    distances = data.distances[np.ix_(train, train)]
-    start, rows = None, []
-    for lam in data.lams:
-        began = time.perf_counter()
-        request = data.requests[data.sigmas[task.sigma_index], lam]
-        result = fit_logo(X, own_codes, request, distances=distances, start=start)
-        fitted = time.perf_counter()
-        guess = class_distances(data.X[test], X, own_codes, result.weights, sigma).argmin(axis=1)
-        accuracy = float(np.mean(present[guess] == data.codes[test]))
-        rows.append((accuracy, fitted - began, time.perf_counter() - fitted, result.converged))
-        # From w = 0 nothing is near or far: such a fit starts nobody.
-        start = result.weights if result.weights.any() else None
-    return PathResult(*(np.array(column) for column in zip(*rows, strict=True)))
+    request, X = data.requests[task.pair], data.X[train]
+    present, own_codes = np.unique(data.codes[train], return_inverse=True)
+    began = time.perf_counter()
+    result = fit_logo(X, own_codes, request)
+    fitted = time.perf_counter()
+    sigma = float(request.settings.sigma)
+    guess = class_distances(data.X[test], X, own_codes, result.weights, sigma).argmin(axis=1)
+    accuracy = float(np.mean(present[guess] == data.codes[test]))
+    return FoldScore(accuracy, fitted - began, time.perf_counter() - fitted, result.converged)
 
 
 @parameters
 class LogoCV(ClassifierMixin, WeightSelector):
     r"""Choose Logo's sigma and lam by cross-validation.
 
-    Distances with all weights 1 are computed once for all folds, fits along lam
-    start from one another, and folds go to worker processes. The best pair is
-    fitted again on all samples.
+    The scores are those of ``Logo(sigma=sigma, lam=lam)`` on the same folds, which worker
+    processes compute. The best pair is fitted again on all samples.
 
     Parameters
     ----------
@@ -150,9 +137,8 @@ class LogoCV(ClassifierMixin, WeightSelector):
         refuse_unknown(self, unknown)
         self._groups, self._blocks = groups, blocks
         X, codes = self._validate(X, y)
-        data = self._path_data(X, codes)
-        paths = self._paths(data)
-        self.cv_results_ = tabulate(data, paths)
+        data = self._search_data(X, codes)
+        self.cv_results_ = tabulate(data, self._scores(data))
         self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
@@ -194,58 +180,51 @@ class LogoCV(ClassifierMixin, WeightSelector):
         names = set(Logo().get_params()) & set(self.get_params())
         return {name: getattr(self, name) for name in names}
 
-    def _path_data(self, X: np.ndarray, codes: np.ndarray) -> PathData:
+    def _search_data(self, X: np.ndarray, codes: np.ndarray) -> SearchData:
         # Largest first: of equal scores the first is the best, and that is the sparsest.
         lams = sorted(_listed("lams", self.lams), reverse=True)
         sigmas = sorted(_listed("sigmas", self.sigmas), reverse=True)
-        requests = {
-            (sigma, lam): LogoRequest(
-                Settings(sigma=sigma, lam=lam, **taken_by(Settings, self)), self._solving()
-            )
-            for sigma in sigmas
+        shared, solving = taken_by(Settings, self), self._solving()
+        requests = [
+            LogoRequest(Settings(sigma=sigma, lam=lam, **shared), solving)
             for lam in lams
-        }
-        for request in requests.values():
+            for sigma in sigmas
+        ]
+        for request in requests:
             request.check()
         splitter: Any = check_cv(_fold_count(self.cv, codes), codes, classifier=True)
         folds = list(splitter.split(X, codes, self._groups))
         if not folds:
             raise InputError("cv makes no folds: give their number, or a splitter that makes some")
-        with thread_map(self.n_jobs) as map:
-            distances = all_distances(X, map)
-        return PathData(X, codes, distances, folds, sigmas, lams, requests)
+        return SearchData(X, codes, folds, requests)
 
-    def _paths(self, data: PathData) -> dict[PathTask, PathResult]:
-        tasks = [
-            PathTask(fold, sigma)
-            for fold in range(len(data.folds))
-            for sigma in range(len(data.sigmas))
-        ]
+    def _scores(self, data: SearchData) -> list[list[FoldScore]]:
+        """Return the scores of every fold, one row per fold and one column per pair."""
+        n_pairs = len(data.requests)
+        tasks = [FoldTask(fold, pair) for fold in range(len(data.folds)) for pair in range(n_pairs)]
         jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
-        outcomes = pool.run(tasks, partial(follow_path, data=data), jobs=jobs)
-        paths, tell = {}, narrator("logo-cv", self.verbose)
-        for outcome in outcomes:
+        scores, tell = {}, narrator("logo-cv", self.verbose)
+        for outcome in pool.run(tasks, partial(score_fold, data=data), jobs=jobs):
             if outcome.status != pool.DONE:
                 raise ConvexfsError(f"a fold of the cross-validation failed: {outcome.failure}")
-            paths[outcome.task] = outcome.value
+            scores[outcome.task] = outcome.value
             if tell is not None:
-                tell(f"{len(paths)} of {len(tasks)} paths, one a fold and sigma")
-        return paths
+                tell(f"{len(scores)} of {len(tasks)} fits, one per fold, sigma and lam")
+        return [
+            [scores[FoldTask(fold, pair)] for pair in range(n_pairs)]
+            for fold in range(len(data.folds))
+        ]
 
 
-def tabulate(data: PathData, paths: Mapping[PathTask, PathResult]) -> dict[str, Any]:
-    """``cv_results_`` as scikit-learn has it, one row a pair, largest values first."""
-    pairs = [(sigma, lam) for lam in data.lams for sigma in data.sigmas]
+def tabulate(data: SearchData, scores: list[list[FoldScore]]) -> dict[str, Any]:
+    """Return ``cv_results_`` as scikit-learn has it, one row per pair, largest values first."""
+    pairs = [(request.settings.sigma, request.settings.lam) for request in data.requests]
 
     def gathered(name: str) -> np.ndarray:
         """Return a table of folds by pairs."""
-        table = [
-            [getattr(paths[PathTask(fold, s)], name) for s in range(len(data.sigmas))]
-            for fold in range(len(data.folds))
-        ]
-        return np.array(table).transpose(0, 2, 1).reshape(len(data.folds), -1)
+        return np.array([[getattr(score, name) for score in row] for row in scores])
 
-    scores = gathered("accuracy")
+    accuracy = gathered("accuracy")
     results: dict[str, Any] = {
         "params": [{"sigma": sigma, "lam": lam} for sigma, lam in pairs],
         "param_sigma": np.ma.array([sigma for sigma, _ in pairs]),
@@ -255,9 +234,9 @@ def tabulate(data: PathData, paths: Mapping[PathTask, PathResult]) -> dict[str, 
         seconds = gathered(f"{name}_seconds")
         results[f"mean_{name}_time"] = seconds.mean(axis=0)
         results[f"std_{name}_time"] = seconds.std(axis=0)
-    results |= {f"split{fold}_test_score": row for fold, row in enumerate(scores)}
-    results["mean_test_score"] = scores.mean(axis=0)
-    results["std_test_score"] = scores.std(axis=0)
+    results |= {f"split{fold}_test_score": row for fold, row in enumerate(accuracy)}
+    results["mean_test_score"] = accuracy.mean(axis=0)
+    results["std_test_score"] = accuracy.std(axis=0)
     ranks = rankdata(-np.round(results["mean_test_score"], 12), method="min")
     results["rank_test_score"] = ranks.astype(np.int32)
     results["mean_converged"] = gathered("converged").mean(axis=0)

@@ -227,20 +227,10 @@ def _objective(result: LogoResult) -> float:
 
 
 def fit_logo(
-    X: np.ndarray,
-    codes: np.ndarray,
-    request: LogoRequest,
-    *,
-    map: Callable[..., Any] = map,
-    distances: np.ndarray | None = None,
-    start: np.ndarray | None = None,
+    X: np.ndarray, codes: np.ndarray, request: LogoRequest, *, start: np.ndarray | None = None
 ) -> LogoResult:
-    """:func:`logo` without its warnings.
-
-    `distances` are the Manhattan distances with all weights 1, if they are known
-    already; `start` are weights to start from instead of 1.
-    """
-    locality = locality_of(X, codes, float(request.settings.sigma), map, distances)
+    """:func:`logo` without its warnings, from the weights `start` instead of 1."""
+    locality = locality_of(X, codes, float(request.settings.sigma))
     return _fit(locality, request, request.deadline, start=start)
 
 

@@ -120,10 +120,12 @@ def rough_between(some, rows, same):
         width = last - first + (first - last) % _REGISTER
         left = np.zeros((out.shape[0], width), np.float32)
         right = np.zeros((out.shape[1], width), np.float32)
-        left[:n, : last - first], right[:m, : last - first] = (
-            some[:, first:last],
-            rows[:, first:last],
-        )
+        for a in range(n):
+            for j in range(last - first):
+                left[a, j] = some[a, first + j]
+        for b in range(m):
+            for j in range(last - first):
+                right[b, j] = rows[b, first + j]
         for a in range(0, n, 2):
             x0, x1, line0, line1 = left[a], left[a + 1], out[a], out[a + 1]
             # Two rows against two: each value loaded serves two differences.

@@ -12,7 +12,9 @@ import numpy as np
 from convexfs.kernels import compiled
 
 #: Features of a tile: all samples of a few hundred then stay in the L2 cache.
-_TILE = 128
+TILE = 128
+#: Samples of a tile that stay in the L2 cache while all others pass.
+PANEL = 512
 
 #: Pairs summed at most before the next row is begun in the block's own precision.
 FEW_TERMS = 64
@@ -28,8 +30,8 @@ def add_distances(block, out):
     Of float32: each sum is of many short ones, which rounds less than adding term after term.
     """
     n, n_features = block.shape
-    for first in range(0, n_features, _TILE):
-        tile = block[:, first : first + _TILE].copy()
+    for first in range(0, n_features, TILE):
+        tile = block[:, first : first + TILE].copy()
         width = tile.shape[1]
         even = n - n % 2
         for a in range(0, even, 2):
@@ -63,39 +65,41 @@ def add_distances(block, out):
 
 
 @compiled(fastmath=_FAST)
-def signed_differences(block, coefficient, out):
-    """``out[n, j] = sum_i coefficient[n, i] |block[n, j] - block[i, j]|``."""
-    n, n_features = block.shape
-    full = n - n % 8
-    for first in range(0, n_features, _TILE):
-        tile = block[:, first : first + _TILE].copy()
-        width = tile.shape[1]
-        total = np.empty(width, block.dtype)
-        for row in range(n):
-            x = tile[row]
-            a = coefficient[row]
-            total[:] = 0
-            # Eight neighbours a sweep: the running sum is loaded and stored once for them.
-            for i in range(0, full, 8):
-                a0, a1, a2, a3 = a[i], a[i + 1], a[i + 2], a[i + 3]
-                a4, a5, a6, a7 = a[i + 4], a[i + 5], a[i + 6], a[i + 7]
-                y0, y1, y2, y3 = tile[i], tile[i + 1], tile[i + 2], tile[i + 3]
-                y4, y5, y6, y7 = tile[i + 4], tile[i + 5], tile[i + 6], tile[i + 7]
-                for j in range(width):
-                    v = x[j]
-                    low = (a0 * abs(v - y0[j]) + a1 * abs(v - y1[j])) + (
-                        a2 * abs(v - y2[j]) + a3 * abs(v - y3[j])
-                    )
-                    high = (a4 * abs(v - y4[j]) + a5 * abs(v - y5[j])) + (
-                        a6 * abs(v - y6[j]) + a7 * abs(v - y7[j])
-                    )
-                    total[j] += low + high
-            for i in range(full, n):
-                ai, y = a[i], tile[i]
-                for j in range(width):
-                    total[j] += ai * abs(x[j] - y[j])
+def add_differences(tile, coefficient, start, stop, out):
+    """``out[n, j] += sum_i coefficient[n, i] |tile[n, j] - tile[i, j]|``, i from start to stop.
+
+    With a `start` of 0 sums begin anew. An odd number of samples has a row of zeros after it.
+    """
+    n, width = len(coefficient), tile.shape[1]
+    full = stop - (stop - start) % 4
+    sums = np.empty((2, width), tile.dtype)
+    total0, total1 = sums[0], sums[1]
+    for row in range(0, n, 2):
+        # Two rows against four: each value loaded serves two differences.
+        x0, x1, last = tile[row], tile[row + 1], min(row + 1, n - 1)
+        a, b = coefficient[row], coefficient[last]
+        for j in range(width):
+            total0[j] = total1[j] = 0
+        for i in range(start, full, 4):
+            a0, a1, a2, a3 = a[i], a[i + 1], a[i + 2], a[i + 3]
+            b0, b1, b2, b3 = b[i], b[i + 1], b[i + 2], b[i + 3]
+            y0, y1, y2, y3 = tile[i], tile[i + 1], tile[i + 2], tile[i + 3]
             for j in range(width):
-                out[row, first + j] = total[j]
+                v, w, p, q, r, s = x0[j], x1[j], y0[j], y1[j], y2[j], y3[j]
+                total0[j] += (a0 * abs(v - p) + a1 * abs(v - q)) + (
+                    a2 * abs(v - r) + a3 * abs(v - s)
+                )
+                total1[j] += (b0 * abs(w - p) + b1 * abs(w - q)) + (
+                    b2 * abs(w - r) + b3 * abs(w - s)
+                )
+        for i in range(full, stop):
+            ai, bi, y = a[i], b[i], tile[i]
+            for j in range(width):
+                total0[j] += ai * abs(x0[j] - y[j])
+                total1[j] += bi * abs(x1[j] - y[j])
+        for each in range(min(2, n - row)):
+            for j in range(width):
+                out[row + each, j] = sums[each, j] + (out[row + each, j] if start else 0.0)
 
 
 @compiled(fastmath=_FAST)
@@ -107,8 +111,8 @@ def pair_sums(block, starts, others, weight, out):
     to `out` in its own.
     """
     n, n_features = block.shape
-    for first in range(0, n_features, _TILE):
-        tile = block[:, first : first + _TILE].copy()
+    for first in range(0, n_features, TILE):
+        tile = block[:, first : first + TILE].copy()
         width = tile.shape[1]
         total = np.zeros(width, block.dtype)
         terms = 0

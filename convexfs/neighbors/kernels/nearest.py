@@ -141,12 +141,16 @@ def first_in_groups(order, start, codes, n_groups, limits):
     rows, n = order.shape
     pooled = n_groups == 0
     groups = 2 if pooled else n_groups
-    index = np.full((rows, groups, limits.max()), -1, np.int64)
-    taken = np.zeros(groups, np.int64)
+    most = 0
+    for limit in limits.flat:
+        most = max(most, limit)
+    index = np.full((rows, groups, most), -1, np.int64)
+    taken = np.empty(groups, np.int64)
     for row in range(rows):
-        taken[:] = 0
-        own = codes[start + row]
-        missing = limits[own].sum()
+        own, missing = codes[start + row], 0
+        for group in range(groups):
+            taken[group] = 0
+            missing += limits[own, group]
         for place in range(n):
             i = order[row, place]
             if i == start + row:
@@ -163,21 +167,22 @@ def first_in_groups(order, start, codes, n_groups, limits):
 
 
 @compiled()
-def within_bounds(dist, codes, bounds, limits):
+def within_bounds(dist, codes, bounds, limits, index):
     """Take the samples of each class whose distances are within a row's bound, in their order.
+
+    They are written to `index` (N, classes, most neighbours), which has -1 elsewhere.
 
     Of samples at the bound itself the first are taken, until there are ``limits[own, class]``.
     """
     n, n_classes = bounds.shape
-    index = np.full((n, n_classes, limits.max()), -1, np.int64)
     ties, places = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
     for row in range(n):
         line, bound, found = dist[row], bounds[row], index[row]
-        ties[:] = limits[codes[row]]
+        for c in range(n_classes):
+            ties[c], places[c] = limits[codes[row], c], 0
         for i in range(n):
             ties[codes[i]] -= line[i] < bound[codes[i]]
         ties[codes[row]] += line[row] < bound[codes[row]]
-        places[:] = 0
         for i in range(n):
             c, d = codes[i], line[i]
             if d > bound[c] or i == row:
@@ -188,7 +193,6 @@ def within_bounds(dist, codes, bounds, limits):
                 ties[c] -= 1
             found[c, places[c]] = i
             places[c] += 1
-    return index
 
 
 @compiled()
@@ -261,7 +265,9 @@ def merge_lists(index, coefficient):
         starts[row + 1] += starts[row]
     # First by the higher sample, so that the lower ones meet theirs in order.
     lower, value = np.empty(ends[n], np.int32), np.empty(ends[n])
-    places = ends[:n].copy()
+    places, stops = np.empty(n, np.int64), np.empty(n, np.int64)
+    for row in range(n):
+        places[row], stops[row] = ends[row], starts[row]
     for row in range(n):
         for group in range(n_groups):
             for m in range(number):
@@ -271,7 +277,6 @@ def merge_lists(index, coefficient):
                     lower[place], value[place] = min(row, i), coefficient[row, group, m]
                     places[max(row, i)] += 1
     others, weight = np.empty(ends[n], np.int32), np.empty(ends[n])
-    stops = starts[:n].copy()
     for i in range(n):
         for k in range(ends[i], ends[i + 1]):
             a = lower[k]
@@ -318,7 +323,8 @@ def pair_difference_sum(X, first_row, last_row, starts, stops, others, weight, s
     for first in range(0, n_features, _FEATURES):
         last = min(first + _FEATURES, n_features)
         z = out[first:last]
-        places[first_row:] = starts[first_row:last_row]
+        for row in range(first_row, last_row):
+            places[row] = starts[row]
         for panel in range(first_row - first_row % _SAMPLES, n, _SAMPLES):
             for row in range(first_row, min(last_row, panel + _SAMPLES)):
                 x, k, stop = X[row, first:last], places[row], stops[row]

@@ -140,3 +140,9 @@ def test_an_unknown_solver_is_refused_before_the_neighbours_are_sought(monkeypat
     data = load("iris")
     with pytest.raises(SolverUnavailable):
         lmba(data.X, data.y, solving=Solving(solver="CLARABLE"))
+
+
+def test_a_backend_is_not_given_a_program_that_takes_hours():
+    data = load("wdbc").scaled()
+    with pytest.raises(InputError, match=r"569 samples .* 454104 hinges.* use solver='native'"):
+        lmba(data.X, data.y, solving=Solving(solver="HIGHS"))

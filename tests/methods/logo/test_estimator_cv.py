@@ -25,12 +25,27 @@ def searched(data):
     return LogoCV(sigmas=SIGMAS, lams=LAMS, cv=4).fit(data.X, data.y)
 
 
-def test_scores_are_those_of_a_naive_search(data, searched):
+def _product_of_two():
+    """Samples for which Logo has many fixed points: the start decides which one is reached."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 40))
+    score = X[:, 0] * X[:, 1] + 0.5 * X[:, 2] + 0.6 * rng.normal(size=80)
+    return X, (score > 0).astype(int)
+
+
+@pytest.mark.filterwarnings("ignore:all weights are 0:convexfs.errors.ConvexfsWarning")
+@pytest.mark.parametrize("many_fixed_points", [False, True])
+def test_scores_are_those_of_a_naive_search(data, searched, many_fixed_points):
+    X, y = data.X, data.y
+    if many_fixed_points:
+        X, y = _product_of_two()
+        searched = LogoCV(sigmas=SIGMAS, lams=LAMS, cv=4).fit(X, y)
     grid = {"sigma": SIGMAS, "lam": LAMS}
-    naive = GridSearchCV(Logo(), grid, cv=4).fit(data.X, data.y).cv_results_
+    naive = GridSearchCV(Logo(), grid, cv=4).fit(X, y).cv_results_
     order = {(p["sigma"], p["lam"]): i for i, p in enumerate(naive["params"])}
     index = [order[p["sigma"], p["lam"]] for p in searched.cv_results_["params"]]
-    for name in ("split0_test_score", "split3_test_score", "mean_test_score", "std_test_score"):
+    folds = [f"split{fold}_test_score" for fold in range(4)]
+    for name in (*folds, "mean_test_score", "std_test_score"):
         np.testing.assert_allclose(searched.cv_results_[name], naive[name][index], atol=1e-12)
     assert set(naive) <= set(searched.cv_results_)
 

@@ -1,0 +1,105 @@
+"""Compiled loops over matrices of pairs of samples: soft neighbours, and which pairs count.
+
+Each takes the place of several passes over (N, N) arrays, most of them temporary.
+"""
+
+import math
+
+import numpy as np
+
+from convexfs.kernels import INNER, compiled
+
+#: Binary exponents of float64 lie between this and minus this.
+POWERS = 1100
+
+
+@compiled()
+def nearer_by(distances, codes, out):
+    """``out[n, i]``: by how much the nearest of its kind, hit or miss, is nearer to n than i is.
+
+    Written as a number of at most 0; minus infinity on the diagonal.
+    """
+    n = len(codes)
+    for row in range(n):
+        far, own, line = distances[row], codes[row], out[row]
+        hit = miss = np.inf
+        for i in range(n):
+            if codes[i] != own:
+                miss = min(miss, far[i])
+            elif i != row:
+                hit = min(hit, far[i])
+        for i in range(n):
+            line[i] = (hit if codes[i] == own else miss) - far[i]
+        line[row] = -np.inf
+
+
+@compiled()
+def sign_and_normalise(codes, counts, shares):
+    """Have hits and misses of each row add up to -1 and 1; the row of a class of one is 0."""
+    n = len(codes)
+    for row in range(n):
+        own, line = codes[row], shares[row]
+        hits = misses = 0.0
+        for i in range(n):
+            if codes[i] == own:
+                hits += line[i]
+            else:
+                misses += line[i]
+        for i in range(n):
+            if counts[own] < 2:
+                line[i] = 0.0
+            elif codes[i] == own:
+                line[i] = -line[i] / hits
+            else:
+                line[i] = line[i] / misses
+
+
+@compiled(**INNER)
+def _weight(signed, p, n, i):
+    return p[n] * signed[n, i] + p[i] * signed[i, n]
+
+
+@compiled()
+def mass_by_power(signed, p):
+    """Add up the sizes of the weights of all pairs of samples by binary exponents."""
+    mass = np.zeros(2 * POWERS)
+    for n in range(len(p)):
+        for i in range(n + 1, len(p)):
+            weight = _weight(signed, p, n, i)
+            mass[math.frexp(weight)[1] + POWERS] += abs(weight)
+    return mass
+
+
+@compiled()
+def count_pairs(signed, p, least):
+    """Where the pairs of each sample start, and the mass at each sample of all and of the others.
+
+    Pairs are those of a weight other than 0 and of a size of at least `least`.
+    """
+    starts = np.zeros(len(p) + 1, np.int64)
+    mass, dropped = np.zeros(len(p)), np.zeros(len(p))
+    for n in range(len(p)):
+        starts[n + 1] = starts[n]
+        for i in range(n + 1, len(p)):
+            weight = _weight(signed, p, n, i)
+            size = abs(weight)
+            mass[n] += size
+            mass[i] += size
+            if weight != 0.0 and size >= least:
+                starts[n + 1] += 1
+            else:
+                dropped[n] += size
+                dropped[i] += size
+    return starts, mass, dropped
+
+
+@compiled()
+def list_pairs(signed, p, least, starts, others, weights):
+    """Write the partners and weights of the pairs that :func:`count_pairs` counts."""
+    for n in range(len(p)):
+        at = starts[n]
+        for i in range(n + 1, len(p)):
+            weight = _weight(signed, p, n, i)
+            if weight != 0.0 and abs(weight) >= least:
+                others[at], weights[at] = i, weight
+                at += 1

@@ -48,7 +48,7 @@ def completions(
     for natural in (False, True):
         found = completed(form, point, known, natural=natural)
         yield None if found is None or found.contradicts else found.z
-    # Columns without costs may have no values beside a point that breaks a row by a last bit.
+    # If rounding breaks a row, the rest may have no values: fill in priced columns first.
     found = completed(form, point, known, priced=True)
     if found is not None and not found.contradicts:
         known = known | priced_columns(form, known)

@@ -188,7 +188,7 @@ def tightened(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
 
 
 def _in_small_box(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
-    """Return the cheapest feasible point, by linear costs, of a small box around z."""
+    """Return a feasible point of least linearised cost in a tiny box around z, or None."""
     program, units = LinearProgram(form), units_at(form, z).columns
     for width in BOXES:
         lower = np.maximum(program.lower, z - width * units)

@@ -142,7 +142,7 @@ def _print_brief(console: Console, rows: "Frame", shift: float) -> None:
 
 
 def _finest(rows: "Frame", settings: list[str]) -> str:
-    """Return the settings that asked for the highest accuracy; the default if none asked."""
+    """Return the settings with the smallest tolerance; the first ones if none has any."""
     tried = rows[rows["settings"].isin(settings)]
     least = tried.groupby("settings", sort=False)["tol"].min()
     return str(least.idxmin()) if least.notna().any() else settings[0] if settings else "default"

@@ -80,7 +80,7 @@ class Window:
     matrix: Any
     start: int
     stop: int
-    #: Columns read at a time.
+    #: Columns of the window that are read at a time.
     piece: int
     n_samples: int
     #: Number of the matrix's first column among all columns.

@@ -110,7 +110,7 @@ def _joined(words: list[str]) -> str:
 
 
 def _rays(form: StandardForm, own: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield rays: of few entries first, as found and rounded to simple numbers."""
+    """Yield candidate rays, the sparse one first, each rounded before it comes as found."""
     for ray in (_short_ray(form, own), cheaper_direction(form, Scaling.equilibrated(form), True)):
         if ray is None:
             continue

@@ -140,7 +140,7 @@ class MethodEstimator(BaseEstimator):
             return method(X, codes, self, self._solving(), **more)
 
     def _weights_of(self, number: int, sample_weight: np.ndarray | None) -> Any:
-        """Return per-sample weights of so many samples; None if uniform."""
+        """Return None: there are no sample weights, unless a subclass has them."""
         return None
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:

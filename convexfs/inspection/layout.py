@@ -136,7 +136,7 @@ class Notation:
         return row if sign > 0 else self.style.signed([(-1, row)])
 
     def _chain(self, node: Node) -> Piece:
-        """``x'A y``; a vector times matrices, a column again, is ``A'x``."""
+        """Write a product; if a vector comes first, as ``x'A y`` (scalar) or ``A'x`` (vector)."""
         first, *others = node.parts
         if len(first.shape) > 1:
             return self.style.row([self._within(factor, PRODUCT) for factor in node.parts])

@@ -223,7 +223,7 @@ def component_figure(selection: Selection) -> Figure | None:
     frame = pd.DataFrame({"class": data.labels, "first": along[:, 0]})
     frame["sample"] = _samples(data, np.arange(data.n_samples))
     both = along.shape[1] > 1
-    # Shaken a little, for samples of the same place.
+    # With one component, draw each sample at its class's height, shaken at random.
     shaken = data.y + np.random.default_rng(0).uniform(-0.3, 0.3, data.n_samples)
     frame["second"] = along[:, 1] if both else shaken
     frame = frame.iloc[np.argsort(data.y, kind="stable")]

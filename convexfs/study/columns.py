@@ -237,7 +237,7 @@ def names(columns: Iterable[Column]) -> list[str]:
 
 
 def find_column(values: Any) -> Column:
-    """Return the column of that name in any table, or one that suits what is in it."""
+    """Return the known column named ``values.name``, or else one that suits the dtype."""
     name = str(values.name)
     if name in _KNOWN:
         return _KNOWN[name]

@@ -238,7 +238,7 @@ def _features(primal: dict[str, np.ndarray], formulation: str) -> tuple[int, ...
 
 
 def _worst(solutions: Frame) -> Frame:
-    """Return the largest of each residual over the steps of a task, and the last one's basis."""
+    """Return each task's largest residuals over its steps, and the verdict of its last step."""
     # The gap of an undecided certificate may be one for other data, unless a formula has it.
     known = solutions["ok"].notna() | solutions["basis"].str.startswith(FORMULA, na=False)
     solutions = solutions.assign(gap=solutions["gap"].where(known))

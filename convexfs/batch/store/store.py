@@ -44,7 +44,7 @@ from convexfs.errors import InputError, RunError
 __all__ = ["LOG", "RESULTS", "Store", "pack", "same_results", "task_frame", "unpack"]
 
 RESULTS, LOG, LOCK, HOLDER = "results.sqlite", "log.txt", "lock", "holder"
-#: What Python makes of the values of a column of each kind, and the dtype it is read as.
+#: Python types that a column of each kind may hold; DTYPES has the dtype it is read as.
 HELD: dict[str, list[type]] = {
     "TEXT": [str, type(None)],
     "INTEGER": [int, type(None)],
@@ -224,7 +224,7 @@ class Store(AbstractContextManager["Store"]):
         return self._frame("problems")
 
     def answers(self) -> pd.DataFrame:
-        """Return the key and, as a blob, the primal of every task's last step that has one."""
+        """Return key and primal (a blob) of each task's last step, if that step has a primal."""
         last: Any = self._frame("solutions").drop_duplicates("key", keep="last")
         return last.loc[last["primal"].notna(), ["key", "primal"]]
 

@@ -149,7 +149,7 @@ def _is_text(column: Any) -> bool:
 
 
 def _is_words(column: Any) -> bool:
-    """Whether a column is text, and not decimals of which some are spoilt."""
+    """Tell whether a column is text of which at most half the cells are fractions like 1.5."""
     import pandas as pd
 
     if not _is_text(column):

@@ -143,7 +143,7 @@ def _first_line(lines: Sequence[str]) -> tuple[int, str]:
 
 
 def not_text(path: Path, name: str) -> str:
-    """Raise an error: the file is not text. Name its type if its first bytes show it."""
+    """Return a message that the file is not text, with its type if its first bytes show it."""
     with path.open("rb") as file:
         start = file.read(8)
     for magic, what in _OTHERS.items():

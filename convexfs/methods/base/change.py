@@ -21,7 +21,7 @@ def is_change(build: Callable[..., Any] | None) -> bool:
 
 
 def takes(build: Callable[..., Any], name: str) -> bool:
-    """Tell whether a changed problem depends on this value: a change has the whole printed one."""
+    """Tell whether `build` uses the value `name`; a change of the printed problem uses all."""
     return name in inspect.signature(build).parameters or is_change(build)
 
 

@@ -373,7 +373,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return StatedProblem(problem.objective, problem.constraints)
 
     def _shown_problem(self) -> Any:
-        # A changed one would be solved through a backend.
+        # Show no changed problem: to state it, a backend would have to solve it first.
         return None if self._work.settings.changed else self.problem(0)
 
     def _work_on(self, X: Any, y: Any) -> PointWork:

@@ -273,7 +273,7 @@ def _count_votes(Q, X, codes, start, features, radii, neighbor_vote, votes):
 
 @kernel
 def _ask_nearest(Q, X, codes, start, features, votes):
-    """Add a vote a sphere, shared by the classes that most of the nearest samples are of."""
+    """Vote, per sphere and query, for the commonest class at the least distance; ties share."""
     counts = np.empty(votes.shape[1])
     for i in range(start.size - 1):
         chosen = features[start[i] : start[i + 1]]

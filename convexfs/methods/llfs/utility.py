@@ -13,33 +13,33 @@ from scipy.special import expit
 
 #: s z at which the sigmoid reaches .97; the paper's (8) puts the farthest sample there.
 SATURATION = float(np.log(0.97 / 0.03))
-#: lam = SHARE / alpha.
+#: The paper's lam is LINEAR_SHARE / alpha, where alpha is ``max_features``.
 LINEAR_SHARE = 0.01
 
 
 def utility(z: np.ndarray, s: float, lam: float) -> np.ndarray:
-    """G, entry by entry."""
+    """Return ``G(z) = 1 / (1 + exp(-s z)) - 1/2 + lam z``, entry by entry."""
     return expit(s * z) - 0.5 + lam * z
 
 
 def utility_slope(z: np.ndarray, s: float, lam: float) -> np.ndarray:
-    """G', entry by entry."""
+    """Return the derivative of G, entry by entry."""
     p = expit(s * z)
     return s * p * (1.0 - p) + lam
 
 
 def mean_utility(a: np.ndarray, f: np.ndarray, s: float, lam: float) -> float:
-    """U at f, for the rows of distances `a`."""
+    """Return U at f: the mean of G over the rows of distances `a`, times f."""
     return float(utility(a @ f, s, lam).mean())
 
 
 def mean_utility_gradient(a: np.ndarray, f: np.ndarray, s: float, lam: float) -> np.ndarray:
-    """Gradient of U at f."""
+    """Return the gradient of U at f."""
     return a.T @ utility_slope(a @ f, s, lam) / len(a)
 
 
 def tangent(a: np.ndarray, f: np.ndarray, s: float, lam: float) -> tuple[np.ndarray, float]:
-    """Slope g and offset b of the tangent of U at f: ``U <= g'f + b`` everywhere."""
+    """Return slope g, offset b of U's tangent at f: ``U <= g'f + b`` where ``a f >= 0``."""
     slope = mean_utility_gradient(a, f, s, lam)
     return slope, mean_utility(a, f, s, lam) - float(slope @ f)
 

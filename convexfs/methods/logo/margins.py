@@ -188,7 +188,7 @@ def entry_scores(locality: Locality) -> np.ndarray:
 
 
 def relief_margin(locality: Locality) -> np.ndarray:
-    """Return RELIEF's margin vector: the nearest miss of each sample minus its nearest hit."""
+    """Sum over samples, by feature, the difference to the nearest miss minus to the hit."""
     distances = locality.plain_distances
     width = _NEAREST * max(float(distances.max()), np.finfo(float).tiny)
     signed = replace(locality, sigma=width).signed_at(distances)

@@ -263,7 +263,7 @@ def merge_lists(index, coefficient):
     for row in range(n):
         ends[row + 1] += ends[row]
         starts[row + 1] += starts[row]
-    # First by the higher sample, so that the lower ones meet theirs in order.
+    # Sort by the higher sample first: then each lower one's list fills in sorted order.
     lower, value = np.empty(ends[n], np.int32), np.empty(ends[n])
     places, stops = np.empty(n, np.int64), np.empty(n, np.int64)
     for row in range(n):

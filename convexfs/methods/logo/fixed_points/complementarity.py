@@ -111,7 +111,7 @@ class State:
 
     @cached_property
     def slope(self) -> np.ndarray:
-        """The matrix of c' over the free features, neighbours moving with the weights."""
+        """Return the Jacobian of `scores` over the free features; neighbours move with w."""
         X, w, p = self.columns[:, self.free], self.w[self.free], self.objective.pull(self.margins)
         Z, sigma = self.Z[:, self.free], self.locality.sigma
         pulls = self.locality.on_all_samples(p)

@@ -99,7 +99,7 @@ def target_column(
     if len(usual) != 1:
         raise InputError(
             f"{name} has {len(usual) or 'no'} columns called target, class, label or y; say which "
-            "column holds the classes by target= (--target on the command line): "
+            "column holds the classes by target=, in a command or a problem file by --target: "
             f"{_likely_columns(likely) or last_columns(columns)}{hint}"
         )
     return usual[0]

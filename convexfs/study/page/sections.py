@@ -12,7 +12,7 @@ from convexfs.study import columns, figures, llfs_points, published
 from convexfs.study.figures import Figure
 from convexfs.study.means import CONFIDENCE
 from convexfs.study.outcome_rules import WRONG, Frame
-from convexfs.study.outcomes import busy_words, certificate_warnings, counts
+from convexfs.study.outcomes import MOMENT, busy_words, certificate_warnings, counts
 from convexfs.study.page import assemble
 from convexfs.study.page.assemble import Section, Table, escape, facts, table_place
 from convexfs.study.public_sets import SETS
@@ -68,7 +68,7 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
         ("solvers", _listed(frame["solver"])),
         ("settings", _listed(frame["settings"])),
         ("repeats", int(frame["repeat"].max()) + 1),
-        ("machine", busy_words(frame) or "undisturbed"),
+        ("machine", busy_words(frame) or f"no task waited {MOMENT:g} s or longer for a core"),
         ("time limit", _limit(frame["time_limit"])),
         ("when", f"{first} to {last} UTC" if first else last),
         ("folder", name),

@@ -153,7 +153,10 @@ def _fastest(leaders: "Frame", settings: str) -> Iterator[str]:
     own = leaders[(leaders["settings"] == settings) & (leaders["scope"] == "all")]
     words = []
     for row in own.to_dict("records"):
-        ahead = f" ({row['lead']:.2g} × {row['second']})" if row["lead"] == row["lead"] else ""
+        ahead = ""
+        if row["lead"] == row["lead"]:
+            sure = "" if row["clear"] else ", not clear"
+            ahead = f" ({row['second']} takes {row['lead']:.3g} times as long{sure})"
         words.append(f"{row['problem_class']} {row['fastest']}{ahead}")
     if words:
         yield from textwrap.wrap(f"Fastest: {'; '.join(words)}.", NARROW)

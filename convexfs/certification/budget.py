@@ -24,7 +24,7 @@ class Budget:
 
     @classmethod
     def of(cls, seconds: float) -> "Budget":
-        """Return a budget of some seconds from now."""
+        """Return a budget of some seconds of this thread's CPU time, counted from now."""
         return cls(time.thread_time() + seconds)
 
     @property

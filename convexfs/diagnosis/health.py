@@ -125,7 +125,7 @@ def _big_m(names: Names) -> Iterator[tuple[str, str]]:
 
 
 def _parallel(names: Names) -> Iterator[tuple[str, str]]:
-    """Yield pairs of linear rows that differ by less than `PARALLEL`, but not by rounding."""
+    """Yield a linear row and words about another that is nearly, but not exactly, parallel."""
     form = names.program.form
     members = [each for each in names.program.members if each.rows.size == 1]
     rows = np.array([int(each.own[0]) for each in members], dtype=int)

@@ -32,7 +32,7 @@ _ROUNDING = 1e-12
 
 
 def read(path: Path) -> Program:
-    """Read a file."""
+    """Read a quadratic program (P, q, A, l, u) or a cone program (A or At, b, c, K)."""
     try:
         held = _Variables(path, read_variables(path, read_limit()))
     except (OSError, ValueError) as error:

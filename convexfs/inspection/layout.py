@@ -12,7 +12,7 @@ from convexfs.inspection.writers import CALL, ENTRYWISE, PRODUCT, TERM, UNIT, Pi
 
 #: Letters of a formula, as plain text, before it is broken.
 WIDTH = 88
-#: Digits of a number before it is rounded to six.
+#: Characters of a number, sign and point included, above which it is rounded to six digits.
 LONGEST_NUMBER = 8
 
 

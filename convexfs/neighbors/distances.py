@@ -56,7 +56,7 @@ def distances_between(some: np.ndarray, rows: np.ndarray, squared: bool = False)
 
 
 def distances_of(X: np.ndarray, start: int, stop: int, squared: bool = False) -> np.ndarray:
-    """Distances of rows [start, stop) from all rows."""
+    """Return Manhattan (or squared Euclidean) distances of rows [start, stop) from all rows."""
     if stop - start == len(X):
         return distances(X, squared)
     return distances_between(X[start:stop], X, squared)

@@ -81,7 +81,7 @@ class Expected:
 
     @classmethod
     def nothing(cls, shape: tuple[int, ...]) -> "Expected":
-        """Of no group at all."""
+        """Return an instance without groups, for the rule that compares observed cells only."""
         empty = np.empty((0, *shape))
         return cls(np.zeros(shape[0], np.int64), empty, np.empty((0, 0, shape[1])))
 

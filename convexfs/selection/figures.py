@@ -112,7 +112,7 @@ def volcano_figure(selection: Selection) -> Figure | None:
 
 
 def volcano_frame(selection: Selection, most: int = MOST_POINTS) -> Any:
-    """Return effect and -log10 of p of the features, or of some: all selected ones; else None."""
+    """Return effect and -log10 of p of at most `most` features, selected ones first, or None."""
     test = None if selection.judgement is None else selection.judgement.test
     if test is None or selection.support is None:
         return None

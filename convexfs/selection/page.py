@@ -284,7 +284,7 @@ def _interval(wrong: int, total: int) -> tuple[float, float]:
 
 
 def _no_curve(selection: Selection) -> Section | None:
-    """Say what would show how well the features predict, where it was not computed."""
+    """Say why held-out errors were not computed and, if there is one, which option does it."""
     if selection.support is None:
         return None
     lead = f"Held-out errors were not computed: {selection.why_no_curve()}."

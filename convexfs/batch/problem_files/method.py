@@ -74,7 +74,7 @@ class MethodReader(Reader):
         return {known[1]}
 
     def _feasible(self, formulation: Formulation) -> Any:
-        """Return the changed constraints, if the file has `feasible` or `constraints`."""
+        """Return a function for the constraints as the file changes them; None if it does not."""
         found = [name for name in (FEASIBLE, CONSTRAINTS) if name in self.names]
         if not found:
             return None

@@ -65,7 +65,7 @@ def of_constraints(problem: cp.Problem, form: StandardForm) -> Iterator[np.ndarr
 
 
 def _both_signs(form: StandardForm, y: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield y with the multipliers of equations negated, as cvxpy has them, or as they are.
+    """Yield y in the likelier sign of equations' multipliers, and in the other if in doubt.
 
     The sign that leaves smaller reduced costs is right; both are yielded where that is unclear.
     """

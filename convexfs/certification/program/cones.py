@@ -186,7 +186,7 @@ class SecondOrder:
         return values[:, 0] - norms, values[:, 0] + norms
 
     def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
-        """Return the quadratic representation of the square root, over the square root of 2."""
+        """Return P(sqrt(values)) / sqrt(2), P the quadratic representation; diagonals if `ball`."""
         low, high = self._eigenvalues(values)
         inside = low > 1e-13 * high
         if ball or self.size > LARGEST_DENSE:

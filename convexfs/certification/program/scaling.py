@@ -179,7 +179,7 @@ def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
 
 @once
 def unit_of_objective(form: StandardForm) -> float:
-    """Return a scale for objectives that are 0: the least cost at units that the data give.
+    """Return a scale for objectives of 0: the smallest cost of a term at units the data give.
 
     Variables of one curved cone, and others of equal cost, are terms of one sum: of them the
     largest counts, and of the sums the least, so that no penalty sets the scale.

@@ -367,7 +367,7 @@ def verdict(
 
 
 def _unsolved(statuses: np.ndarray) -> str:
-    """Say how many betas were dropped without an answer; empty if there are none."""
+    """Say how many pairs of sample and beta were dropped without an answer; empty if none."""
     counts = {why: int((statuses == why).sum()) for why in (FAILED, TIMEOUT)}
     if not sum(counts.values()):
         return ""

@@ -109,7 +109,7 @@ def lmnn(
     # triplets at once, since which of them have no loss is known of the printed one only.
     frame = np.eye(X.shape[1]) if solving.build is not None else _frame(X, pairs)
     values["X"] = X @ frame
-    # A backend's M is no more accurate than this.
+    # Ignore losses up to a backend's tolerance: its M is no more accurate.
     least = 0.0 if runs_natively(formulation, solving) else solving.tol
     rounds, before = [], None
     while True:

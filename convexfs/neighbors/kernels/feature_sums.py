@@ -16,7 +16,7 @@ TILE = 128
 #: Samples of a tile that stay in the L2 cache while all others pass.
 PANEL = 512
 
-#: Pairs summed at most before the next row is begun in the block's own precision.
+#: Pairs after which sums in the block's precision are added to `out`, at the end of a row.
 FEW_TERMS = 64
 
 # Sums may be reordered; NaN stays NaN.

@@ -287,7 +287,7 @@ class PathSolver(SeparationSolver):
             answer.f, answer.value, answer.promise = end.f, end.value, end.promise
 
     def _end(self, beta: float, answer: Answer) -> None:
-        """Go on where a descent has given up; then have another solver go on.
+        """Descend again from an answer not yet proven; if that fails, with another solver.
 
         Its help is recorded as the failure that it mends.
         """

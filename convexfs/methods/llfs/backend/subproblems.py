@@ -12,7 +12,7 @@ from convexfs.methods.base.solve_step import AUTO, explained, stated
 from convexfs.methods.llfs import METHOD
 
 LINEAR, CURVED, ASK, RATIO = "linear", "curved", "ask", "ratio"
-#: Tangents in a program: a few where it has curvature too; and where (6) has none.
+#: Tangents in a program with curvature, in one without, and in one without for (6).
 TANGENTS, LINEAR_TANGENTS, MOST_TANGENTS = 8, 40, 60
 #: Features whose curvature is in a program.
 RANK = 16

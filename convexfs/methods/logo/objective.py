@@ -63,6 +63,8 @@ class Penalised(Loss):
 
     def gap(self, margins: np.ndarray, w: np.ndarray, largest_score: float) -> float:
         shrink = 1.0 if largest_score <= self.lam else self.lam / largest_score
+        if self.lam == 0 and w.any():
+            shrink = 0.0  # the scores of its features are 0, and rounding decides their sign
         return self.value(margins, w) - self.entropy(shrink, margins)
 
     def level(self, scores: np.ndarray) -> float:

@@ -1,5 +1,6 @@
 """``convexfs`` and ``python -m convexfs``, which Ctrl-C ends quietly even while they are loaded."""
 
+import _thread
 import atexit
 import gc
 import os
@@ -8,6 +9,7 @@ import sys
 import threading
 import warnings
 from contextlib import suppress
+from typing import Any
 
 #: Files that a command may have open at a time, those of the libraries it loads included.
 OPEN_FILES = 32
@@ -40,11 +42,23 @@ def main() -> int:
         gc.freeze()
         if heeded:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            sys.unraisablehook = interrupt_again
 
     code = command(loaded=loaded)
     gc.freeze()
     _leave_threads(code)
     return code
+
+
+def interrupt_again(unraisable: Any) -> None:
+    """Repeat a Ctrl-C that came where Python can only print it, such as in a finalizer."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    # A moment later, when the main thread has left that place.
+    again = threading.Timer(0.01, _thread.interrupt_main)
+    again.daemon = True
+    again.start()
 
 
 def _leave_threads(code: int) -> None:

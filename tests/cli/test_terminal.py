@@ -185,3 +185,34 @@ def test_escape_sequences_reach_no_terminal(run, tmp_path):
     assert "␛[31mre" in run("select", path, "--target", "kind", "--top", 1)[1]
     code, _, err = run("select", tmp_path / "no\nsuch\x1b.csv")
     assert (code, err.count("\n"), "no␊such␛.csv" in err) == (2, 1, True)
+
+
+SWALLOWED = """
+import gc, os, signal, sys
+from convexfs import cli
+from convexfs.__main__ import main
+
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1000):
+            pass
+
+def command(loaded):
+    loaded()
+    try:
+        Finalized()
+        while True:
+            sum(range(1000))
+    except KeyboardInterrupt:
+        return 130
+
+cli.main = command
+sys.exit(main())
+"""
+
+
+def test_ctrl_c_in_a_finalizer_is_repeated_where_it_is_heard():
+    line = [sys.executable, "-c", SWALLOWED]
+    ran = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+    assert (ran.returncode, ran.stderr) == (130, "")

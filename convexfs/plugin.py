@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 _HOMES = {
     "Certificate": "convexfs.records",
-    "DEFAULT_SOLVING": "convexfs.methods.base.parameters",
+    "DEFAULT_SOLVING": "convexfs.methods.base.formulation",
     "Formulation": "convexfs.methods.base.formulation",
     "Method": "convexfs.methods.base.formulation",
     "Solution": "convexfs.records",
-    "Solving": "convexfs.methods.base.parameters",
+    "Solving": "convexfs.methods.base.formulation",
     "WeightSelector": "convexfs.estimators.selector",
-    "check_solver": "convexfs.methods.base.solve_step",
-    "parameters": "convexfs.methods.base.parameters",
+    "check_solver": "convexfs.methods.base.formulation",
+    "parameters": "convexfs.methods.base.formulation",
     "require_answer": "convexfs.methods.base.solve_step",
     "solve_step": "convexfs.methods.base.solve_step",
 }
 
 if TYPE_CHECKING:
     from convexfs.estimators.selector import WeightSelector as WeightSelector
+    from convexfs.methods.base.formulation import DEFAULT_SOLVING as DEFAULT_SOLVING
     from convexfs.methods.base.formulation import Formulation as Formulation
     from convexfs.methods.base.formulation import Method as Method
-    from convexfs.methods.base.parameters import DEFAULT_SOLVING as DEFAULT_SOLVING
-    from convexfs.methods.base.parameters import Solving as Solving
-    from convexfs.methods.base.parameters import parameters as parameters
-    from convexfs.methods.base.solve_step import check_solver as check_solver
+    from convexfs.methods.base.formulation import Solving as Solving
+    from convexfs.methods.base.formulation import check_solver as check_solver
+    from convexfs.methods.base.formulation import parameters as parameters
     from convexfs.methods.base.solve_step import require_answer as require_answer
     from convexfs.methods.base.solve_step import solve_step as solve_step
     from convexfs.records import Certificate as Certificate

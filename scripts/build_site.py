@@ -67,7 +67,7 @@ DETAILS = (
     "convexfs.records.ConePoint",
     "convexfs.selection.rules.SelectionDecision",
     "convexfs.estimators.method_estimator.MethodEstimator",
-    "convexfs.estimators.class_selector.ClassSelector",
+    "convexfs.estimators.selector.ClassSelector",
     "convexfs.estimators.regression.NumberSelector",
 )
 MODULES = (

@@ -29,7 +29,7 @@ from convexfs.batch.store.store import LOG, Store
 from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind
 from convexfs.batch.workers import memory_limit as memory
 from convexfs.batch.workers import pool
-from convexfs.batch.workers.process_start import THREAD_VARIABLES
+from convexfs.batch.workers.attempts import THREAD_VARIABLES
 from convexfs.batch.workers.run_log import LogLines, run_log
 from convexfs.batch.workers.warm_up import prepare, state_custom_problems, warm_up
 from convexfs.errors import ConvexfsWarning, check_number, check_seed
@@ -150,7 +150,7 @@ def solve_files(
         Accuracy asked of every solver, and seconds a task may take.
     memory_limit : int, optional
         Bytes a task may take beyond those of its process; see
-        :mod:`convexfs.batch.workers.memory_limit`.
+        :mod:`convexfs.batch.workers.attempts`.
     repeats, seed : int
         Runs of each task, and what anything random starts from.
     solvers : sequence of str, optional

@@ -32,7 +32,7 @@ from convexfs.errors import (
     SolverUnsuitable,
 )
 from convexfs.methods import FORMULATIONS, stored_formulation, target_of
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.base.solve_step import solve_step
 from convexfs.records import (
     DEFAULT_ACCURACY,

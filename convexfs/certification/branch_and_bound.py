@@ -26,9 +26,8 @@ from convexfs.certification.duals.dual_bound import cost_at, lagrangian, natural
 from convexfs.certification.duals.dual_correction import corrected_bound
 from convexfs.certification.exact.linear_program import LinearProgram
 from convexfs.certification.feasible_points import is_tight
-from convexfs.certification.objective_scale import proof_scale
 from convexfs.certification.optimality import OptimalityProof
-from convexfs.certification.program.scaling import least_unit_of_objective, units_at
+from convexfs.certification.program.scaling import least_unit_of_objective, proof_scale, units_at
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import BoundPropagation, Box
 from convexfs.certification.rigorous.rounding import EPSILON, matrix_products

@@ -8,14 +8,14 @@ import numpy as np
 
 from convexfs.certification.branch_and_bound import verified_integer_optimum
 from convexfs.certification.budget import Budget
-from convexfs.certification.compilation_check import (
+from convexfs.certification.convex_form import (
+    ConvexForm,
     completions,
     differs_at,
     differs_at_random,
 )
-from convexfs.certification.convex_form import ConvexForm
-from convexfs.certification.duals import dual_values
 from convexfs.certification.duals.dual_bound import cost_at, is_convex
+from convexfs.certification.duals.multiplier_search import of_cone_point, of_constraints
 from convexfs.certification.feasibility import (
     Violation,
     integer_entries,
@@ -245,9 +245,9 @@ class ConvexOptimum:
         if self.convex.logarithmic or self.full is None:
             return
         if cone is not None:
-            candidates = dual_values.of_cone_point(form, cone)
+            candidates = of_cone_point(form, cone)
         elif self.known.all():
-            candidates = dual_values.of_constraints(self.convex.convex, form)
+            candidates = of_constraints(self.convex.convex, form)
         else:
             return
         own = cone.x if cone is not None and cone.x.size == form.q.size else self.full

@@ -87,14 +87,12 @@ def has_feasible_point(form: StandardForm, budget: Budget) -> bool:
     return found.optimal and program.cheap and program.exact_optimum(found).primal is not None
 
 
-def proof_of_infeasibility(
-    form: StandardForm, budget: Budget, box: Box | None = None
-) -> tuple[str, float] | None:
+def proof_of_infeasibility(form: StandardForm, budget: Budget) -> tuple[str, float] | None:
     """Return how infeasibility of the continuous problem is proven, and to which rounding.
 
     None if no proof is found.
     """
-    box = implied_box(form, box=box)
+    box = implied_box(form)
     if box.empty:
         return "bounds of the variables", 0.0
     flat = not form.curved.any()

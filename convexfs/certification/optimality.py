@@ -18,7 +18,6 @@ import numpy as np
 
 from convexfs.certification.auxiliary import Inside
 from convexfs.certification.budget import Budget, Stopped
-from convexfs.certification.duals.cone_cuts import relaxed_bound
 from convexfs.certification.duals.correction_system import Goal
 from convexfs.certification.duals.dual_bound import (
     Bound,
@@ -28,7 +27,7 @@ from convexfs.certification.duals.dual_bound import (
     natural_multipliers,
     radius_of,
 )
-from convexfs.certification.duals.dual_correction import corrected_bound
+from convexfs.certification.duals.dual_correction import corrected_bound, relaxed_bound
 from convexfs.certification.duals.multiplier_search import Candidate, MultiplierSearch
 from convexfs.certification.exact.linear_program import (
     ExactOptimum,
@@ -41,8 +40,13 @@ from convexfs.certification.feasible_points import (
     interior_points,
     tightened,
 )
-from convexfs.certification.objective_scale import NEAR_ZERO, proof_scale, size_of_terms
-from convexfs.certification.program.scaling import least_unit_of_objective, unit_of_objective
+from convexfs.certification.program.scaling import (
+    NEAR_ZERO,
+    least_unit_of_objective,
+    proof_scale,
+    size_of_terms,
+    unit_of_objective,
+)
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.elimination import without_defined_columns
 from convexfs.certification.rigorous.implied_bounds import Box, implied_box

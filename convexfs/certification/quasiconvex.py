@@ -19,8 +19,7 @@ from convexfs.certification.budget import Budget, Stopped
 from convexfs.certification.convex_form import ConvexForm, objective_value
 from convexfs.certification.feasibility import value_of, violation
 from convexfs.certification.infeasibility import certificate, proof_of_infeasibility
-from convexfs.certification.objective_scale import NEAR_ZERO, proof_scale
-from convexfs.certification.program.scaling import units_at
+from convexfs.certification.program.scaling import NEAR_ZERO, proof_scale, units_at
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate
 

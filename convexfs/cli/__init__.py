@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import convexfs
-from convexfs.cli.list import WIDTH, first_sentence
+from convexfs.cli.terminal import WIDTH, first_sentence
 from convexfs.errors import ConvexfsError, InputError, did_you_mean
 
 #: Where each command is; beside it are its options.
@@ -175,8 +175,16 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 class _Parser(argparse.ArgumentParser):
     """argparse that ends a bad line the way every other error here ends."""
 
+    #: The parser of the command, which has the options.
+    of_command: argparse.ArgumentParser | None = None
+
     def error(self, message: str) -> Any:
-        _complain(f"error: {message} (see {self.prog} --help)")
+        asked = self.of_command or self
+        word = message.removeprefix("unrecognized arguments: ").split(" ")[0].split("=")[0]
+        if word.startswith("--"):
+            near = did_you_mean(word, asked._option_string_actions)
+            message += f"; {near}" if near.endswith("?") else ""
+        _complain(f"error: {message} (see {asked.prog} --help)")
         self.exit(2)
 
     def _print_message(self, message: str, file: Any = None) -> None:
@@ -209,4 +217,5 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
             own = importlib.import_module(module)
             made.set_defaults(run=getattr(own, function))
             own.COMMANDS[name][1](made)
+            parser.of_command = made
     return parser

@@ -190,16 +190,13 @@ def table_of(title: str, rows: "Frame", columns: Iterable["Column"]) -> Table:
     from convexfs.study.columns import On
 
     shown = [own for own in columns if On.TERMINAL in own.on and not own.name.endswith(ENDS)]
-    table = Table(title=title, title_justify="left", caption=_caption(shown))
+    caption = " · ".join(f"{own.heading}: {own.meaning}" for own in shown if own.meaning)
+    table = Table(title=title, title_justify="left", caption=caption)
     for column in shown:
         table.add_column(column.heading, overflow="fold")
     for row in rows.to_dict("records"):
         table.add_row(*(_cell(column, row) for column in shown))
     return table
-
-
-def _caption(columns: Iterable["Column"]) -> str:
-    return " · ".join(f"{own.heading}: {own.meaning}" for own in columns if own.meaning)
 
 
 def _cell(column: "Column", row: dict[str, Any], interval: bool = True) -> Text:

@@ -1,17 +1,12 @@
 """The commands ``convexfs list`` and ``convexfs solvers``: short lists, details on request."""
 
 import argparse
-import ast
-import importlib.util
 import textwrap
 from collections.abc import Callable
 from typing import Any
 
 from convexfs.cli.options import add_examples
-from convexfs.cli.terminal import write
-
-#: Columns of a line.
-WIDTH = 79
+from convexfs.cli.terminal import WIDTH, first_sentence, write
 
 
 def list_all(arguments: argparse.Namespace) -> int:
@@ -105,16 +100,6 @@ def _entry(name: str, text: str, indent: int) -> None:
     wrap = textwrap.TextWrapper(WIDTH - indent, break_on_hyphens=False).wrap
     wrapped = [line for part in text.splitlines() for line in wrap(part)]
     write(f"{name + ' ':{indent}}" + f"\n{'':{indent}}".join(wrapped))
-
-
-def first_sentence(home: str) -> str:
-    """Read the first line of the docstring of ``module:name``, without importing it."""
-    module, _, name = home.partition(":")
-    loader: Any = getattr(importlib.util.find_spec(module), "loader", None)
-    for node in ast.parse(loader.get_source(module) or "").body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            return (ast.get_docstring(node) or "").partition("\n")[0]
-    return ""
 
 
 COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {

@@ -4,8 +4,13 @@ Names of features, classes and files may hold anything, escape sequences include
 the commands print goes through here.
 """
 
+import ast
+import importlib.util
 import sys
+from typing import Any
 
+#: Columns of a line.
+WIDTH = 79
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 #: Control characters as their pictures, and a mark for what turns text or is half a character.
 _VISIBLE: dict[int, str] = {code: chr(0x2400 + code) for code in range(0x20)}
@@ -29,3 +34,13 @@ def lines(text: str) -> str:
 def write(text: str) -> None:
     """Write lines on standard output."""
     sys.stdout.write(lines(text) + "\n")
+
+
+def first_sentence(home: str) -> str:
+    """Read the first line of the docstring of ``module:name``, without importing it."""
+    module, _, name = home.partition(":")
+    loader: Any = getattr(importlib.util.find_spec(module), "loader", None)
+    for node in ast.parse(loader.get_source(module) or "").body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return (ast.get_docstring(node) or "").partition("\n")[0]
+    return ""

@@ -7,8 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from convexfs.data.categorical import mixed_table
-from convexfs.data.dataset import Dataset, check_length
-from convexfs.data.imputation import fill_missing
+from convexfs.data.dataset import Dataset, check_length, fill_missing
 from convexfs.data.readers.options import IMPUTATIONS
 from convexfs.data.sparse import check_sparse_finite, sparse_matrix
 from convexfs.data.targets import CLASSES, NUMBERS, as_numbers, check_kind

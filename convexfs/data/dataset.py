@@ -1,18 +1,122 @@
-"""A set of labelled samples, checked once and scaled without looking at test rows."""
+"""A set of labelled samples, checked once; imputed and scaled without looking at test rows."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from convexfs.data.scaling import SCALES, rescaled
-from convexfs.data.sparse import content
+from convexfs.data.readers.options import IMPUTATIONS, SCALE_NAMES
+from convexfs.data.sparse import content, divided
+from convexfs.data.validation import how_to_drop
 from convexfs.errors import InputError, did_you_mean
+
+
+def fill_missing(
+    X: np.ndarray,
+    how: str,
+    fit_rows: np.ndarray | None,
+    where: str,
+    names: Sequence[str],
+    left: Sequence[int] = (),
+) -> np.ndarray:
+    """Fill NaN by the median of its feature, or by the mean over the five nearest samples.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    how : {"none", "median", "knn"}
+    fit_rows : bool array (n_samples,), optional
+        Rows that medians and neighbours come from; default: all.
+    where : str
+        What a message calls the data.
+    names : sequence of str
+        What it calls the features.
+    left : sequence of int
+        Features that are left as they are: codes of categories.
+    """
+    if how not in IMPUTATIONS:
+        raise InputError(f"no imputation is called '{how}'; {did_you_mean(how, IMPUTATIONS)}")
+    if how == "none" or not np.isnan(X).any():
+        return X
+    if len(left):
+        categories = set(left)
+        numbers = [j for j in range(X.shape[1]) if j not in categories]
+        whole, named = X.copy(), [names[j] for j in numbers]
+        whole[:, numbers] = fill_missing(X[:, numbers], how, fit_rows, where, named)
+        return whole
+    seen = X if fit_rows is None else X[fit_rows]
+    empty = [names[j] for j in np.flatnonzero(np.isnan(seen).all(axis=0)).tolist()]
+    if empty:
+        raise InputError(
+            f"{where} has no value at all in {len(empty)} of its features, such as '{empty[0]}', "
+            f"to fill the others by; leave such columns out: {how_to_drop(empty)}"
+        )
+    from sklearn.impute import KNNImputer, SimpleImputer
+
+    imputer = KNNImputer() if how == "knn" else SimpleImputer(strategy="median")
+    return np.ascontiguousarray(imputer.fit(seen).transform(X))
+
+
+def _root_mean_square(X: np.ndarray) -> np.ndarray:
+    # einsum squares and sums in one pass: no second matrix of X's size
+    return np.sqrt(np.einsum("ij,ij->j", X, X) / X.shape[0])
+
+
+_Statistic = Callable[[np.ndarray], np.ndarray]
+#: What is subtracted, and what the difference is then divided by.
+SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = dict(
+    zip(
+        SCALE_NAMES,
+        (
+            (partial(np.mean, axis=0), _root_mean_square),
+            (partial(np.min, axis=0), partial(np.max, axis=0)),
+            None,
+        ),
+        strict=True,
+    )
+)
+
+
+def rescaled(X: np.ndarray, how: str, fit: Any) -> np.ndarray:
+    """Shift and divide each feature by what the rows `fit` show.
+
+    Missing values stay missing, and those that are there make the scale; see
+    :meth:`convexfs.data.dataset.Dataset.scaled`.
+    """
+    statistics = SCALES[how]
+    if statistics is None:
+        return X
+    if issparse(X):
+        return divided(X, how, fit)
+    Z = _shifted_and_divided(X, fit, *statistics)
+    for j in np.flatnonzero(np.isnan(X.sum(axis=0))):
+        known = np.zeros(len(X), dtype=bool)
+        known[fit] = True
+        known &= ~np.isnan(X[:, j])
+        if known.any():
+            Z[:, j : j + 1] = _shifted_and_divided(X[:, j : j + 1], known, *statistics)
+    return Z
+
+
+def _shifted_and_divided(
+    X: np.ndarray, fit: Any, centre: _Statistic, width: _Statistic
+) -> np.ndarray:
+    seen = X[fit]
+    shift = centre(seen)
+    # the mean of equal values can be off by a rounding error, and that would be scaled up
+    constant = seen.min(axis=0) == seen.max(axis=0)
+    shift[constant] = seen[0, constant]
+    Z = X - shift
+    span = width(Z[fit])
+    span[constant | (span == 0)] = 1.0
+    Z /= span
+    return Z
+
 
 #: What columns of gene symbols are called.
 _SYMBOLS = frozenset({

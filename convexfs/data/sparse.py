@@ -40,11 +40,11 @@ def sparse_method_names() -> str:
     from convexfs.methods import estimator_homes  # a higher layer, loaded for the message only
 
     models = {name: home.estimator(name) for name, home in estimator_homes().items()}
-    return ", ".join(name for name in models if _takes_sparse(models[name]))
-
-
-def _takes_sparse(model: Any) -> bool:
-    return getattr(getattr(model, "_accepts", None), "sparse", False)
+    return ", ".join(
+        name
+        for name, model in models.items()
+        if getattr(getattr(model, "_accepts", None), "sparse", False)
+    )
 
 
 def sparse_matrix(X: Any, where: str, feature_names: Sequence[str] | None) -> Any:

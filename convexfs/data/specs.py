@@ -190,11 +190,11 @@ def _from_object(table: Any, reading: Reading) -> "Dataset":
     from convexfs.data.readers.anndata_plink import arrays_of
     from convexfs.data.readers.files import from_arrays
     from convexfs.data.readers.table import from_table
+    from convexfs.data.validation import as_pandas
 
     if hasattr(table, "obs") and hasattr(table, "var_names"):
         return from_arrays(arrays_of(table, reading, "the data"), reading, "the data")
-    if hasattr(table, "to_pandas"):
-        table = table.to_pandas()
+    table = as_pandas(table)
     if not hasattr(table, "columns"):
         raise InputError(
             f"data are a path, a name, a DataFrame or AnnData, not {type(table).__name__}; arrays "

@@ -204,7 +204,15 @@ def refuse_repeated_names(X: Any, where: str) -> None:
 
 def as_pandas(X: Any) -> Any:
     """Return a table of another library, such as polars, as pandas has it; else `X` itself."""
-    return X.to_pandas() if hasattr(X, "to_pandas") and hasattr(X, "columns") else X
+    if not (hasattr(X, "to_pandas") and hasattr(X, "columns")):
+        return X
+    try:
+        return X.to_pandas()
+    except ImportError:
+        raise InputError(
+            f"tables of {type(X).__module__.partition('.')[0]} need a package to be read: pip "
+            "install 'pyarrow' (or convexfs[tables], which has it)"
+        ) from None
 
 
 def as_labels(y: Any, where: str) -> np.ndarray:

@@ -14,7 +14,7 @@ from convexfs.errors import InputError
 #: Columns that a sheet of a workbook may have.
 _WIDEST_SHEET = 16_384
 #: Packages that formats need beside those that are always there.
-_PACKAGES = {".xlsx": "openpyxl", ".h5ad": "h5py"}
+_PACKAGES = {".xlsx": "openpyxl", ".h5ad": "h5py", ".parquet": "pyarrow"}
 
 
 def write_file(data: Dataset, path: str | Path) -> None:
@@ -40,12 +40,7 @@ def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         raise InputError(f"{path} has no known format; name it by one of {', '.join(suffixes)}")
-    package = _PACKAGES.get(suffix)
-    if package is not None and find_spec(package) is None:
-        raise InputError(
-            f"{path} needs a package to be written: pip install '{package}' (or convexfs[tables], "
-            "which has all of them), or write .csv"
-        )
+    check_package(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it")
     if not path.parent.is_dir():
@@ -53,6 +48,16 @@ def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise InputError(f"{path} cannot be written: you have no permission; name another file")
     return suffix
+
+
+def check_package(path: Path) -> None:
+    """Raise if the format of a file to be written needs a package that is not installed."""
+    package = _PACKAGES.get(path.suffix.lower())
+    if package is not None and find_spec(package) is None:
+        raise InputError(
+            f"{path} needs a package to be written: pip install '{package}' (or convexfs[tables], "
+            "which has all of them), or write .csv"
+        )
 
 
 def _frame(data: Dataset) -> Any:

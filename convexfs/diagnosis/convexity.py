@@ -18,7 +18,7 @@ def explain_not_convex(problem: cp.Problem) -> Explanation:
     """Name the parts that break cvxpy's rules, the rules, and rewrites that keep them."""
     describe = describer(problem)
     reasons = list(broken_rules(problem, describe))
-    lines = [Line(_after_key(reason), _key(reason)) for reason in reasons]
+    lines = [Line(reason.partition(": ")[2], _key(reason)) for reason in reasons]
     sections = [Section("What breaks the rules of convexity (DCP)", lines)]
     offered = rewritten(problem)
     data: dict[str, Any] = {"reasons": reasons, "rewrites": []}
@@ -63,10 +63,6 @@ def describer(problem: cp.Problem) -> Callable[[Any], str]:
 
 def _key(reason: str) -> str:
     return reason.partition(": ")[0]
-
-
-def _after_key(reason: str) -> str:
-    return reason.partition(": ")[2]
 
 
 def _rewrite_lines(found: list[Rewrite], describe: Callable[[Any], str]) -> list[Line]:

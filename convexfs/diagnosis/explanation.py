@@ -76,12 +76,10 @@ class Explanation:
     @property
     def short(self) -> str:
         """The headline and the names that matter, in one line."""
-        names = list(dict.fromkeys(line.name for line in self._first_lines() if line.name))
+        lines = self.sections[0].lines if self.sections else ()
+        names = list(dict.fromkeys(line.name for line in lines if line.name))
         shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         return f"{self.headline}: {shown}" if names else self.headline
-
-    def _first_lines(self) -> Sequence[Line]:
-        return self.sections[0].lines if self.sections else ()
 
     def __str__(self) -> str:
         return self.text

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.estimators.selector import WeightSelector
-from convexfs.methods.base.parameters import parameters
+from convexfs.methods.base.formulation import parameters
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     SignedNeighbors,

@@ -27,8 +27,7 @@ from convexfs.estimators.custom_formulation import build_of
 from convexfs.estimators.ranking import fit_html, ranking_frame
 from convexfs.estimators.validation import Accepts, validate, validate_queries
 from convexfs.kernels import thread_map
-from convexfs.methods.base.formulation import Step
-from convexfs.methods.base.parameters import Solving, learned, parameters
+from convexfs.methods.base.formulation import Solving, Step, learned, parameters
 from convexfs.methods.base.progress import heard, narrator
 from convexfs.methods.base.row_permutations import permuted_labels
 from convexfs.neighbors.missing_values import MixedSamples

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from convexfs.data.validation import as_labels
 from convexfs.errors import InputError, check_number
 from convexfs.estimators.method_estimator import MethodEstimator
-from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.base.formulation import learned, parameters
 
 #: The value of ``n_components`` that asks for cross-validation, where a method has it.
 BY_CROSS_VALIDATION = "cv"

@@ -6,7 +6,7 @@ from convexfs.data.targets import NUMBERS
 from convexfs.errors import InputError
 from convexfs.estimators.selector import MissingParameters, WeightSelector
 from convexfs.estimators.validation import Accepts
-from convexfs.methods.base.parameters import parameters
+from convexfs.methods.base.formulation import parameters
 
 
 @parameters

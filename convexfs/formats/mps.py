@@ -216,7 +216,7 @@ class _Reader:
             A=A,
             b=b,
             cones=cones,
-            lower=np.array([self._lower(name) for name in names]),
+            lower=np.array([self.lower.get(name, 0.0) for name in names]),
             upper=np.array([self._upper(name) for name in names]),
             integer=np.array([name in self.integer for name in names]),
             d=-self.sides.get(self.objective, 0.0) + 0.0,
@@ -226,9 +226,6 @@ class _Reader:
             names=names,
             row_names=row_names,
         )
-
-    def _lower(self, name: str) -> float:
-        return self.lower.get(name, 0.0)
 
     def _upper(self, name: str) -> float:
         bounded = name in self.lower or name in self.upper

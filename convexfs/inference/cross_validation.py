@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import get_tags
 
-from convexfs.data.scaling import rescaled
+from convexfs.data.dataset import rescaled
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.sparse import SparseSamples
 

@@ -14,7 +14,7 @@ from convexfs.errors import ConvexfsWarning, InputError, check_flag, check_numbe
 from convexfs.estimators.method_estimator import MethodEstimator
 from convexfs.inference.estimator_access import estimator_weights
 from convexfs.inference.selector_tests import with_seed
-from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.knockoffs.fit import KnockoffsResult, Settings, knockoffs
 
 #: Samples per feature below which an estimated covariance was seen to mislead.

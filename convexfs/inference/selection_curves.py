@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, check_random_state
 
 from convexfs.batch.workers import pool
-from convexfs.data.scaling import SCALES
+from convexfs.data.dataset import SCALES
 from convexfs.data.targets import as_numbers
 from convexfs.data.validation import as_labels, check_classes
 from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, check_choice, check_number

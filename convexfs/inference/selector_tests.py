@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.sparse import issparse
 from sklearn.base import clone
 
 from convexfs.batch.workers import pool
@@ -24,6 +25,9 @@ from convexfs.neighbors.sparse import SparseSamples
 
 #: Additions that permutations may take together before there are fewer: about three seconds.
 _BUDGET = 1e10
+#: Additions that the least permutations may take before some samples are drawn, about twenty
+#: seconds; the fewest samples that are drawn; and how much slower additions of nonzeros are.
+_SAMPLING_BUDGET, _LEAST_DRAWN, _SPARSE_COST = 6e10, 1000, 3.0
 
 Tell = Callable[[str], None] | None
 
@@ -36,6 +40,7 @@ def selector_test(selector: Any, held: Held) -> ShadowResult:
         held.codes,
         affordable(selector, held.X),
         held.seed,
+        drawn=drawn_samples(selector, held.X, held.codes, held.seed, groups=held.groups),
         asked=USUAL,
         groups=held.groups,
         blocks=held.blocks,
@@ -50,8 +55,48 @@ def selector_test(selector: Any, held: Held) -> ShadowResult:
 
 def affordable(estimator: Any, X: Any) -> int:
     """Return the number of permutations that take seconds; the least where each is a fit."""
-    operations = getattr(estimator, "_operations", lambda _: None)(X)
+    operations = _operations(estimator, X)
     return LEAST if operations is None else int(np.clip(_BUDGET // operations, LEAST, USUAL))
+
+
+def drawn_samples(
+    estimator: Any, X: Any, codes: np.ndarray, seed: int, *, groups: Any = None, tests: int = 1
+) -> np.ndarray | None:
+    """Return the rows of a test that takes seconds; None if it can have all.
+
+    Classes have equal numbers of rows, as far as they have so many. A draw by class is
+    independent of features that are: error rates hold. Groups are not divided.
+
+    Parameters
+    ----------
+    estimator, X, codes, seed, groups
+        As :func:`run_shadow_test` takes them.
+    tests : int, default=1
+        Number of tests that share the time.
+    """
+    operations = _operations(estimator, X)
+    if operations is None or groups is not None:
+        return None
+    share = np.sqrt(_SAMPLING_BUDGET / (tests * LEAST * operations))
+    number = max(int(share * len(codes)), _LEAST_DRAWN)
+    if number >= len(codes):
+        return None
+    rng, chosen = np.random.default_rng(seed), []
+    strata = [np.arange(len(codes))]
+    if codes.dtype.kind != "f":
+        strata = sorted((np.flatnonzero(codes == c) for c in np.unique(codes)), key=len)
+    for place, members in enumerate(strata):
+        size = min(len(members), number // (len(strata) - place))
+        chosen.append(rng.choice(members, size, replace=False))
+        number -= size
+    return np.sort(np.concatenate(chosen))
+
+
+def _operations(estimator: Any, X: Any) -> float | None:
+    """Return the additions of a permutation; None where it is a fit."""
+    operations = getattr(estimator, "_operations", lambda _: None)(X)
+    thin = issparse(X) or isinstance(X, SparseSamples)
+    return operations if operations is None or not thin else _SPARSE_COST * operations
 
 
 def run_shadow_test(
@@ -66,12 +111,21 @@ def run_shadow_test(
     n_jobs: int | None = None,
     tell: Tell = None,
     sample_weight: Any = None,
+    drawn: np.ndarray | None = None,
     **rule: Any,
 ) -> ShadowResult:
-    """Compare an estimator's statistic of every feature with those of shadow columns."""
-    rows = permuted_rows(codes, number, seed, groups, blocks)
+    """Compare an estimator's statistic of every feature with those of shadow columns.
+
+    Only the rows `drawn` are used, if given.
+    """
     framed = hasattr(X, "iloc")
     samples = X if framed else as_samples(X)
+    if drawn is not None:
+        rule["sampled"] = len(drawn), len(codes)
+        samples, codes = some_rows(samples, drawn), codes[drawn]
+        blocks = None if blocks is None else np.asarray(blocks)[drawn]
+        sample_weight = None if sample_weight is None else sample_weight[drawn]
+    rows = permuted_rows(codes, number, seed, groups, blocks)
     plain = X.select_dtypes("number") if framed else samples
     if groups is None and (copies := copied_rows(plain)):
         warn(copies)

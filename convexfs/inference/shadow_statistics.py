@@ -1,7 +1,7 @@
 """Tests of single features against shadow columns."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class ShadowResult(PermutationResult):
         The rule that `selected` applies.
     asked : int
         Number of permutations asked for; `n_permutations` is smaller if time did not allow them.
+    sampled : tuple of int, optional
+        Number of samples that were drawn for the test, and of all; None if all were used.
 
     Notes
     -----
@@ -56,6 +58,7 @@ class ShadowResult(PermutationResult):
     null_name: ClassVar[str] = "shadow columns"
 
     asked: int = 0
+    sampled: tuple[int, int] | None = None
 
     def lines(self) -> dict[str, str]:
         """Return what the test found, by what each line is about."""
@@ -69,12 +72,21 @@ class ShadowResult(PermutationResult):
             text += f"; at most {self.max_false()} false (95 % confidence)"
         else:
             text += f": {self.why_empty()}"
-        told = {"shadow columns": f"p = {self.global_pvalue:.2g} for any signal ({number})"}
-        told["selected"] = text
+        found = {"shadow columns": f"p = {self.global_pvalue:.2g} for any signal ({number})"}
+        found |= self.sampling_line()
+        found["selected"] = text
         if self.control == "fdr":
             strict = int((self.max_t_pvalues <= 0.05).sum())
-            told["family-wise 5 %"] = f"{strict} of {n_features} (max-T)"
-        return told
+            found["family-wise 5 %"] = f"{strict} of {n_features} (max-T)"
+        return found
+
+    def sampling_line(self) -> dict[str, str]:
+        """Return the line about a test of some samples; no line if all were used."""
+        if self.sampled is None:
+            return {}
+        drawn, total = self.sampled
+        text = f"{drawn:,} of {total:,}, drawn at random by class to save time; "
+        return {"tested samples": f"{text}--permutations {self.n_permutations} tests all"}
 
     def why_empty(self) -> str:
         """Return why nothing is selected."""
@@ -101,6 +113,7 @@ def judge_shadows(
     units: np.ndarray,
     *,
     asked: int = 0,
+    sampled: tuple[int, int] | None = None,
     control: str = "fdr",
     level: float = 0.1,
     gate: float = 1.0,
@@ -114,7 +127,7 @@ def judge_shadows(
     shadows : array (B, J)
     units : array (J,)
         Scale of each feature; a feature of scale 0 is constant and has p = 1.
-    asked, control, level, gate
+    asked, sampled, control, level, gate
         As :class:`ShadowResult` has them.
     """
     varies = units > 0
@@ -126,4 +139,5 @@ def judge_shadows(
     # feature's own would be too small: one scale serves all.
     scale = np.where(varies, np.sqrt(variance) if variance > 0 else 1.0, np.inf)
     found = evidence(mean / size, null, centre, scale)
-    return ShadowResult(**found, control=control, level=level, gate=gate, asked=asked)
+    rule: dict[str, Any] = {"control": control, "level": level, "gate": gate}
+    return ShadowResult(**found, **rule, asked=asked, sampled=sampled)

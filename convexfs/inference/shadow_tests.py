@@ -6,8 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from convexfs.errors import InputError, warn
-from convexfs.estimators.sample_weight import weighted_rows
-from convexfs.estimators.validation import Accepts
+from convexfs.estimators.validation import Accepts, weighted_rows
 from convexfs.inference.permutation_tests import checked_samples
 from convexfs.inference.selector_tests import run_shadow_test
 from convexfs.inference.shadow_statistics import USUAL, ShadowResult, check_shadow_rule

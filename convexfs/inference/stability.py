@@ -17,7 +17,7 @@ from convexfs.estimators.method_estimator import MethodEstimator
 from convexfs.inference.estimator_access import estimator_support
 from convexfs.inference.selector_tests import unfitted_copy, with_seed
 from convexfs.kernels import thread_map
-from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.stability.fit import (
     StabilityResult,
     largest_tail,

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from convexfs.inspection.folding import Folded, fold
 from convexfs.inspection.layout import Notation
-from convexfs.inspection.parse import Clause, Formula
+from convexfs.inspection.parse import Clause, Folded, Formula, fold
 from convexfs.inspection.symbols import CONSTANT, PARAMETER, POSITIONS, VARIABLE, Declaration
 from convexfs.inspection.tree import deep, number
 from convexfs.inspection.writers import Latex, MathML, Piece, Text

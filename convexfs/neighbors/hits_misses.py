@@ -17,6 +17,7 @@ from convexfs.neighbors import distances as dense
 from convexfs.neighbors import out_of_core
 from convexfs.neighbors.distances import BLOCK_CELLS, require_finite, row_blocks
 from convexfs.neighbors.kernels import nearest as kernels
+from convexfs.neighbors.kernels.sparse_sums import fill_upper
 from convexfs.neighbors.missing_values import MixedSamples, NeighborLists
 from convexfs.neighbors.samples import as_samples, spreads
 from convexfs.neighbors.sparse import SparseSamples
@@ -38,7 +39,7 @@ class SignedNeighbors:
     Attributes
     ----------
     index : int array (N, groups, M)
-        Neighbour m of sample n in group g, closest first; -1 where there is none.
+        Neighbour m of sample n in group g; -1 where there is none.
     coefficient : float array (N, groups, M)
         Negative for hits, positive for misses, 0 where there is no neighbour
         and for samples without a hit.
@@ -46,6 +47,11 @@ class SignedNeighbors:
 
     index: np.ndarray
     coefficient: np.ndarray
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether these are the weights of all pairs, as :func:`all_pairs` returns."""
+        return self.index.strides[0] == 0 and self.index.shape[1] == 1
 
     def times(self, terms: np.ndarray) -> "SignedNeighbors":
         """Return the neighbours with the weights of each sample's term multiplied (N,)."""
@@ -209,19 +215,21 @@ class _Near:
 def signed_neighbors_at(
     distances: np.ndarray, codes: np.ndarray, n_neighbors: float | str, miss: str
 ) -> SignedNeighbors:
-    """Return what :func:`signed_neighbors` does, from the distances of all samples (N, N).
-
-    A share of a class comes in the order of the samples instead of the nearest first.
-    """
+    """Return what :func:`signed_neighbors` does, from the distances of all samples (N, N)."""
     if is_radius(n_neighbors):
         return _Near.of(distances, str(n_neighbors)).signed(codes, miss)
     groups = _Groups.of(codes, n_neighbors, miss)
     if is_share(n_neighbors):
+        others = groups.counts - np.equal.outer(codes, np.arange(len(groups.counts)))
+        found = np.minimum(groups.limits[codes], others)
+        weights = _group_weights(found, codes, groups.counts, groups.miss)
+        starts = np.concatenate([[0], np.cumsum(groups.counts)])
+        by_class = np.argsort(codes, kind="stable").astype(np.uint64)
         bounds = _share_bounds(distances, codes, groups.limits)
-        index = np.full((*bounds.shape, groups.limits.max()), -1, np.int64)
-        kernels.within_bounds(distances, codes, bounds, groups.limits, index)
-    else:
-        index = kernels.nearest_in_groups(distances, 0, codes, groups.number, int(n_neighbors))
+        return all_pairs(
+            kernels.weigh_within(distances, codes, by_class, starts, bounds, groups.limits, weights)
+        )
+    index = kernels.nearest_in_groups(distances, 0, codes, groups.number, int(n_neighbors))
     return groups.signed(index, codes)
 
 
@@ -314,11 +322,33 @@ def margin_vector(
         return X.margin_sum(lists, map)
     X = as_samples(X)
     squared = metric == "sqeuclidean"
-    pairs = () if isinstance(X, SparseSamples) else _merged_pairs(neighbors)
+    if isinstance(X, SparseSamples):
+        return _sparse_margin(X, neighbors, squared, map)
+    return _dense_margin(X, _merged_pairs(neighbors), squared, map)
+
+
+def _dense_margin(
+    X: np.ndarray, pairs: tuple[np.ndarray, ...], squared: bool, map: Callable[..., Any]
+) -> np.ndarray:
+    def partial(block: tuple[int, int]) -> np.ndarray:
+        return kernels.pair_difference_sum(X, *block, *pairs, squared)
+
+    return np.sum(list(map(partial, row_blocks(len(X)))), axis=0)
+
+
+def _sparse_margin(
+    X: SparseSamples, neighbors: SignedNeighbors, squared: bool, map: Callable[..., Any]
+) -> np.ndarray:
+    """Sum over lists of neighbours or, if these are long, over pairs of nonzeros by columns."""
+    full, tile, thin = X.split
+    listed = np.count_nonzero(neighbors.coefficient) * (thin.size / len(X))
+    if not squared and listed > thin.matrix_work:
+        z, pairs = np.empty(X.shape[1]), _merged_pairs(neighbors)
+        z[full] = _dense_margin(tile, pairs, squared, map)
+        z[~full] = thin.scores(fill_upper(*pairs), map)
+        return z
 
     def partial(block: tuple[int, int]) -> np.ndarray:
-        if not isinstance(X, SparseSamples):
-            return kernels.pair_difference_sum(X, *block, *pairs, squared)
         rows = slice(*block)
         # The indices of all pairs are one row, broadcast.
         index = np.ascontiguousarray(neighbors.index[rows])
@@ -331,7 +361,7 @@ def margin_vector(
 def _merged_pairs(neighbors: SignedNeighbors) -> tuple[np.ndarray, ...]:
     """Add the weights of (n, i) and (i, n): their differences are the same."""
     index, coefficient = neighbors.index, neighbors.coefficient
-    if index.strides[0] == 0 and index.shape[1] == 1:
+    if neighbors.is_dense:
         return kernels.merge_all(coefficient[:, 0])
     return kernels.merge_lists(np.ascontiguousarray(index), np.ascontiguousarray(coefficient))
 
@@ -389,9 +419,16 @@ def _coefficients(
 ) -> np.ndarray:
     """-1/M over the hits; over the misses 1/M times the share of their group."""
     found = index >= 0
-    each = 1.0 / np.maximum(np.count_nonzero(found, axis=2), 1)
-    each = each * _group_shares(codes, counts, miss) * (counts[codes] > 1)[:, None]
+    each = _group_weights(np.count_nonzero(found, axis=2), codes, counts, miss)
     return np.where(found, each[:, :, None], 0.0)
+
+
+def _group_weights(
+    found: np.ndarray, codes: np.ndarray, counts: np.ndarray, miss: str
+) -> np.ndarray:
+    """Return the signed weight of one neighbour, of how many each group has (N, groups)."""
+    each = 1.0 / np.maximum(found, 1)
+    return each * _group_shares(codes, counts, miss) * (counts[codes] > 1)[:, None]
 
 
 def _group_shares(codes: np.ndarray, counts: np.ndarray, miss: str) -> np.ndarray:

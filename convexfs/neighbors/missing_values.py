@@ -132,7 +132,7 @@ class MixedSamples:
     centre, scale : arrays (J,)
         What was taken off the values, which were then multiplied.
     rule : str
-        One of :data:`convexfs.data.imputation.MISSING_RULES`.
+        One of :data:`convexfs.data.dataset.MISSING_RULES`.
     expected : Expected
     """
 

@@ -65,7 +65,7 @@ def margin_vector(
     map: Callable[..., Any] = map,
 ) -> np.ndarray:
     """Return ``z = sum_n (mean |x_n - misses| - mean |x_n - hits|)``, elementwise, in float64."""
-    found = index >= 0
+    found = coefficient != 0.0
     starts = np.concatenate([[0], np.cumsum(found.sum(axis=(1, 2)))])
     others = index[found].astype(np.int32)
     return pair_sums(X, Pairs(starts, others, coefficient[found], np.zeros(len(X))), map)

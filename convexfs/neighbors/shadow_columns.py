@@ -79,24 +79,27 @@ def shadow_margins(
     mean : array (J,)
     shadows : array (B, J)
     """
-    told = (lambda samples: samples) if codes is None else (lambda one: of_classes(one, codes))
-    X = told(as_samples(X))
+    with_classes = (
+        (lambda samples: samples) if codes is None else (lambda one: of_classes(one, codes))
+    )
+    X = with_classes(as_samples(X))
     distances = sample_distances(X, metric, map)
     mixed = isinstance(X, MixedSamples)
+    # To move the neighbours of each sample is cheaper than to copy many or sparse columns.
+    moves = not mixed and len(X) < X.shape[1]
     # These rules for missing values do not add up: of pairs seen, and of expectations by class.
     joined = mixed and (X.rule == "observed" or (X.rule == "class" and codes is not None))
     cancelled = cancelled_sums(X, metric)
 
     def draw(order: np.ndarray) -> tuple[Any, np.ndarray]:
         if joined:
-            near = neighbors_at(sample_distances(beside(X, told(some_rows(X, order)))))
+            near = neighbors_at(sample_distances(beside(X, with_classes(some_rows(X, order)))))
         else:
             near = neighbors_at(nearest.add_permuted(distances, order))
-        if isinstance(X, np.ndarray) and len(np.unique(order)) == len(order):
-            # To move the neighbours is cheaper than to copy the samples.
+        if moves and len(np.unique(order)) == len(order):
             margin = margin_vector(X, _moved(near, order), metric)
         else:
-            margin = margin_vector(told(some_rows(X, order)), near, metric)
+            margin = margin_vector(with_classes(some_rows(X, order)), near, metric)
         # Means over the neighbours seen are not linear in the neighbours' weights.
         own = margin_vector(X, near, metric) if mixed else near
         return own, np.where(np.abs(margin) <= cancelled, 0.0, margin)
@@ -107,6 +110,9 @@ def shadow_margins(
 
 def _moved(near: SignedNeighbors, order: np.ndarray) -> SignedNeighbors:
     """Return the neighbours of permuted samples as neighbours of the samples themselves."""
+    if near.is_dense:
+        inverse = np.argsort(order)
+        return all_pairs(near.coefficient[:, 0][np.ix_(inverse, inverse)])
     index, coefficient = np.empty(near.index.shape, np.int64), np.empty(near.coefficient.shape)
     index[order] = np.where(near.index >= 0, order[near.index], -1)
     coefficient[order] = near.coefficient
@@ -129,8 +135,10 @@ def _mean_margin(
         shadows[b] = shadow
         if mixed:
             total += own
+        elif own.is_dense:
+            total += own.coefficient[:, 0]
         else:
-            nearest.add_signed(np.ascontiguousarray(own.index), own.coefficient, total)
+            nearest.add_signed(own.index, own.coefficient, total)
     total /= number
     if mixed:
         return total, shadows

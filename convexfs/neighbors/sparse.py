@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from convexfs.neighbors.distances import distances_of
 from convexfs.neighbors.kernels import sparse_sums as kernels
 
 if TYPE_CHECKING:
@@ -86,9 +87,18 @@ class SparseSamples:
         """Return the largest absolute value of each column."""
         return abs(self.by_columns).max(axis=0).toarray().ravel()
 
+    @cached_property
+    def split(self) -> "tuple[np.ndarray, np.ndarray, SparseSamples]":
+        """Mask of the columns with many nonzeros, these as a dense tile, and all others."""
+        full = np.diff(self.by_columns.indptr) > _DENSE * len(self)
+        if not full.any():
+            return full, np.empty((len(self), 0)), self
+        return full, self[:, full], self.columns(~full)
+
     def row_distances(self, start: int, stop: int, squared: bool) -> np.ndarray:
         """Manhattan or squared Euclidean distances of rows [start, stop) to all rows."""
-        rows, columns, mass = self.by_rows, self.by_columns, self._row_mass(squared)
+        _, tile, thin = self.split
+        rows, columns, mass = thin.by_rows, thin.by_columns, thin._row_mass(squared)
         out = kernels.row_overlaps(
             start, stop, rows.indptr, rows.indices, rows.data,
             columns.indptr, columns.indices, columns.data, squared,
@@ -96,7 +106,13 @@ class SparseSamples:
         out *= -2.0
         out += mass[start:stop, None]
         out += mass
-        return np.maximum(out, 0.0, out=out)
+        np.maximum(out, 0.0, out=out)
+        return out + distances_of(tile, start, stop, squared) if tile.size else out
+
+    @property
+    def matrix_work(self) -> float:
+        """Pairs of nonzeros that :meth:`scores` visits."""
+        return float((np.diff(self.by_columns.indptr).astype(np.float64) ** 2).sum() / 2)
 
     def signed_difference_sum(
         self, start: int, index: np.ndarray, coefficient: np.ndarray, squared: bool
@@ -166,9 +182,10 @@ class SparseBlock:
 
     def matrix_scores(self, upper: np.ndarray, mass: np.ndarray) -> np.ndarray:
         """``c_j = sum_{n<i} upper[n, i] |x_nj - x_ij|``."""
-        X, scores = self.columns, np.empty(self.columns.shape[1])
-        kernels.matrix_scores(X.indptr, X.indices, X.data, upper, mass, scores)
-        return scores
+        X, rows = self.columns, self.columns.tocsr()
+        return kernels.matrix_scores(
+            rows.indptr, rows.indices, rows.data, X.indptr, X.indices, X.data, upper, mass
+        )
 
 
 @dataclass(frozen=True)

@@ -141,6 +141,7 @@ class ClassMarkers:
             compared = "each class against the rest" if self.families > 1 else "one class against"
             compared += "" if self.families > 1 else " the other"
             yield "shadow columns", f"{compared}, {test.n_permutations} permutations"
+            yield from test.sampling_line().items()
             yield "error rate", error_rate(test.control, test.level, self.families)
         yield "scaling", SCALED[first.scale]
         proven = [part.certificate for part in self.parts.values() if part.certificate is not None]

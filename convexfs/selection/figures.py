@@ -11,8 +11,10 @@ from convexfs.report.pictures import block_order
 from convexfs.selection.result import Selection
 from convexfs.study.figures import Figure, spread
 
-#: Features with bars, with strips, in a map, and with points; samples in a map.
-MOST_BARS, MOST_STRIPS, MOST_ROWS, MOST_POINTS, MOST_SAMPLES = 30, 12, 60, 1500, 300
+#: Features with bars, with strips, in a map, and with points.
+MOST_BARS, MOST_STRIPS, MOST_ROWS, MOST_POINTS = 30, 12, 60, 1000
+#: Samples in a map and in a strip.
+MOST_SAMPLES, MOST_DOTS = 300, 200
 #: In a map a class has at most this many samples, or this many times those of the smallest.
 FEW_SAMPLES, TIMES_SMALLEST = 20, 10
 #: Standard deviations beyond which a map has one colour.
@@ -74,13 +76,14 @@ def curve_figure(selection: Selection) -> Figure | None:
 def strip_figure(selection: Selection) -> Figure:
     """Draw the values of the first features by class."""
     data, chosen = selection.data, _first(selection)[:MOST_STRIPS]
-    rows = spread(np.argsort(data.y, kind="stable"), MOST_SAMPLES)
+    rows = spread(np.argsort(data.y, kind="stable"), MOST_DOTS)
     names, samples = shown_names(selection, chosen), _samples(data, rows)
     values = _values(selection, chosen)[rows]
     named = [j for j, feature in enumerate(chosen.tolist()) if feature in data.categories]
     # Shaken a little, for samples of the same value.
     shaken = np.random.default_rng(0).uniform(-0.25, 0.25, (len(rows), len(named)))
     values[:, named] += shaken
+    values = values.astype(np.float32)  # Seven digits place a point, in half of the bytes.
     parts = [
         pd.DataFrame({"feature": name, "label": data.labels[rows], "value": own, "sample": samples})
         for name, own in zip(names, values.T, strict=True)
@@ -124,10 +127,9 @@ def volcano_frame(selection: Selection, most: int = MOST_POINTS) -> Any:
     by_p = np.argsort(test.pvalues, kind="stable")
     others = by_p[(~support & known)[by_p]]
     drawn = np.concatenate([chosen, spread(others, max(most - len(chosen), 1))])
-    # Seven digits place a point, and take half of the page's bytes.
     frame = pd.DataFrame({"feature": shown_names(selection, drawn)})
-    frame["effect"] = effect[drawn].astype(np.float32)
-    frame["evidence"] = -np.log10(test.pvalues[drawn]).astype(np.float32)
+    frame["effect"] = _coarse(effect[drawn])
+    frame["evidence"] = _coarse(-np.log10(test.pvalues[drawn]))
     frame["what"] = np.where(support[drawn], "selected", NOT_SELECTED)
     return frame if len(frame) else None
 
@@ -158,7 +160,7 @@ def heat_map(data: Dataset, features: np.ndarray, note: str) -> Figure:
         parts = [rows[data.y[rows] == c] for c in np.unique(data.y[rows])]
         rows = np.concatenate([part[similar_order(values[part])] for part in parts])
     order = similar_order(values[rows].T)
-    frame = _long(data, rows, features[order], values[np.ix_(rows, order)].astype(np.float32))
+    frame = _long(data, rows, features[order], _coarse(values[np.ix_(rows, order)], 0.05))
     few = f" Of each class at most {most} are drawn, so that small classes stay visible."
     return Figure(
         "heat-map", "Selected features of all samples", "heat", frame, "sample", "feature", "", "",
@@ -311,6 +313,11 @@ def _samples(data: Dataset, rows: np.ndarray) -> list[str]:
 
 def _thinned(count: int, total: int, what: str = "samples") -> str:
     return f" {count} of {total:,} {what} are drawn." if count < total else ""
+
+
+def _coarse(values: np.ndarray, step: float = 0.01) -> np.ndarray:
+    """Round to multiples of a step that is finer than a figure shows, for pages of few bytes."""
+    return np.round(np.round(values / step) * step, 2) + 0.0  # no zero has a minus
 
 
 def _long(data: Dataset, rows: np.ndarray, features: np.ndarray, values: np.ndarray) -> Any:

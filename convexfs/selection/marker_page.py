@@ -1,32 +1,28 @@
 """The markers of every class as one page of HTML, which needs nothing else."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-import convexfs
 from convexfs.batch.run import describe_environment
 from convexfs.selection import figures, page
 from convexfs.selection.class_markers import ClassMarkers, order
 from convexfs.selection.methods_text import markers_in_words
 from convexfs.study.columns import Column
 from convexfs.study.figures import Figure
-from convexfs.study.page.assemble import Section, Table, facts, page_html, table_place, tiles
+from convexfs.study.page.assemble import Section, Table, facts, table_place, tiles
 from convexfs.study.page.sections import drawn, environment
 
 #: Features of a class in the table beside its markers, and features with points in all classes.
-BESIDE, MOST_POINTS = 50, 6000
+BESIDE, MOST_POINTS = 50, 4000
 
 
 def markers_html(found: ClassMarkers) -> str:
     """Return the whole page."""
-    sections = [section for section in _sections(found) if section is not None]
-    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     title = f"Markers of {len(found.parts)} classes of {page.data_name(found)}, by {found.method}"
-    return page_html(title, sections, [], convexfs.__version__, now)
+    return page.dated_page(title, _sections(found))
 
 
 def _sections(found: ClassMarkers) -> Iterator[Section | None]:
@@ -92,7 +88,9 @@ def _features(found: ClassMarkers) -> Section:
     frame: Any = found.ranking()
     total = len(frame)
     by_class = frame.groupby(page.CLASS, sort=False).cumcount()
-    frame = frame[frame["selected"].astype(bool) | (by_class < BESIDE)].reset_index(drop=True)
+    markers = frame["selected"].astype(bool)
+    most = max(page.MOST_LISTED // len(found.parts), BESIDE)
+    frame = frame[(markers & (by_class < most)) | (by_class < BESIDE)].reset_index(drop=True)
     part = next(iter(found.parts.values()))
     unit = page.own_unit(found.data)
     own = {
@@ -102,9 +100,9 @@ def _features(found: ClassMarkers) -> Section:
     }
     columns = [Column(page.CLASS), *page.feature_columns(part, frame, own)]
     lead = (
-        f"All markers, and the {BESIDE} heaviest features of every class: {len(frame):,} of "
-        f"{total:,} rows; --ranking FILE writes them all. Click a heading to sort; the fields "
-        "under the headings search."
+        f"Markers among the {most} heaviest features of every class, and the {BESIDE} heaviest: "
+        f"{len(frame):,} of {total:,} rows; --ranking FILE writes them all. Click a heading to "
+        "sort; the fields under the headings search."
     )
     place = table_place("features", "Markers")
     table = Table("Markers", frame, columns)

@@ -100,12 +100,16 @@ def _about_test(test: Any, number: str, alike: bool) -> Iterator[str]:
         if test.control == "fwer"
         else "pooled over features and adjusted by Benjamini and Hochberg (1995)"
     )
+    sampled = ""
+    if test.sampled is not None:
+        drawn, total = test.sampled
+        sampled = f" of {drawn} of the {total} samples, drawn at random by class"
     yield (
         "Each feature was tested against shadow columns (after Kursa and Rudnicki 2010): all "
-        "columns were copied with their rows "
-        f"permuted together ({test.n_permutations} permutations), neighbours were sought in the "
-        "columns and their copies, and the mean statistic of a feature minus that of its copies "
-        "was divided by the pooled standard deviation of the copies"
+        "columns were copied with their rows permuted together "
+        f"({test.n_permutations} permutations{sampled}), neighbours were sought in the columns and "
+        "their copies, and the mean statistic of a feature minus that of its copies was divided "
+        "by the pooled standard deviation of the copies"
         f"{_ALIKE if alike else ''}; p-values were {rule}."
     )
     gate = ""

@@ -1,6 +1,6 @@
 """A selection as one page of HTML about features, which needs nothing else."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,8 +33,8 @@ from convexfs.study.page.sections import drawn, environment
 
 #: Classes that have a column of the confusion matrix.
 MOST_CLASSES = 20
-#: Names that a sentence has.
-NAMED = 12
+#: Names that a sentence has, and features that the table has: a page is to have at most 2 MB.
+NAMED, MOST_LISTED = 12, 500
 #: What each rule does, in words.
 RULES = {
     "": "as the method does by default",
@@ -58,9 +58,14 @@ OF_DATA = "convexfs.select(data,"
 def selection_html(selection: Selection) -> str:
     """Return the whole page."""
     selection = selection.with_curve()
-    found = [section for section in _sections(selection) if section is not None]
-    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     title = f"{_count(selection)} of {data_name(selection)}, by {selection.method}"
+    return dated_page(title, _sections(selection))
+
+
+def dated_page(title: str, sections: Iterable[Section | None]) -> str:
+    """Return a page of the sections that are not None, with the time and the version."""
+    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    found = [section for section in sections if section is not None]
     return page_html(title, found, [], convexfs.__version__, now)
 
 
@@ -177,10 +182,14 @@ def _and_more(names: list[str], total: int) -> str:
 
 
 def _ranking(selection: Selection) -> Section:
-    frame = selection.ranking()
+    frame, shown = selection.ranking(), "Every feature."
+    if (total := len(frame)) > MOST_LISTED:
+        frame = _first_rows(frame)
+        shown = f"{MOST_LISTED:,} of {total:,} features, selected ones first; --ranking FILE "
+        shown += "writes all."
     table = Table("Features", frame, feature_columns(selection, frame))
     lead = (
-        "Every feature. Click a heading to sort; the fields under the headings search: a part of a "
+        f"{shown} Click a heading to sort; the fields under the headings search: a part of a "
         "name, or for numbers conditions such as <0.05 or 1..10. CSV and JSON hold all digits of "
         "the rows that are shown."
     )
@@ -195,6 +204,13 @@ def _ranking(selection: Selection) -> Section:
         tables["components"] = Table("Components", values, columns)
         body += f"<h3>Components</h3>{table_place('components', 'Components')}"
     return Section("features", "Features", lead, body, tables)
+
+
+def _first_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the selected features, then the heaviest, as many as are listed, by weight."""
+    last = ~frame["selected"].to_numpy(bool) if "selected" in frame else np.zeros(len(frame))
+    chosen = np.argsort(last, kind="stable")[:MOST_LISTED]
+    return frame.iloc[np.sort(chosen)].reset_index(drop=True)
 
 
 def feature_columns(

@@ -26,6 +26,8 @@ TESTS = ("", "fdr", "fwer")
 ITS_CERTIFICATE = "rule's certificate"
 #: Largest p-value of held-out errors that are better than chance.
 _CHANCE = 0.05
+#: Chance that a bound on the false features of several tests does not hold.
+_BOUND = 0.05
 #: Samples of the smallest class for held-out errors that nobody asked for.
 _FOLDS = 5
 
@@ -162,16 +164,23 @@ class SelectionRule:
         }
 
     def _by_test(self, source: Any, constant: np.ndarray, data: Dataset) -> SelectionDecision:
-        from convexfs.inference.selector_tests import affordable, run_shadow_test
+        from convexfs.inference.selector_tests import affordable, drawn_samples, run_shadow_test
 
         control = self.rule or "fdr"
         samples = _samples(source, data)
-        strict = control == "fwer" or self.families > 1
-        least = math.ceil(self.families / (self.bound if strict else self.gate)) - 1
-        number = self.permutations or max(affordable(source, samples), least)
+        smallest = self.bound if control == "fwer" else self.gate
+        if self.families > 1:  # enough also for a bound on the false features of all tests
+            smallest = min(self.bound, _BOUND)
+        least = math.ceil(self.families / smallest) - 1
+        number, drawn = self.permutations, None
+        if number is None:
+            number = max(affordable(source, samples), least)
+            drawn = drawn_samples(
+                source, samples, data.y, self.seed, groups=self.groups, tests=self.families
+            )
         result = run_shadow_test(
             source, samples, data.y, number, self.seed, groups=self.groups, blocks=self.blocks,
-            tell=self.tell, control=control, level=self.bound, gate=self.gate,
+            drawn=drawn, tell=self.tell, control=control, level=self.bound, gate=self.gate,
             asked=self.permutations or USUAL,
         )  # fmt: skip
         support = result.selected & ~constant
@@ -291,6 +300,7 @@ def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarr
 def _test_record(result: "ShadowResult", data: Dataset) -> dict[str, Any]:
     return {
         "n_permutations": result.n_permutations,
+        "n_samples": data.n_samples if result.sampled is None else result.sampled[0],
         "global_pvalue": result.global_pvalue,
         "control": result.control,
         "level": result.level,

@@ -29,7 +29,7 @@ def select(
     data: Any,
     method: str | None = None,
     *,
-    target: str | None = None,
+    target: Any = None,
     rule: str = "",
     level: float | None = None,
     top: int | None = None,
@@ -50,8 +50,9 @@ def select(
     method : str, optional
         A method or projection that ``convexfs list`` prints. By default "relief", or the
         knockoffs' own method if that is the rule.
-    target : str, optional
-        The column with the classes or the numbers.
+    target : str or sequence, optional
+        The column with the classes or the numbers. For a DataFrame also the values themselves,
+        one per row, such as a Series, which must have the index of the frame.
     rule : {"", "fdr", "fwer", "curve", "stability", "knockoffs"}
         How features are selected: significant at a false discovery rate or a family-wise error
         rate against shadow columns; the fewest that predict held-out samples as well as any;
@@ -109,6 +110,8 @@ def select(
     fit = prepare_fit(method, settings or {}, judge)
     if per_class:
         check_markers(method, judge.rule)
+    if target is not None and not isinstance(target, str):
+        data, target = _with_target(data, target)
     if target is not None:
         reading["target"] = target
     samples, called = _read(data, method, judge, reading)
@@ -125,6 +128,29 @@ def select(
     if per_class:
         return select_markers(method, settings or {}, samples, judge, scale, line)
     return fit_and_select(fit, samples, judge, scale, line)
+
+
+def _with_target(data: Any, values: Any) -> tuple[Any, str]:
+    """Return a DataFrame with the target as its last column, and the name of that column."""
+    frame = data.to_pandas() if hasattr(data, "to_pandas") else data
+    if not hasattr(frame, "assign"):
+        raise InputError("target is the name of a column, or for a DataFrame one value per row")
+    name = str(getattr(values, "name", None) or "target")
+    if name in frame:
+        raise InputError(f"the table has a column '{name}' already: rename the target, or drop it")
+    if len(values) != len(frame):
+        raise InputError(f"target has {len(values)} values for the {len(frame)} rows of the table")
+    if (
+        hasattr(values, "index")
+        and hasattr(values, "iloc")
+        and not values.index.equals(frame.index)
+    ):
+        raise InputError(
+            "target has another index than the table: give target.loc[table.index], or "
+            "target.to_numpy() if the rows are in the same order"
+        )
+    values = values.to_numpy() if hasattr(values, "to_numpy") else values
+    return frame.assign(**{name: values}), name
 
 
 def _read(

@@ -16,11 +16,11 @@ from scipy.sparse import issparse
 
 from convexfs.errors import InputError, SolverUnsuitable, check_number, warn
 from convexfs.records import ERROR, TIMEOUT, ConePoint, Solution, symbols
+from convexfs.solving.backend import check_options
 from convexfs.solving.backends import BACKENDS, choose
 from convexfs.solving.child_process import call_in_child, can_stop
 from convexfs.solving.dcp_rules import why_not_convex
 from convexfs.solving.direct import direct_call
-from convexfs.solving.option_names import check_options
 from convexfs.solving.parametrized import compile_problem
 
 log = logging.getLogger(__name__)

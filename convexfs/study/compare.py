@@ -36,7 +36,8 @@ from convexfs.batch.store.shards import Shard
 from convexfs.batch.tasks import Result, Task, do, first_numbers, skipped_result, solving_of
 from convexfs.certification.certify import EFFORT, certify
 from convexfs.errors import InputError, SolverUnsuitable, check_number
-from convexfs.methods.base.solve_step import VERIFIER, check_solver, stated
+from convexfs.methods.base.formulation import check_solver
+from convexfs.methods.base.solve_step import VERIFIER, stated
 from convexfs.records import NATIVE, OPTIMAL, Certificate, Solution
 from convexfs.solving.backends import Needs, backend, check_takes, needs_of
 from convexfs.solving.dimacs import measured_errors

@@ -13,6 +13,7 @@ import pandas as pd
 from convexfs.batch.measurements import are_measurements, read_measurements
 from convexfs.batch.store.schema import CERTIFICATES
 from convexfs.batch.store.store import Store, unpack
+from convexfs.data.writers import check_package
 from convexfs.errors import InputError
 from convexfs.methods import stored_formulation, stored_names
 from convexfs.records import RELEVANT_SHARE, SKIPPED
@@ -207,6 +208,7 @@ def export(folder: str | Path, to: str | Path, escape_formulas: bool = False) ->
     }
     if to.suffix not in writers:
         raise InputError(f"{to}: unsupported file type; end it in {', '.join(writers)}")
+    check_package(to)
     with Store.read(folder) as store:
         numbers = are_measurements(store.tasks())
     frame = read_measurements(folder) if numbers else outcomes(folder)

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from convexfs import LLFS, Logo, Relief, load
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.llfs.hyperspheres import sphere_and_score
 from convexfs.methods.llfs.native.exact_subset import best_subset
 from convexfs.methods.llfs.native.local_path import local_path, local_point

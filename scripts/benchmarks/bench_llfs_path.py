@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from convexfs import LLFS, load
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.llfs.native.local_path import local_path, local_point
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.relaxation import path_solver, relaxed_path

@@ -6,12 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_classification,
+)
 
 import convexfs
 
 BUNDLED = {"wdbc": load_breast_cancer, "wine": load_wine, "iris": load_iris}
 GENES = ("leukemia", "dlbcl", "brain_tumor2")
+#: Tables that played no part in choosing the rule.
+UNSEEN = ("sonar", "heart", "thyroid", "colon", "prostate_ge", "cns", "duke_breast")
 #: Genes of a large table, drawn anew for each set.
 DRAWN = 500
 Rng = np.random.Generator
@@ -195,7 +204,9 @@ def synthetic() -> dict[str, Design]:
             r, labels(135, 15), convexfs.Relief(class_weight="balanced")
         ),
         "missing by class (no level)": _missing_by_class,
-    } | _hostile()
+        **_hostile(),
+        **_unseen(),
+    }
 
 
 def _hostile() -> dict[str, Design]:
@@ -235,6 +246,87 @@ def _hostile() -> dict[str, Design]:
             np.zeros(100, bool),
         ),
     }  # fmt: skip
+
+
+def _unseen() -> dict[str, Design]:
+    """Designs first run after the rule was settled; none led to a change."""
+    return {
+        "unseen: clusters in a hypercube": _hypercube,
+        "unseen: digits + copies": lambda r: _rows_beside_copies(load_digits, 200, r),
+        "unseen: numeric target, diabetes + copies": lambda r: _rows_beside_copies(
+            load_diabetes, 150, r, convexfs.ReliefRegressor()
+        ),
+        "unseen: wine + lognormal": lambda r: _table_beside(
+            load_wine, np.exp(1.2 * r.normal(size=(178, 40)))
+        ),
+        "unseen: iris + t(2)": lambda r: _table_beside(load_iris, r.standard_t(2, (150, 40))),
+        "unseen: answers 1 to 5": _survey,
+        "unseen: neighbouring columns alike": _neighbouring_columns,
+        "unseen: counts of genes": _gene_counts,
+        "unseen: rows of other size": lambda r: without_signal(
+            r.normal(size=(100, 200)) * np.exp(0.7 * r.normal(size=(100, 1))), labels(70, 30)
+        ),
+        "unseen: null, rare binary columns": lambda r: without_signal(
+            (r.random((60, 300)) < 0.06) + 0.0, labels(40, 20)
+        ),
+        "unseen: 6 classes, 300 x 40": _six_classes,
+    }
+
+
+def _hypercube(rng: Rng) -> Sample:
+    sample: Any = make_classification(
+        150, 120, n_informative=8, n_redundant=4, n_clusters_per_class=2, class_sep=1.5,
+        shuffle=False, random_state=int(rng.integers(2**31)),
+    )  # fmt: skip
+    X, y = sample
+    return Sample(scaled(X), y, first(12, 120))
+
+
+def _rows_beside_copies(
+    source: Callable[..., Any], rows: int, rng: Rng, model: Any = None
+) -> Sample:
+    """Rows drawn from a table, beside a copy of the columns with shuffled rows."""
+    X, y = source(return_X_y=True)
+    drawn = rng.choice(len(X), rows, replace=False)
+    X = X[drawn][:, X[drawn].std(axis=0) > 0]
+    sample = beside_noise(scaled(X), y[drawn], rng, "copies")
+    sample.model = model
+    return sample
+
+
+def _table_beside(source: Callable[..., Any], noise: np.ndarray) -> Sample:
+    X, y = source(return_X_y=True)
+    return Sample(scaled(np.hstack([X, noise])), y, first(X.shape[1], X.shape[1] + 40))
+
+
+def _survey(rng: Rng) -> Sample:
+    """Answers of 70 and 50 people to 60 questions, 8 of them related."""
+    y = labels(70, 50)
+    trait = rng.normal(size=(120, 60)) + 0.9 * (first(8, 60) & (y[:, None] > 0))
+    return Sample(scaled(np.digitize(trait, [-1.5, -0.5, 0.5, 1.5]) + 1.0), y, first(8, 60))
+
+
+def _neighbouring_columns(rng: Rng) -> Sample:
+    """Two independent stretches of columns, correlated .9 with the next; one of them shifted."""
+    X = rng.normal(size=(120, 150))
+    for j in range(150):
+        if j not in (0, 30):
+            X[:, j] = 0.9 * X[:, j - 1] + np.sqrt(0.19) * X[:, j]
+    return shifted(X, labels(80, 40), 30, 2.0)
+
+
+def _gene_counts(rng: Rng) -> Sample:
+    """Overdispersed counts at other depths, as logarithms of shares; 20 of 400 related."""
+    y = labels(50, 30)
+    rate = rng.gamma(1.0, 20.0, size=400) * np.where(first(20, 400) & (y[:, None] > 0), 2.5, 1.0)
+    counts = rng.poisson(rate * rng.gamma(4.0, 0.25, (80, 400)) * rng.gamma(8.0, 0.125, (80, 1)))
+    return Sample(scaled(np.log1p(1e4 * counts / counts.sum(1)[:, None])), y, first(20, 400))
+
+
+def _six_classes(rng: Rng) -> Sample:
+    y, X = np.arange(300) % 6, rng.normal(size=(300, 40))
+    X[:, :6] += 2.0 * np.eye(6)[y]
+    return Sample(scaled(X), y, first(6, 40))
 
 
 def _beside(noise: np.ndarray, y: np.ndarray, rng: Rng) -> Sample:
@@ -278,7 +370,7 @@ def _missing_by_class(rng: Rng) -> Sample:
 def real(data: Path | None) -> dict[str, Design]:
     """Real tables beside unrelated columns."""
     tables: dict[str, Any] = {n: source(return_X_y=True) for n, source in BUNDLED.items()}
-    for name in GENES if data is not None else ():
+    for name in (*GENES, *UNSEEN) if data is not None else ():
         with np.load(Path(data or "") / f"{name}.npz", allow_pickle=False) as file:
             X, y = file["X"].astype(float), np.unique(file["y"], return_inverse=True)[1]
         tables[name] = X[:, X.std(axis=0) > 0], y

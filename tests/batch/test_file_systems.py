@@ -14,8 +14,8 @@ import pytest
 
 from convexfs.batch.run import solve_files
 from convexfs.batch.store import store as store_module
-from convexfs.batch.store.file_system import FileSystem, file_system_kind, probe
 from convexfs.batch.store.run_lock import RunLock
+from convexfs.batch.store.sqlite_file import FileSystem, file_system_kind, probe
 from convexfs.batch.store.store import HOLDER, LOG, RESULTS, Store, same_results
 from convexfs.errors import RunError
 from tests.batch.problem_texts import command
@@ -64,7 +64,7 @@ def recorded(out):
 @pytest.mark.parametrize("words", REFUSALS)
 def test_what_is_refused_is_found_out(refusing, tmp_path, words):
     program = (
-        "from pathlib import Path; from convexfs.batch.store.file_system import probe\n"
+        "from pathlib import Path; from convexfs.batch.store.sqlite_file import probe\n"
         f"found = probe(Path({str(tmp_path)!r})); print(found.maps, found.locks)"
     )
     ran = subprocess.run(

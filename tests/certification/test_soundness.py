@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convexfs import certify, solve
-from convexfs.certification.duals.cone_cuts import with_cone_cuts
 from convexfs.certification.duals.dual_bound import lagrangian
+from convexfs.certification.duals.dual_correction import with_cone_cuts
 from convexfs.certification.exact.linear_program import LinearProgram
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.elimination import without_defined_columns

@@ -7,7 +7,7 @@ import pytest
 from convexfs.data import load, make_dataset
 from convexfs.data.categorical import coding_of, is_category
 from convexfs.data.column_ranges import constant_columns
-from convexfs.data.scaling import rescaled
+from convexfs.data.dataset import rescaled
 from convexfs.data.writers import feature_frame, write_file
 from convexfs.errors import InputError
 

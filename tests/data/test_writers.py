@@ -37,10 +37,13 @@ def test_ids_are_written_too(tmp_path, suffix):
     assert read.feature_names == ("height, cm", "y")
 
 
-def test_a_workbook_that_no_package_writes_is_refused_before_any_work(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(InputError, match=r"some\.xlsx needs a package .* pip install 'openpyxl'"):
-        check_target(tmp_path / "some.xlsx", WRITERS)
+@pytest.mark.parametrize(("suffix", "package"), [(".xlsx", "openpyxl"), (".parquet", "pyarrow")])
+def test_a_file_that_no_package_writes_is_refused_before_any_work(
+    tmp_path, monkeypatch, suffix, package
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError, match=rf"some\{suffix} needs .* pip install '{package}'"):
+        check_target(tmp_path / f"some{suffix}", WRITERS)
 
 
 def test_a_sheet_has_only_so_many_columns(tmp_path):

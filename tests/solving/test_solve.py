@@ -8,8 +8,8 @@ import pytest
 
 from convexfs import Solution, solve
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
+from convexfs.solving.backend import check_options
 from convexfs.solving.backends import BACKENDS, needs_of, suitable
-from convexfs.solving.option_names import check_options
 from convexfs.solving.solve import merged, warm_starts
 from tests.kkt import assert_kkt
 from tests.solvers import installed, needs

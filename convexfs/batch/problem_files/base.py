@@ -94,7 +94,7 @@ class Reader:
             tree = ast.parse(text, str(path))
         except (SyntaxError, ValueError) as error:
             self.fail(str(error), getattr(error, "lineno", None) or 1)
-        self.lines = dict(_definitions(tree))
+        self.lines = dict(name for node in tree.body for name in _bound(node))
         self.code = _code(tree)
         self.names = self._run(compile(tree, str(path), "exec"))
 
@@ -239,11 +239,6 @@ def _code(tree: ast.Module) -> str:
     if ast.get_docstring(tree) is not None:
         kept = kept[1:]
     return ast.unparse(ast.Module(kept, type_ignores=[]))
-
-
-def _definitions(tree: ast.Module) -> list[tuple[str, int]]:
-    """Names a module binds at its top level, with their lines."""
-    return [name for node in tree.body for name in _bound(node)]
 
 
 def _bound(node: ast.stmt) -> list[tuple[str, int]]:

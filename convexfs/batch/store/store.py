@@ -10,7 +10,7 @@
 One process writes, any number read meanwhile. A row is safe from the end of this process,
 SIGKILL included, as soon as :meth:`Store.record` returns; a power cut may take the last rows,
 never the file. The file is in WAL mode where the file system is a local one with shared memory
-maps and locks, otherwise it has a rollback journal; see :mod:`convexfs.batch.store.file_system`.
+maps and locks, otherwise it has a rollback journal; see :mod:`convexfs.batch.store.sqlite_file`.
 """
 
 import json
@@ -26,19 +26,20 @@ import numpy as np
 import pandas as pd
 
 from convexfs.batch.store import schema
-from convexfs.batch.store.file_system import FileSystem, probe
 from convexfs.batch.store.run_lock import RunLock
+from convexfs.batch.store.schema import pack, storable, unpack
 from convexfs.batch.store.sqlite_file import (
     MOVE,
     SQLITE_ENDS,
+    FileSystem,
     connect,
     explain_errors,
     identity,
     in_wal,
     lock,
+    probe,
     readable,
 )
-from convexfs.batch.store.stored_arrays import pack, storable, unpack
 from convexfs.errors import InputError, RunError
 
 __all__ = ["LOG", "RESULTS", "Store", "pack", "same_results", "task_frame", "unpack"]

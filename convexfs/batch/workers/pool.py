@@ -31,20 +31,24 @@ from convexfs.batch.workers.attempts import (
     DIED,
     DONE,
     ERROR,
+    GUARD,
     HOST,
     TIMEOUT,
     Attempt,
     Outcome,
     T,
+    Work,
     attempt,
     attempt_in_one_thread,
     describe,
     end_if_forked,
+    end_with,
+    one_thread,
     pack,
+    start_context,
     unpack,
     utc,
 )
-from convexfs.batch.workers.process_start import GUARD, Work, end_with, one_thread, start_context
 from convexfs.errors import RunError, check_number
 
 __all__ = ["DIED", "DONE", "ERROR", "TIMEOUT", "Attempt", "Outcome", "pack", "run"]
@@ -101,7 +105,7 @@ def run(
         ended and replaced; limits are watched while the caller waits for an outcome.
     memory_limit : int, optional
         Bytes a task may take beyond those of its worker; see
-        :mod:`convexfs.batch.workers.memory_limit`.
+        :mod:`convexfs.batch.workers.attempts`.
     setup : callable, optional
         Called in each local worker process before its first task.
     prepare : callable, optional

@@ -14,11 +14,10 @@ from convexfs.batch.tasks import Task, dataset_of, first_numbers
 from convexfs.errors import InputError, ProblemFileError
 from convexfs.methods import FORMULATIONS
 from convexfs.methods.base.formulation import OWN
-from convexfs.methods.base.parameters import Solving
 from convexfs.methods.base.solve_step import solve_step, stated
 
 
-def warm_up(formulations: Iterable[str], solver: str = "auto") -> None:
+def warm_up(formulations: Iterable[str]) -> None:
     """Solve tiny problems, so that what is loaded or compiled at first use is there.
 
     Done before workers are forked, none of them spends half a second on kernels.
@@ -28,7 +27,7 @@ def warm_up(formulations: Iterable[str], solver: str = "auto") -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             formulation = FORMULATIONS[name]
-            solve_step(formulation, *formulation.numbers(X, codes), Solving(solver=solver))
+            solve_step(formulation, *formulation.numbers(X, codes))
 
 
 def state_custom_problems(tasks: Iterable[Task]) -> None:

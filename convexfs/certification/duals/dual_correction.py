@@ -8,17 +8,31 @@ shifted N proves (Rump 2006), then :math:`v = G' A_F N^{-1} r_F` has norm at mos
 :math:`\eta = |r_F| / \sqrt\sigma` and y + Gv has reduced costs of exactly 0 on F. It suffices that
 :math:`\eta < 1/2`; the bound pays :math:`\eta` times norms of what G moves. A quadratic objective
 helps: the point w may move along P as well.
+
+Curved cones may also be replaced by half-spaces, so that a linear program bounds a curved one.
+Multipliers y in the dual of a cone give a row that all its points satisfy: y'(Az + b) >= 0. The
+linear program of such rows and all flat ones is a relaxation, and its optimum is as good as the
+multipliers are. Its own multipliers may scale those of each cone, so that they need not fit
+exactly.
 """
 
+from dataclasses import replace
+
 import numpy as np
+import scipy.sparse as sp
 
 from convexfs.certification.duals.correction_system import CorrectionSystem, Goal
 from convexfs.certification.duals.dual_bound import (
     Bound,
     Lagrangian,
     lagrangian,
+    natural_multipliers,
     without_bound_rows,
 )
+from convexfs.certification.exact.linear_program import LinearProgram
+from convexfs.certification.program.standard_form import StandardForm
+from convexfs.certification.rigorous.implied_bounds import Box
+from convexfs.certification.rigorous.rounding import EPSILON
 
 #: Corrections in floating point before giving up.
 STEPS = 6
@@ -165,3 +179,55 @@ def _silenced(goal: Goal, at: Lagrangian) -> Lagrangian:
     y = at.y.copy()
     y[rows] = 0.0
     return lagrangian(form, y, at.w, goal.box)
+
+
+#: Power of 2 of the largest cost in linear programs whose basis shall be exactly optimal.
+LARGE_COSTS = 20
+
+
+def relaxed_bound(
+    form: StandardForm,
+    y: np.ndarray,
+    box: Box,
+    target: float,
+    spent: float,
+    scale: float,
+    seconds: float,
+) -> Bound | None:
+    """Return the bound of the linear program whose rows `y` gives; None if it has no optimum.
+
+    See :class:`~convexfs.certification.duals.correction_system.Goal` for `target` and `spent`.
+    """
+    y = form.into_dual(np.nan_to_num(y))
+    cuts = with_cone_cuts(form, y, box)
+    # Large costs: HiGHS accepts reduced costs of the wrong sign up to 1e-9.
+    large = np.exp2(LARGE_COSTS - np.round(np.log2(np.abs(form.q).max(initial=0.0) or 1.0)))
+    found = LinearProgram(cuts, box).solve(q=large * form.q, seconds=seconds)
+    if not found.optimal:
+        return None
+    goal = Goal(cuts, box, target, spent, natural_multipliers(cuts, found.z, scale))
+    bound, _ = corrected_bound(goal, found.y / large, found.z)
+    return replace(bound, y=y)
+
+
+def with_cone_cuts(form: StandardForm, y: np.ndarray, box: Box) -> StandardForm:
+    """Return `form` with one more row for each curved cone, surely valid within `box`.
+
+    `y` must surely be in the dual cones. Errors of rounding are added to the right-hand sides.
+    """
+    used = np.flatnonzero(form.curved & (y != 0))
+    cones, owner = np.unique(form.first_rows[used], return_inverse=True)
+    Y = sp.csr_array((y[used], (owner, used)), shape=(cones.size, form.b.size))
+    A, sizes = sp.csr_array(Y @ form.A), sp.csr_array(abs(Y) @ form.sizes)
+    # An entry is exact if it is one product with a power of 2: sums and other products are not.
+    inexact = form.sizes.copy()
+    inexact.data = np.where(np.frexp(inexact.data)[0] == 0.5, 1.0, 2.0)
+    rounded = sp.csr_array(sp.csr_array((np.ones(used.size), (owner, used)), Y.shape) @ inexact)
+    rounded.data = np.where(rounded.data > 1.0, (rounded.data + 1.0) * 2 * EPSILON, 0.0)
+    rounded.eliminate_zeros()
+    errors = rounded.multiply(sizes)
+    magnitude = np.where(np.isfinite(box.magnitude), box.magnitude, np.inf)
+    terms = abs(Y) @ np.abs(form.b)
+    b = Y @ form.b + errors @ magnitude * (1.0 + 1e-9) + 8 * EPSILON * (form.b.size + 1) * terms
+    kept = np.isfinite(b)
+    return form.with_rows(A[kept], b[kept])

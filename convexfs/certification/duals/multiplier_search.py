@@ -1,22 +1,28 @@
 """Search for multipliers that prove an optimum: by HiGHS, by Clarabel, and inside the cones.
 
 Nothing that is found here is trusted: :class:`~convexfs.certification.optimality.OptimalityProof`
-computes a bound from each candidate, rounded outward.
+computes a bound from each candidate, rounded outward. Multipliers that come with a solution are
+brought into the rows of a standard form; a wrong guess of their order or sign does no harm.
 """
 
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+import cvxpy as cp
 import numpy as np
+from cvxpy.constraints import Equality, Inequality, NonNeg, Zero
 
 from convexfs.certification.auxiliary import Found, Scaling, interior_multipliers, solved_again
 from convexfs.certification.budget import Budget
 from convexfs.certification.duals.dual_bound import cost_at
 from convexfs.certification.exact.linear_program import BasicSolution, LinearProgram
+from convexfs.certification.program.cones import NonNegative
 from convexfs.certification.program.scaling import units_at
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import Box
+from convexfs.records import ConePoint
 
 #: Shares of the tolerance that multipliers inside their cones may cost.
 INTERIOR_SHARES = (0.3, 0.03)
@@ -173,3 +179,69 @@ def _lift(
     rows, columns = form.single_rows
     lift[rows[~shared[columns]]] = 0.0
     return lift
+
+
+#: Orders and signs of a solver's multipliers that are tried.
+TRIED = 2
+
+
+def of_cone_point(form: StandardForm, point: ConePoint) -> Iterator[np.ndarray]:
+    """Yield the multipliers of the cone program that the solver was given, if it is this one.
+
+    Solvers that take quadratic objectives as cones are given another program.
+    """
+    if point.x.size != form.q.size or point.y is None:
+        return
+    found = [each for y in form.multipliers(point.y) for each in _both_signs(form, y)]
+    gradient = form.q + form.curvature(point.x)
+    # The order and the sign that leave the smallest reduced costs come first.
+    left = [float(np.abs(gradient - form.transposed @ form.into_dual(y)).sum()) for y in found]
+    for k in np.argsort(left)[:TRIED]:
+        yield found[k]
+
+
+def of_constraints(problem: cp.Problem, form: StandardForm) -> Iterator[np.ndarray]:
+    """Yield the ``dual_value`` of linear constraints, if there are no others.
+
+    cvxpy keeps no multipliers of rows that it added itself: those of variables' attributes are
+    taken for 0, before or after the stated rows.
+    """
+    equal, unequal = [], []
+    for constraint in problem.constraints:
+        value: Any = constraint.dual_value
+        linear = isinstance(constraint, Equality | Zero | Inequality | NonNeg)
+        if not linear or value is None or np.iscomplexobj(value):
+            return
+        into = equal if isinstance(constraint, Equality | Zero) else unequal
+        into.append(np.ravel(np.asarray(value, dtype=float), order="F"))
+    of_equations, of_others = (np.concatenate([np.empty(0), *part]) for part in (equal, unequal))
+    free = np.flatnonzero(form.equalities)
+    signed = np.concatenate([
+        np.arange(block.rows.start, block.rows.stop) if isinstance(block.cone, NonNegative)
+        else np.empty(0, dtype=int)
+        for block in form.blocks
+    ] or [np.empty(0, dtype=int)])  # fmt: skip
+    fits = of_equations.size == free.size and of_others.size <= signed.size
+    if not fits or free.size + signed.size != form.b.size:
+        return
+    spare = signed.size - of_others.size
+    for rows in {0: (signed,)}.get(spare, (signed[spare:], signed[: of_others.size])):
+        y = np.zeros(form.b.size)
+        y[free], y[rows] = of_equations, of_others
+        yield from _both_signs(form, y)
+
+
+def _both_signs(form: StandardForm, y: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield y in the likelier sign of equations' multipliers, and in the other if in doubt.
+
+    The sign that leaves smaller reduced costs is right; both are yielded where that is unclear.
+    """
+    if not form.equalities.any():
+        yield y
+        return
+    other = np.where(form.equalities, -y, y)
+    left = [float(np.abs(form.q - form.transposed @ each).sum()) for each in (other, y)]
+    better, worse = (other, y) if left[0] <= left[1] else (y, other)
+    yield better
+    if min(left) > 0.5 * max(left):
+        yield worse

@@ -167,11 +167,11 @@ def _labelled(
     if "X" not in arrays or not (named or isinstance(arrays, matrix_market.TransposedArrays)):
         raise InputError(f"{name} names no samples, so no labels can be joined; leave --labels out")
     if named:
-        found = join_labels(_listed(arrays["ids"]), "ids", reading, name)
+        found = join_labels(_listed(arrays["ids"]), "ids", reading, name, list(arrays))
     else:
         found = in_order(arrays["X"].shape[0], reading, name)
     kept = ("X", *(["ids"] if named else []), *reading.aside)
-    rows = {key: arrays[key][found.known] for key in kept}
+    rows = {key: arrays[key][found.known] for key in kept if key in arrays} | dict(found.aside)
     whole = {key: arrays[key] for key in ("feature_names", anndata_plink.SYMBOLS) if key in arrays}
     return {**rows, **whole, found.target: found.labels}, replace(reading, target=found.target)
 

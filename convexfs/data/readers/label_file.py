@@ -1,7 +1,8 @@
 """Classes in a separate file, joined to samples by id."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,24 @@ ID_NAMES = frozenset({"id", "ids", "sample", "sample_id", "sampleid", "sample id
 
 @dataclass(frozen=True)
 class Joined:
-    """Which samples have a label, what the labels are called, and those of these samples."""
+    """Labels of samples from another file.
+
+    Attributes
+    ----------
+    known : bool array
+        Whether a sample has a label.
+    target : str
+        Name of the labels.
+    labels : array
+        Those of the known samples.
+    aside : mapping of str to array
+        Columns of groups and batches of the known samples that only this file has.
+    """
 
     known: np.ndarray
     target: str
     labels: np.ndarray
+    aside: Mapping[str, Any] = field(default_factory=dict)
 
 
 def join_labels(
@@ -44,24 +58,49 @@ def join_labels(
     name : str
         What messages call the samples.
     columns : sequence of str
-        Of their table, to see whether the samples are columns.
+        Of their table, to see whether the samples are columns, and which columns of groups and
+        batches it has itself.
     """
-    classes = _label_column(str(reading.labels), own, reading)
+    table = _label_column(str(reading.labels), own, reading, columns)
+    classes = table.iloc[:, 0]
     texts = np.array([str(value) for value in ids], dtype=object)
     known = np.isin(texts, classes.index.to_numpy(dtype=object))
     if not known.any():
-        raise InputError(
-            f"no id of {name} ('{texts[0]}', ...) is in {reading.labels} "
-            f"('{classes.index[0]}', ...); "
-            + ("but its columns are: try --transpose" if set(columns) & set(classes.index)
-               else "check that both name the samples alike")
-        )  # fmt: skip
+        short = _file_stems(texts, set(classes.index))
+        known = np.array([text is not None for text in short])
+        if not known.any() or len({*short} - {None}) < known.sum():
+            alike = set(columns) & set(classes.index) or any(_file_stems(columns, {*classes.index}))
+            raise InputError(
+                f"no id of {name} ('{texts[0]}', ...) is in {reading.labels} "
+                f"('{classes.index[0]}', ...); "
+                + ("but its columns are: try --transpose" if alike
+                   else "check that both name the samples alike")
+            )  # fmt: skip
+        first = int(known.argmax())
+        reading.tell(f"samples are matched by file name: '{texts[first]}' is '{short[first]}'")
+        texts = np.array(short, dtype=object)
     left, unused = int((~known).sum()), len(classes) - int(known.sum())
     if left:
         reading.tell(f"{left} samples without a label in {reading.labels} are left out")
     if unused:
         reading.tell(f"{unused} labels of {reading.labels} have no sample")
-    return Joined(known, str(classes.name), classes.loc[texts[known]].to_numpy())
+    found = table.loc[texts[known]]
+    aside = {str(column): found[column].to_numpy() for column in found.columns[1:]}
+    return Joined(known, str(classes.name), found.iloc[:, 0].to_numpy(), aside)
+
+
+def _file_stems(names: Iterable[str], known: set[str]) -> list[str | None]:
+    """Return the known name that each file name has without folders and suffixes, or None.
+
+    >>> _file_stems(["/data/S01.sorted.bam", "S02"], {"S01"})
+    ['S01', None]
+    """
+    found: list[str | None] = []
+    for name in names:
+        parts = re.split(r"[/\\]", str(name))[-1].split(".")
+        stems = (".".join(parts[:number]) for number in range(len(parts), 0, -1))
+        found.append(next((stem for stem in stems if stem in known), None))
+    return found
 
 
 def in_order(n_samples: int, reading: Reading, name: str) -> Joined:
@@ -124,8 +163,8 @@ def check_ids(column: Any, called: str, name: str) -> None:
         )
 
 
-def _label_column(spec: str, own: str, reading: Reading) -> Any:
-    """Read FILE or FILE:COLUMN as a Series of classes by id."""
+def _label_column(spec: str, own: str, reading: Reading, known: Sequence[str]) -> Any:
+    """Read FILE or FILE:COLUMN as a table by id: classes, then columns of groups and batches."""
     path, table, column = _label_table(spec, reading)
     usual = [c for c in table.columns if c == own] + [
         c for c in table.columns if c.lower() in ID_NAMES
@@ -136,8 +175,14 @@ def _label_column(spec: str, own: str, reading: Reading) -> Any:
         column = others[0]
     column = target_column(others, column, path)
     check_ids(table[ids], ids, path)
-    labels = table[[ids, column]].dropna()
-    return labels.set_axis(labels[ids].astype(str), axis=0)[column]
+    labels = table.dropna(subset=[ids, column])
+    aside = [name for name in reading.aside if name not in known and name != column]
+    for name in aside:
+        if name not in others:
+            raise InputError(
+                f"neither the data nor {path} have a column '{name}'; {near_column(name, others)}"
+            )
+    return labels.set_axis(labels[ids].astype(str), axis=0)[[column, *aside]]
 
 
 def label_file(spec: str) -> tuple[str, str | None]:

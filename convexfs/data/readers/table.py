@@ -49,11 +49,12 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
             "target; check what separates its cells (--sep)"
         )
     own = _id_column(frame, reading, name)
-    aside = [_known(column, list(frame.columns), name) for column in reading.aside]
-    others = {own, *aside}
+    target = None
     if reading.labels is not None:
         frame, target = _labelled(frame, own, reading, name)
-    else:
+    aside = [_known(column, list(frame.columns), name) for column in reading.aside]
+    others = {own, *aside}
+    if target is None:
         columns = [column for column in frame.columns if column not in others]
         few = _of_few_words(frame[columns]) if reading.target is None else []
         target = target_column(columns, reading.target, name, hint, few)
@@ -176,7 +177,7 @@ def _labelled(frame: Any, own: str | None, reading: Reading, name: str) -> tuple
         raise InputError(f"{name} has no column of ids to join its labels by; say --id COLUMN")
     found = join_labels(frame[own], own, reading, name, list(frame.columns))
     frame = frame[found.known].drop(columns=found.target, errors="ignore")
-    return frame.assign(**{found.target: found.labels}), found.target
+    return frame.assign(**found.aside, **{found.target: found.labels}), found.target
 
 
 def _listed(names: str | Sequence[str]) -> list[str]:

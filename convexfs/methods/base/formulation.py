@@ -17,15 +17,72 @@ name, and imported when first used, so that a native fit never loads cvxpy:
 """
 
 import importlib
+import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from inspect import signature
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal, dataclass_transform
 
 from convexfs.data.targets import CLASSES
-from convexfs.methods.base.parameters import taken_by
+from convexfs.errors import InputError, check_number
+from convexfs.records import NATIVE
+
+AUTO = "auto"
+
+
+def learned(*, init: Literal[False] = False) -> Any:
+    """Declare an attribute that ``fit`` sets, and that is no parameter."""
+    return field(init=init)
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(learned, field))
+def parameters(cls: Any) -> Any:
+    """Make the annotated fields of a class its keyword-only parameters.
+
+    A method declares its settings so, with their defaults and types; its estimator inherits
+    them, which makes them its own signature.
+    """
+    return dataclass(kw_only=True, eq=False, repr=False)(cls)
+
+
+@dataclass(frozen=True)
+class Solving:
+    """How the convex problems of a method are solved, whatever the method.
+
+    Attributes
+    ----------
+    solver : str
+        "auto" takes the native twin where there is one; a cvxpy name forces that backend.
+    tol, options, time_limit
+        The accuracy a backend is asked for, more options in its own words, and the seconds
+        it may take for a problem.
+    build : callable or None
+        A changed problem in place of the formulation's own; it has no native twin.
+    verbose : bool
+        Whether the backend prints.
+    """
+
+    solver: str = AUTO
+    tol: float = 1e-6
+    options: Mapping[str, Any] | None = None
+    time_limit: float | None = None
+    build: Callable[..., Any] | None = None
+    verbose: bool = False
+
+
+#: How problems are solved by default.
+DEFAULT_SOLVING = Solving()
+#: Its former name, until the next release.
+AS_USUAL = DEFAULT_SOLVING
+
+
+def taken_by(function: Callable[..., Any], settings: Any) -> dict[str, Any]:
+    """Return the settings that a function takes as arguments, by name."""
+    taken = inspect.signature(function).parameters
+    names = (field.name for field in fields(settings))
+    return {name: getattr(settings, name) for name in names if name in taken}
 
 
 @dataclass(frozen=True)
@@ -238,7 +295,7 @@ class _Own(Formulation):
 
     @property
     def numbers(self) -> Callable[..., tuple[dict[str, Any], dict[str, Any]]]:
-        return _none
+        return lambda: ({}, {})
 
     @property
     def native(self) -> None:
@@ -247,10 +304,6 @@ class _Own(Formulation):
     @property
     def method(self) -> Callable[..., Any]:
         return own
-
-
-def _none() -> tuple[dict[str, Any], dict[str, Any]]:
-    return {}, {}
 
 
 def own(*_: Any, **__: Any) -> Any:
@@ -265,3 +318,35 @@ OWN = _Own(
     symbol="",
     cones=frozenset(),
 )
+
+
+def check_solver(formulation: Formulation, solving: Solving) -> None:
+    """Raise before any work if the solver is unknown, missing or cannot take the problem.
+
+    What a changed problem needs is known only once it is built.
+    """
+    if not isinstance(solving.solver, str):
+        raise InputError(f"solver must be a name such as 'CLARABEL', not {solving.solver!r}")
+    check_number("solver_tol", solving.tol, 0, 1, open_ends=True)
+    if solving.solver.lower() == AUTO or runs_natively(formulation, solving):
+        return
+    from convexfs.solving.backends import Needs, backend, check_takes
+
+    row = backend(solving.solver)
+    if solving.build is None:
+        check_takes(row, Needs(formulation.cones, formulation.integer))
+
+
+def runs_natively(formulation: Formulation, solving: Solving) -> bool:
+    """Tell whether this solver choice means the native twin; raise if there is none."""
+    solver, printed = solving.solver.lower(), solving.build is None
+    if solver == AUTO:
+        return printed and formulation.native is not None
+    if solver != NATIVE:
+        return False
+    if not printed or formulation.native is None:
+        raise InputError(
+            f"solver='native' solves {formulation.name} as printed, not a changed formulation: "
+            "use solver='auto' or name a cvxpy solver"
+        )
+    return True

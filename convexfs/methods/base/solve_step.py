@@ -12,14 +12,12 @@ from convexfs.errors import (
     ConvexfsError,
     ConvexfsWarning,
     InputError,
-    check_number,
     did_you_mean,
     warn,
 )
 from convexfs.methods.base.change import PROBLEM, called, is_change, printed_problem
-from convexfs.methods.base.formulation import Formulation
-from convexfs.methods.base.parameters import AUTO, DEFAULT_SOLVING, Solving
-from convexfs.records import INFEASIBLE, NATIVE, UNBOUNDED, Certificate, Solution
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Formulation, Solving, runs_natively
+from convexfs.records import INFEASIBLE, UNBOUNDED, Certificate, Solution
 
 #: Largest relative residual and gap that a native answer's certificate accepts.
 NATIVE_TOL = 1e-9
@@ -79,38 +77,6 @@ def explained(problem: Any) -> str:
     except InputError:  # such as complex variables, which are not traced to rows
         return ""
     return found.short if found.proven else ""
-
-
-def check_solver(formulation: Formulation, solving: Solving) -> None:
-    """Raise before any work if the solver is unknown, missing or cannot take the problem.
-
-    What a changed problem needs is known only once it is built.
-    """
-    if not isinstance(solving.solver, str):
-        raise InputError(f"solver must be a name such as 'CLARABEL', not {solving.solver!r}")
-    check_number("solver_tol", solving.tol, 0, 1, open_ends=True)
-    if solving.solver.lower() == AUTO or runs_natively(formulation, solving):
-        return
-    from convexfs.solving.backends import Needs, backend, check_takes
-
-    row = backend(solving.solver)
-    if solving.build is None:
-        check_takes(row, Needs(formulation.cones, formulation.integer))
-
-
-def runs_natively(formulation: Formulation, solving: Solving) -> bool:
-    """Tell whether this solver choice means the native twin; raise if there is none."""
-    solver, printed = solving.solver.lower(), solving.build is None
-    if solver == AUTO:
-        return printed and formulation.native is not None
-    if solver != NATIVE:
-        return False
-    if not printed or formulation.native is None:
-        raise InputError(
-            f"solver='native' solves {formulation.name} as printed, not a changed formulation: "
-            "use solver='auto' or name a cvxpy solver"
-        )
-    return True
 
 
 def certify_by_formula(

@@ -5,10 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexfs.estimators.class_selector import ANY_SAMPLES, ClassSelector
+from convexfs.estimators.selector import ANY_SAMPLES, ClassSelector
 from convexfs.estimators.validation import Accepts
-from convexfs.methods.base.formulation import Step
-from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.base.formulation import Step, learned, parameters
 from convexfs.methods.irelief import METHOD
 from convexfs.methods.irelief.fit import Settings, irelief
 from convexfs.methods.relief.estimator import Relief
@@ -24,7 +23,7 @@ class IRelief(Settings, ClassSelector):
     :math:`\|w\|_2 \le 1, w \ge 0`. Each step is a convex problem, the whole is
     not: ``converged_`` says whether a fixed point was reached. The data are not
     scaled: put them on one scale first. Matrices on disk or on a cluster are read by
-    columns, twice an iteration, as :class:`convexfs.estimators.class_selector.ClassSelector` says.
+    columns, twice an iteration, as :class:`convexfs.estimators.selector.ClassSelector` says.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ class IRelief(Settings, ClassSelector):
     categorical_features : sequence of int, str or bool, optional
         See :class:`convexfs.estimators.selector.MissingParameters`.
     class_weight : "balanced" or dict of label to number, optional
-        See :class:`convexfs.estimators.class_selector.ClassSelector`, also for what `fit` does with
+        See :class:`convexfs.estimators.selector.ClassSelector`, also for what `fit` does with
         its `sample_weight`.
     formulation : callable or path, optional
         A changed step: ``change(problem)``, which gets the problem of :meth:`problem` and returns

@@ -17,9 +17,14 @@ from convexfs.methods.base.fixed_point import (
     relief_weights,
     starting_points,
 )
-from convexfs.methods.base.formulation import Step
-from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
-from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
+from convexfs.methods.base.formulation import (
+    DEFAULT_SOLVING,
+    Solving,
+    Step,
+    check_solver,
+    parameters,
+)
+from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
 from convexfs.methods.relief.fit import margin_of
 from convexfs.neighbors.missing_values import of_classes

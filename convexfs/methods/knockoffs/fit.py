@@ -8,9 +8,15 @@ from scipy.linalg import cholesky, eigh
 
 from convexfs.data.column_ranges import varying_columns
 from convexfs.errors import check_choice
-from convexfs.methods.base.formulation import Formulation, Step
-from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
-from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
+from convexfs.methods.base.formulation import (
+    DEFAULT_SOLVING,
+    Formulation,
+    Solving,
+    Step,
+    check_solver,
+    parameters,
+)
+from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.knockoffs import METHOD
 from convexfs.methods.knockoffs.native import factor_of, inverse_of
 from convexfs.methods.knockoffs.numbers import LEDOIT_WOLF, correlations

@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import InputError
 from convexfs.estimators.projection import BY_CROSS_VALIDATION, Projection
-from convexfs.methods.base.formulation import Step
-from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.base.formulation import Step, learned, parameters
 from convexfs.methods.lfe.fit import Settings, lfe
 
 #: Numbers of neighbours cross-validation tries, and its folds.

@@ -9,9 +9,15 @@ from scipy.linalg import eigh
 
 from convexfs.data.column_ranges import varying_columns
 from convexfs.errors import InputError, check_choice, warn
-from convexfs.methods.base.formulation import Formulation, Step
-from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
-from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
+from convexfs.methods.base.formulation import (
+    DEFAULT_SOLVING,
+    Formulation,
+    Solving,
+    Step,
+    check_solver,
+    parameters,
+)
+from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.lfe import METHOD, numbers
 from convexfs.neighbors.hits_misses import signed_neighbors
 from convexfs.records import NATIVE, Certificate, Solution

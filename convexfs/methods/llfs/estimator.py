@@ -15,10 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from convexfs.data.column_ranges import check_largest
 from convexfs.data.validation import check_finite
 from convexfs.errors import InputError, check_choice, check_flag, check_number
-from convexfs.estimators.sample_weight import refuse_unknown
 from convexfs.estimators.selector import WeightSelector
-from convexfs.estimators.validation import Accepts
-from convexfs.methods.base.parameters import learned, parameters
+from convexfs.estimators.validation import Accepts, refuse_unknown
+from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.llfs.fit import (
     PointWork,
     last_pass,

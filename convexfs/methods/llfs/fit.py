@@ -11,7 +11,7 @@ import numpy as np
 from convexfs.data.column_ranges import constant_columns, varying_columns
 from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, check_choice, warn
 from convexfs.methods.base.change import called, is_change
-from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, taken_by
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, taken_by
 from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT
 from convexfs.methods.llfs.backend.subproblems import check_constraints
 from convexfs.methods.llfs.hyperspheres import sphere_and_score

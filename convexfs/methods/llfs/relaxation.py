@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.methods.base.parameters import AUTO
+from convexfs.methods.base.formulation import AUTO
 from convexfs.methods.llfs.backend.custom import StatedPrograms
 from convexfs.methods.llfs.backend.path import BackendPath, PathSolver
 from convexfs.methods.llfs.backend.point import PointUtilities

@@ -15,9 +15,15 @@ from convexfs.errors import (
     check_number,
     shortened,
 )
-from convexfs.methods.base.formulation import Formulation
-from convexfs.methods.base.parameters import AUTO, DEFAULT_SOLVING, Solving, parameters
-from convexfs.methods.base.solve_step import check_solver, runs_natively
+from convexfs.methods.base.formulation import (
+    AUTO,
+    DEFAULT_SOLVING,
+    Formulation,
+    Solving,
+    check_solver,
+    parameters,
+    runs_natively,
+)
 from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.numbers import SIGMA_INITS
 from convexfs.methods.llfs.rounding import HOW

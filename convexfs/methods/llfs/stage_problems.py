@@ -9,7 +9,7 @@ import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.base.change import is_change, printed_problem
-from convexfs.methods.base.parameters import AUTO
+from convexfs.methods.base.formulation import AUTO
 from convexfs.methods.base.solve_step import call_by_name, stated
 from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.backend.separation import Step

@@ -19,8 +19,14 @@ from typing import Any
 import numpy as np
 
 from convexfs.batch.callable_hash import callable_sha256
-from convexfs.batch.problem_files.load import ProblemFile, canonical, load_problem_file, with_fixed
-from convexfs.batch.problem_files.method import CONSTRAINTS, FEASIBLE
+from convexfs.batch.problem_files.load import (
+    CONSTRAINTS,
+    FEASIBLE,
+    ProblemFile,
+    canonical,
+    load_problem_file,
+    with_fixed,
+)
 from convexfs.batch.run import Progress, run_tasks
 from convexfs.batch.store.sqlite_file import MOVE
 from convexfs.batch.store.store import Store, unpack
@@ -35,7 +41,7 @@ from convexfs.batch.tasks import (
     solving_of,
 )
 from convexfs.batch.workers import pool
-from convexfs.batch.workers.process_start import one_thread
+from convexfs.batch.workers.attempts import one_thread
 from convexfs.data import Dataset
 from convexfs.errors import (
     ConvexfsError,
@@ -48,7 +54,7 @@ from convexfs.errors import (
 )
 from convexfs.estimators.custom_formulation import build_of, changed_file, own_values
 from convexfs.methods.base.change import added, replacing
-from convexfs.methods.base.parameters import taken_by
+from convexfs.methods.base.formulation import taken_by
 from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.fit import PointResult, PointWork, last_pass, point_work, verdict
 from convexfs.methods.llfs.relaxation import STATUS_ROW, UNCONVERGED

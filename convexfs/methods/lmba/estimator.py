@@ -8,8 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_X_y
 
 from convexfs.estimators.margin_test import MarginTested
-from convexfs.methods.base.formulation import Step
-from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.base.formulation import Step, learned, parameters
 from convexfs.methods.lmba.fit import Settings, lmba, lmba_loss
 
 

@@ -8,14 +8,18 @@ import numpy as np
 
 from convexfs.data.column_ranges import constant_columns, varying_columns
 from convexfs.errors import InputError, check_choice, check_number, warn
-from convexfs.methods.base.formulation import Formulation, Step
-from convexfs.methods.base.parameters import AUTO, DEFAULT_SOLVING, Solving, parameters, taken_by
-from convexfs.methods.base.solve_step import (
+from convexfs.methods.base.formulation import (
+    AUTO,
+    DEFAULT_SOLVING,
+    Formulation,
+    Solving,
+    Step,
     check_solver,
-    require_answer,
+    parameters,
     runs_natively,
-    solve_step,
+    taken_by,
 )
+from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.lmba import METHOD, numbers
 from convexfs.methods.lmba.gradient import descend
 from convexfs.methods.lmba.native import least_useful_c, program_of

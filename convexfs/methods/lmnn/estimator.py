@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexfs.estimators.projection import Projection
-from convexfs.methods.base.formulation import Step
-from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.base.formulation import Step, learned, parameters
 from convexfs.methods.lmnn.fit import Settings, lmnn, slacks
 
 #: Eigenvalues of a metric below this share of the largest are a solver's inaccuracy.

@@ -9,14 +9,15 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
 from convexfs.errors import InputError
-from convexfs.methods.base.formulation import Step
-from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
-from convexfs.methods.base.solve_step import (
+from convexfs.methods.base.formulation import (
+    DEFAULT_SOLVING,
+    Solving,
+    Step,
     check_solver,
-    require_answer,
+    parameters,
     runs_natively,
-    solve_step,
 )
+from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.lfe.fit import in_their_span
 from convexfs.methods.lmnn import METHOD, numbers
 from convexfs.records import Certificate, Solution

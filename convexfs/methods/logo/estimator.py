@@ -8,10 +8,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from convexfs.estimators.class_selector import ANY_SAMPLES, ClassSelector
-from convexfs.estimators.selector import WeightSelector
+from convexfs.estimators.selector import ANY_SAMPLES, ClassSelector, WeightSelector
 from convexfs.estimators.validation import AS_IT_IS, Accepts
-from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.base.row_permutations import permuted_labels
 from convexfs.methods.logo.fit import logo
 from convexfs.methods.logo.settings import NULL, Settings
@@ -88,7 +87,7 @@ class Logo(Settings, ClassifierMixin, ClassSelector, LogoFitted):
     A million features are no trouble. The data are neither scaled nor copied:
     put them on one scale first; float16 and float32, integers and memory-mapped files stay
     what they are, and matrices on disk or on a cluster where they are, as
-    :class:`convexfs.estimators.class_selector.ClassSelector` says.
+    :class:`convexfs.estimators.selector.ClassSelector` says.
 
     Parameters
     ----------
@@ -130,7 +129,7 @@ class Logo(Settings, ClassifierMixin, ClassSelector, LogoFitted):
     categorical_features : sequence of int, str or bool, optional
         See :class:`convexfs.estimators.selector.MissingParameters`.
     class_weight : "balanced" or dict of label to number, optional
-        See :class:`convexfs.estimators.class_selector.ClassSelector`, also for what `fit` does with
+        See :class:`convexfs.estimators.selector.ClassSelector`, also for what `fit` does with
         its `sample_weight`. A changed problem is then to take ``counts``, a number a sample.
     formulation : callable or path, optional
         A changed problem: ``change(problem)``, which gets the problem of :meth:`problem` and

@@ -14,11 +14,9 @@ from sklearn.model_selection import check_cv
 
 from convexfs.batch.workers import pool
 from convexfs.errors import ConvexfsError, InputError
-from convexfs.estimators.sample_weight import refuse_unknown
 from convexfs.estimators.selector import WeightSelector
-from convexfs.estimators.validation import AS_IT_IS, Accepts
-from convexfs.methods.base.formulation import Step
-from convexfs.methods.base.parameters import parameters, taken_by
+from convexfs.estimators.validation import AS_IT_IS, Accepts, refuse_unknown
+from convexfs.methods.base.formulation import Step, parameters, taken_by
 from convexfs.methods.base.progress import narrator
 from convexfs.methods.logo.estimator import Logo, class_distances
 from convexfs.methods.logo.fit import fit_logo, logo

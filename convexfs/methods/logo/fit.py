@@ -11,24 +11,21 @@ import numpy as np
 from convexfs.errors import InputError, warn
 from convexfs.methods.base.fixed_point import (
     FixedPointCertificate,
+    History,
     another_point,
     best_of_starts,
     checked_start,
     relief_weights,
     starting_points,
 )
-from convexfs.methods.base.formulation import Step
-from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step
 from convexfs.methods.base.row_permutations import permuted_labels
-from convexfs.methods.logo.backend_steps import (
+from convexfs.methods.logo.changed_step import (
     changed_fixed_point,
-    hyper_of,
-    restricted_solver,
     takes_counts,
 )
 from convexfs.methods.logo.fixed_points.algorithm1 import paper_fixed_point
 from convexfs.methods.logo.fixed_points.candidate_features import FixedPoint, certified_fixed_point
-from convexfs.methods.logo.fixed_points.damped_iteration import History
 from convexfs.methods.logo.margins import (
     Locality,
     entry_scores,
@@ -39,6 +36,7 @@ from convexfs.methods.logo.margins import (
 )
 from convexfs.methods.logo.margins import MixedLocality as MixedLocality
 from convexfs.methods.logo.settings import LogoRequest, Settings
+from convexfs.methods.logo.working_set import hyper_of, restricted_solver
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
@@ -54,7 +52,7 @@ class LogoResult:
     """Weights and how they were reached.
 
     ``history`` has one row an iteration; see
-    :class:`convexfs.methods.logo.fixed_points.damped_iteration.History`. ``converged`` is True at
+    :class:`convexfs.methods.base.fixed_point.History`. ``converged`` is True at
     proven fixed points only. ``period`` is that of the cycle the iteration ended
     in, 0 if it did not. ``starts`` has one row a start tried; see
     :func:`convexfs.methods.base.fixed_point.told`. ``lam`` is the penalty, None with a bound;

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.methods.logo.objective import Loss
+from convexfs.methods.logo.newton import Loss
 from convexfs.neighbors.feature_blocks import (
     all_distances,
     exact_scores,
@@ -264,12 +264,11 @@ def locality_of(
     codes: np.ndarray,
     sigma: float,
     map: Callable[..., Any] = map,
-    known: np.ndarray | None = None,
     weights: SampleWeights | None = None,
 ) -> Locality:
     """Wrap samples of any kind in the class that computes Logo's margins for them."""
     kind = MixedLocality if isinstance(X, MixedSamples) else Locality
-    return kind(of_classes(X, codes), codes, sigma, map, known, weights)
+    return kind(of_classes(X, codes), codes, sigma, map, weights=weights)
 
 
 #: Features that may enter at permuted labels on average.

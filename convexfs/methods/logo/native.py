@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.methods.logo.newton import solve_restricted
-from convexfs.methods.logo.objective import Constrained, Objective, Penalised, pull
+from convexfs.methods.logo.newton import Constrained, Objective, Penalised, pull, solve_restricted
 from convexfs.methods.logo.working_set import DenseColumns, solve_by_working_set
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 

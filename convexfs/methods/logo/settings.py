@@ -7,11 +7,17 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, check_choice, check_flag, check_number
-from convexfs.methods.base.formulation import Formulation
-from convexfs.methods.base.parameters import Solving, parameters, taken_by
-from convexfs.methods.base.solve_step import NATIVE_TOL, check_solver, runs_natively
+from convexfs.methods.base.formulation import (
+    Formulation,
+    Solving,
+    check_solver,
+    parameters,
+    runs_natively,
+    taken_by,
+)
+from convexfs.methods.base.solve_step import NATIVE_TOL
 from convexfs.methods.logo import METHOD
-from convexfs.methods.logo.objective import Constrained, Objective, Penalised
+from convexfs.methods.logo.newton import Constrained, Objective, Penalised
 from convexfs.neighbors.soft import check_sigma
 
 ALGORITHMS = ("certified", "paper")

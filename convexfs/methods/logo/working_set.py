@@ -10,11 +10,14 @@ proves it. Whoever solves the restricted problems may be any solver.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from convexfs.methods.logo.objective import Objective, relative
+from convexfs.methods.base.formulation import Formulation, Solving
+from convexfs.methods.base.solve_step import require_answer
+from convexfs.methods.logo.newton import Constrained, Objective, relative, solve_restricted
 
 #: Columns of the first working set; later ones at most double.
 _FIRST_COLUMNS = 200
@@ -24,6 +27,11 @@ _MOST_ROUNDS = 60
 Restricted = Callable[[np.ndarray, Objective, np.ndarray, float], np.ndarray]
 #: Accuracy asked of the restricted solver, relative to that of the whole.
 _RESTRICTED_SHARE = 0.1
+#: Weights a cvxpy solver leaves below this share of the largest are its rounding.
+_SOLVER_ROUNDING = 1e-7
+
+#: Seconds a backend gets when the time is up.
+_MOMENT = 0.01
 
 
 class Columns(Protocol):
@@ -130,3 +138,41 @@ def _entering(
     most = min(max(_FIRST_COLUMNS, np.count_nonzero(w)), len(scores))
     highest = np.argpartition(-outside, most - 1)[:most]
     return highest[outside[highest] > level]
+
+
+def restricted_solver(
+    formulation: Formulation, native: bool, solving: Solving, until: float = np.inf
+) -> Restricted:
+    """Return the solver for working sets; it ends at `until`, by ``time.perf_counter``."""
+    if native:
+        return partial(solve_restricted, until=until)
+    from convexfs.solving.solve import solve
+
+    def restricted(Z: np.ndarray, objective: Objective, start: np.ndarray, _: float) -> np.ndarray:
+        problem = formulation.build(Z, **hyper_of(objective), counts=objective.counts)
+        limit = left_until(until)
+        solution = solve(
+            problem, solving.solver, solving.tol, limit, solving.options, solving.verbose
+        )
+        return cleaned(require_answer(solution, formulation.symbol, solving), objective)
+
+    return restricted
+
+
+def left_until(until: float) -> float | None:
+    """Return the seconds a backend may take, a moment at least; None if there is no limit."""
+    return None if until == np.inf else max(until - time.perf_counter(), _MOMENT)
+
+
+def hyper_of(objective: Objective) -> dict[str, float]:
+    """Return the objective's numbers by the names the formulation takes."""
+    return {name: value for name, value in vars(objective).items() if name != "counts"}
+
+
+def cleaned(w: np.ndarray, objective: Objective) -> np.ndarray:
+    """Take a solver's rounding off its weights: none negative, negligible or beyond the budget."""
+    w = np.maximum(w, 0.0)
+    w[w < _SOLVER_ROUNDING * w.max(initial=0.0)] = 0.0
+    if isinstance(objective, Constrained) and w.sum() > objective.beta:
+        w *= objective.beta / w.sum()
+    return w

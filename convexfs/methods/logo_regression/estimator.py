@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 
 from convexfs.estimators.regression import NumberSelector
 from convexfs.estimators.validation import AS_IT_IS, Accepts
-from convexfs.methods.base.parameters import parameters
+from convexfs.methods.base.formulation import parameters
 from convexfs.methods.logo.estimator import NULL, LogoFitted
 from convexfs.methods.logo_regression.fit import Settings, logo_regression
 from convexfs.neighbors.missing_values import MixedSamples

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.methods.base.formulation import Step
-from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters, taken_by
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step, parameters, taken_by
 from convexfs.methods.logo.fit import (
     Locality,
     LogoRequest,

@@ -5,9 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from convexfs.methods.base.formulation import Step
-from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
-from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
+from convexfs.methods.base.formulation import (
+    DEFAULT_SOLVING,
+    Solving,
+    Step,
+    check_solver,
+    parameters,
+)
+from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.mmc import METHOD, numbers
 from convexfs.records import Certificate, Solution
 

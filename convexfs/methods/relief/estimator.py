@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexfs.estimators.class_selector import ANY_SAMPLES, ClassSelector
+from convexfs.estimators.selector import ANY_SAMPLES, ClassSelector
 from convexfs.estimators.validation import Accepts
-from convexfs.methods.base.formulation import Step
-from convexfs.methods.base.parameters import learned, parameters, taken_by
+from convexfs.methods.base.formulation import Step, learned, parameters, taken_by
 from convexfs.methods.relief import METHOD, numbers
 from convexfs.methods.relief.fit import Settings, relief
 from convexfs.neighbors.hits_misses import is_share
@@ -31,7 +30,7 @@ class Relief(Settings, ClassSelector):
     where z sums, feature by feature, how much farther the nearest miss of a sample is than its
     nearest hit. The data are not scaled: put them on one scale first. Arrays of int8, bool and
     float16 are not converted to larger numbers. For matrices on disk or on a cluster see
-    :class:`~convexfs.estimators.class_selector.ClassSelector`.
+    :class:`~convexfs.estimators.selector.ClassSelector`.
 
     Parameters
     ----------
@@ -62,7 +61,7 @@ class Relief(Settings, ClassSelector):
     categorical_features : sequence of int, str or bool, optional
         See :class:`convexfs.estimators.selector.MissingParameters`.
     class_weight : "balanced" or dict of label to number, optional
-        As :class:`convexfs.estimators.class_selector.ClassSelector` says, and what `fit` does with
+        As :class:`convexfs.estimators.selector.ClassSelector` says, and what `fit` does with
         its `sample_weight`. Without it the *test* of the features weighs samples by 1 minus the
         share of their class, which compares pairs of classes alike; `weights_` do not.
     formulation : callable or path, optional

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexfs.estimators.regression import NumberSelector
-from convexfs.methods.base.parameters import learned, parameters, taken_by
+from convexfs.methods.base.formulation import learned, parameters, taken_by
 from convexfs.methods.relief_regression import numbers
 from convexfs.methods.relief_regression.fit import Settings, relief_regression
 from convexfs.neighbors.hits_misses import is_share

@@ -7,9 +7,15 @@ import numpy as np
 
 from convexfs.errors import InputError, warn
 from convexfs.methods.base.change import takes
-from convexfs.methods.base.formulation import Step
-from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters, taken_by
-from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
+from convexfs.methods.base.formulation import (
+    DEFAULT_SOLVING,
+    Solving,
+    Step,
+    check_solver,
+    parameters,
+    taken_by,
+)
+from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.relief.fit import ReliefResult
 from convexfs.methods.relief_regression import METHOD, numbers
 from convexfs.neighbors.missing_values import MixedSamples

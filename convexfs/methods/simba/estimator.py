@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from convexfs.estimators.margin_test import MarginTested
-from convexfs.methods.base.parameters import learned, parameters
+from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.simba.fit import Settings, simba
 
 

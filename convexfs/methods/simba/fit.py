@@ -10,7 +10,7 @@ import numpy as np
 from convexfs.data.column_ranges import constant_columns
 from convexfs.errors import InputError, check_choice, check_number, warn
 from convexfs.kernels import compiled
-from convexfs.methods.base.parameters import AUTO, DEFAULT_SOLVING, Solving, parameters
+from convexfs.methods.base.formulation import AUTO, DEFAULT_SOLVING, Solving, parameters
 from convexfs.records import NATIVE, Certificate, Solution
 
 UTILITIES = ("linear", "sigmoid")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from convexfs.errors import check_number
-from convexfs.methods.base.parameters import DEFAULT_SOLVING, Solving, parameters
-from convexfs.methods.base.solve_step import check_solver, require_answer, solve_step
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, check_solver, parameters
+from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.stability import METHOD
 from convexfs.methods.stability.numbers import last_mode, stability_unimodal, tail_problem
 from convexfs.records import Certificate, Solution

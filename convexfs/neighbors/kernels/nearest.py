@@ -167,32 +167,38 @@ def first_in_groups(order, start, codes, n_groups, limits):
 
 
 @compiled()
-def within_bounds(dist, codes, bounds, limits, index):
-    """Take the samples of each class whose distances are within a row's bound, in their order.
+def weigh_within(dist, codes, by_class, starts, bounds, limits, weights):
+    """``out[n, i] = weights[n, c]`` of samples i of class c within ``bounds[n, c]``, else 0.
 
-    They are written to `index` (N, classes, most neighbours), which has -1 elsewhere.
-
-    Of samples at the bound itself the first are taken, until there are ``limits[own, class]``.
+    Of samples at the bound itself the first are taken, until there are ``limits[own, c]``.
+    Class c has the samples ``by_class[starts[c]:starts[c + 1]]``, in their order; these indices
+    are unsigned, which saves checks of their sign.
     """
-    n, n_classes = bounds.shape
-    ties, places = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
+    n, n_classes = weights.shape
+    out, line, place_of = np.empty((n, n)), np.empty(n), np.empty(n, np.uint64)
+    for place in range(n):
+        place_of[by_class[place]] = place
     for row in range(n):
-        line, bound, found = dist[row], bounds[row], index[row]
+        own, far = codes[row], dist[row]
+        for place in range(n):
+            line[place] = far[by_class[place]]
+        line[place_of[row]] = np.nan  # within no bound, not even an infinite one
         for c in range(n_classes):
-            ties[c], places[c] = limits[codes[row], c], 0
+            part, bound, weight = line[starts[c] : starts[c + 1]], bounds[row, c], weights[row, c]
+            place, excess = len(part) - 1, -limits[own, c]
+            for value in part:
+                excess += value <= bound
+            while excess > 0:
+                if part[place] == bound:
+                    part[place] = np.nan
+                    excess -= 1
+                place -= 1
+            for place in range(len(part)):
+                part[place] = weight if part[place] <= bound else 0.0
+        near = out[row]
         for i in range(n):
-            ties[codes[i]] -= line[i] < bound[codes[i]]
-        ties[codes[row]] += line[row] < bound[codes[row]]
-        for i in range(n):
-            c, d = codes[i], line[i]
-            if d > bound[c] or i == row:
-                continue
-            if d == bound[c]:
-                if ties[c] == 0:
-                    continue
-                ties[c] -= 1
-            found[c, places[c]] = i
-            places[c] += 1
+            near[i] = line[place_of[i]]
+    return out
 
 
 @compiled()
@@ -303,10 +309,10 @@ def merge_all(signed):
             for row in range(first, min(first + _SAMPLES, n)):
                 place = stops[row]
                 for i in range(max(column, row + 1), min(column + _SAMPLES, n)):
+                    # Pairs of weight 0 are overwritten by the next: a branch would cost more.
                     both = signed[row, i] + signed[i, row]
-                    if both != 0.0:
-                        others[place], weight[place] = i, both
-                        place += 1
+                    others[place], weight[place] = i, both
+                    place += both != 0.0
                 stops[row] = place
     return starts, stops, others, weight
 

@@ -49,20 +49,35 @@ def add_overlaps(colptr, rows, values, out):
 
 
 @compiled()
-def matrix_scores(colptr, rows, values, upper, mass, out):
-    """``out[j] = sum_{n<i} upper[n, i] |x_nj - x_ij|``; `mass` are the sums at each sample."""
-    for j in range(len(colptr) - 1):
-        stop = colptr[j + 1]
-        total = 0.0
-        for k in range(colptr[j], stop):
-            line, v = upper[rows[k]], values[k]
+def matrix_scores(indptr, indices, data, colptr, rows, values, upper, mass):
+    """``out[j] = sum_{n<i} upper[n, i] |x_nj - x_ij|``; `mass` are the sums at each sample.
+
+    It goes by rows, so that a row of `upper` stays in the cache.
+    """
+    out, later = np.zeros(len(colptr) - 1), colptr[:-1].copy()
+    for n in range(len(indptr) - 1):
+        line = upper[n]
+        for p in range(indptr[n], indptr[n + 1]):
+            j, v = indices[p], data[p]
+            later[j] += 1  # skips row n itself
             sign = 1.0 if v > 0 else -1.0
             v = abs(v)
             shared = 0.0
-            for q in range(k + 1, stop):
+            for q in range(later[j], colptr[j + 1]):
                 shared += line[rows[q]] * max(min(v, sign * values[q]), 0.0)
-            total += mass[rows[k]] * v - 2.0 * shared
-        out[j] = total
+            out[j] += mass[n] * v - 2.0 * shared
+    return out
+
+
+@compiled()
+def fill_upper(starts, stops, others, weight):
+    """Return the weights of pairs (n, i > n), listed by n, as the upper triangle of a matrix."""
+    n = len(starts)
+    out = np.zeros((n, n))
+    for row in range(n):
+        for k in range(starts[row], stops[row]):
+            out[row, others[k]] = weight[k]
+    return out
 
 
 @compiled()

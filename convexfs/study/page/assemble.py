@@ -128,8 +128,9 @@ def encoded(values: Any, kind: str) -> dict[str, Any]:
     """Return a column in the fewest letters that keep it whole.
 
     Words are ``codes`` into ``levels`` with -1 for what is missing, or ``values`` if few
-    are alike; integers and flags are ``values``; others are ``doubles``, the bytes of
-    little-endian doubles in base 64, which are half as long as digits and quicker to read.
+    are alike; integers, flags and numbers of two decimals are ``values``; others are
+    ``doubles``, the bytes of little-endian doubles in base 64, which are half as long as digits
+    and quicker to read.
     """
     if kind in ("text", "code", "long", "outcome", "timed"):
         codes, levels = pd.factorize(values)
@@ -140,6 +141,8 @@ def encoded(values: Any, kind: str) -> dict[str, Any]:
         plain = bool if kind == "flag" else int
         return {"values": [None if pd.isna(value) else plain(value) for value in values]}
     doubles = values.to_numpy(dtype="<f8", na_value=np.nan)
+    if np.isfinite(doubles).all() and (np.round(doubles, 2) == doubles).all():
+        return {"values": doubles.tolist()}
     return {"doubles": b64encode(doubles.tobytes()).decode()}
 
 

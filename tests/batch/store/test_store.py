@@ -119,7 +119,7 @@ def test_packing_is_exact_and_the_same_every_time():
 
 
 def test_arrays_that_need_zip64_are_packed_too(monkeypatch):
-    monkeypatch.setattr("convexfs.batch.store.stored_arrays._LARGEST", 1000)
+    monkeypatch.setattr("convexfs.batch.store.schema._LARGEST", 1000)
     arrays = {"a": np.arange(3.0), "b": np.arange(500.0)}
     back = unpack(pack(arrays))
     assert all((back[name] == arrays[name]).all() for name in arrays)

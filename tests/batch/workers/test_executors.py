@@ -16,9 +16,9 @@ from functools import partial
 import pytest
 
 from convexfs.batch.workers import pool
+from convexfs.batch.workers.attempts import start_context
 from convexfs.batch.workers.executors import open_executor
 from convexfs.batch.workers.pool import run
-from convexfs.batch.workers.process_start import start_context
 from convexfs.errors import InputError, RunError
 from tests.batch.problem_texts import command, finished
 from tests.batch.processes import Leaving, alive, crash, square

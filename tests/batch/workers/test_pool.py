@@ -19,8 +19,8 @@ import pytest
 
 from convexfs.batch.store.store import Store
 from convexfs.batch.workers import pool
+from convexfs.batch.workers.attempts import start_context
 from convexfs.batch.workers.pool import run
-from convexfs.batch.workers.process_start import start_context
 from convexfs.errors import InputError, RunError
 from tests.batch.processes import Leaving, alive, children, crash, hang_or_die, square
 from tests.waiting import until

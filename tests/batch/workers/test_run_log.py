@@ -13,8 +13,8 @@ import pytest
 
 from convexfs.batch.workers import pool
 from convexfs.batch.workers import run_log as logs
+from convexfs.batch.workers.attempts import start_context
 from convexfs.batch.workers.pool import FATAL_KILLS, run
-from convexfs.batch.workers.process_start import start_context
 from convexfs.batch.workers.run_log import LONGEST, run_log
 from convexfs.errors import RunError
 

@@ -216,6 +216,21 @@ def test_a_package_that_a_workbook_needs_is_named(tmp_path, monkeypatch):
         load(path, target="kind")
 
 
+def test_the_package_that_parquet_and_polars_need_is_named(tmp_path, monkeypatch):
+    class Table:
+        columns = ("a",)
+
+        def to_pandas(self):
+            raise ModuleNotFoundError("pa.Table requires 'pyarrow' module to be installed")
+
+    FRAME.to_parquet(tmp_path / "t.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match=r"t\.parquet needs a package .* pip install 'pyarrow'"):
+        load(tmp_path / "t.parquet", target="kind")
+    with pytest.raises(InputError, match=r"need a package to be read: pip install 'pyarrow'"):
+        load(Table(), target="a")
+
+
 def test_what_is_no_number_is_shown_not_its_neighbours(tmp_path):
     frame = FRAME.assign(a=["1,5", "low", "3,5", "0,5"])
     with pytest.raises(InputError, match="text in column 'a', such as 'low'"):

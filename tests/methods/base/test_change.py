@@ -13,7 +13,7 @@ from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.batch.tasks import do, expand
 from convexfs.errors import ConvexfsWarning, InputError, ProblemFileError
 from convexfs.methods.base.change import called, is_change
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.base.solve_step import solve_step
 from convexfs.methods.llfs.problem import llfs_tangent_step
 from convexfs.methods.llfs.utility import mean_utility_gradient

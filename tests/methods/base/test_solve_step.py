@@ -13,11 +13,10 @@ from convexfs.errors import (
     SolverUnavailable,
     SolverUnsuitable,
 )
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving, check_solver
 from convexfs.methods.base.solve_step import (
     call_by_name,
     certify_by_formula,
-    check_solver,
     require_answer,
     solve_step,
 )

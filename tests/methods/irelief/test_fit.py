@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.irelief import fit as module
 from convexfs.methods.irelief import numbers
 from convexfs.methods.irelief.fit import Settings, irelief

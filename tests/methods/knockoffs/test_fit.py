@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from convexfs.errors import InputError
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.knockoffs.fit import Settings, inside, knockoffs
 
 KNOWN = np.array([[1.0, 0.6, 0.2, 0.0], [0.6, 1.0, 0.6, 0.2], [0.2, 0.6, 1.0, 0.6],

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from convexfs import FORMULATIONS, load
 from convexfs.errors import SolverUnsuitable
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.lfe import fit as module
 from convexfs.methods.lfe.fit import Settings as LfeSettings
 from convexfs.methods.lfe.fit import lfe, power_losses

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from convexfs import load
 from convexfs.errors import InputError
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.llfs.fit import Settings, llfs
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.relaxation import relaxed_path

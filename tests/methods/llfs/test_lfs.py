@@ -12,7 +12,7 @@ from convexfs import FORMULATIONS, LLFS, certify, solve
 from convexfs.batch.run import solve_files
 from convexfs.batch.store.store import Store
 from convexfs.errors import InputError
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.llfs.fit import Settings, llfs
 from convexfs.methods.llfs.lfs import localities
 from tests.methods.llfs.points import sample

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from convexfs import load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnavailable
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.lmba import numbers
 from convexfs.methods.lmba.fit import Settings, lmba, lmba_loss
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from convexfs import FORMULATIONS, certify, load, solve
 from convexfs.errors import InputError
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.lmnn.fit import Settings, lmnn
 from convexfs.methods.lmnn.problem import lmnn as build
 from tests.typed import known

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from convexfs import FORMULATIONS, certify, solve
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.base.solve_step import certify_by_formula
 from convexfs.methods.lmnn.fit import lmnn
 from tests.methods.lmnn.test_fit import few

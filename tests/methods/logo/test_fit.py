@@ -10,14 +10,14 @@ import pytest
 
 from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.logo.fit import fit_logo, logo
 from convexfs.methods.logo.fixed_points import candidate_features as logo_certified
 from convexfs.methods.logo.fixed_points.algorithm1 import descend
 from convexfs.methods.logo.margins import Locality, lam_max
 from convexfs.methods.logo.native import logo_constrained, logo_penalised
+from convexfs.methods.logo.newton import Penalised
 from convexfs.methods.logo.numbers import margin_matrix
-from convexfs.methods.logo.objective import Penalised
 from convexfs.methods.logo.settings import LogoRequest, Settings
 from tests.solvers import installed
 from tests.typed import known

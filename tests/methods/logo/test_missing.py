@@ -9,7 +9,7 @@ from convexfs.inference import permutation_test
 from convexfs.methods.logo.fit import logo
 from convexfs.methods.logo.fixed_points.complementarity import State
 from convexfs.methods.logo.margins import locality_of
-from convexfs.methods.logo.objective import Penalised
+from convexfs.methods.logo.newton import Penalised
 from convexfs.methods.relief.fit import margin_of
 from convexfs.neighbors.missing_values import mixed_samples, of_classes
 from tests.typed import known

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from convexfs import FORMULATIONS, solve
 from convexfs.methods.base.solve_step import solve_step
-from convexfs.methods.logo.backend_steps import hyper_of
 from convexfs.methods.logo.native import (
     lam_max,
     logo_constrained,
@@ -15,8 +14,8 @@ from convexfs.methods.logo.native import (
     logo_penalised_gap,
     logo_penalised_violation,
 )
-from convexfs.methods.logo.objective import Constrained, Penalised, pull
-from convexfs.methods.logo.working_set import DenseColumns, solve_by_working_set
+from convexfs.methods.logo.newton import Constrained, Penalised, pull
+from convexfs.methods.logo.working_set import DenseColumns, hyper_of, solve_by_working_set
 from tests.solvers import installed
 from tests.typed import known
 

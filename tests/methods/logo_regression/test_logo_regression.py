@@ -6,7 +6,7 @@ from convexfs import FORMULATIONS, Logo, LogoRegressor, certify, load, solve
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.methods.logo.fixed_points import complementarity
 from convexfs.methods.logo.fixed_points.complementarity import State
-from convexfs.methods.logo.objective import Penalised
+from convexfs.methods.logo.newton import Penalised
 from convexfs.methods.logo_regression.fit import SoftLocality
 from tests.typed import known
 

@@ -3,7 +3,7 @@ import pytest
 
 from convexfs import FORMULATIONS, certify, load, solve
 from convexfs.errors import InputError
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.mmc.fit import Settings, mmc
 from convexfs.methods.mmc.problem import mmc as build
 

@@ -4,7 +4,7 @@ import pytest
 
 from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError, SolverUnsuitable
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.relief import numbers
 from convexfs.methods.relief.fit import Settings, relief
 

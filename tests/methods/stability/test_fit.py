@@ -5,7 +5,7 @@ import pytest
 
 from convexfs import FORMULATIONS, certify, load, solve
 from convexfs.errors import InputError
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.base.solve_step import certify_by_formula
 from convexfs.methods.stability.fit import (
     Settings,

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError
-from convexfs.methods.base.solve_step import AUTO, explained, stated
+from convexfs.methods.base.formulation import AUTO
+from convexfs.methods.base.solve_step import explained, stated
 from convexfs.methods.llfs import METHOD
 
 LINEAR, CURVED, ASK, RATIO = "linear", "curved", "ask", "ratio"

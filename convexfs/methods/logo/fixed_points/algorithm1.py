@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.methods.base.fixed_point import History, iterate
 from convexfs.methods.logo.fixed_points.candidate_features import (
     CandidateStep,
     FixedPoint,
     audit_all,
 )
-from convexfs.methods.logo.fixed_points.damped_iteration import History, iterate
 from convexfs.methods.logo.margins import Locality
-from convexfs.methods.logo.objective import Objective, relative
+from convexfs.methods.logo.newton import Objective, relative
 
 #: Sec. 3.2: entries of v below 1e-4 are eliminated.
 _PRUNED = 1e-8

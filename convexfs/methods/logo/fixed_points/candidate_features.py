@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.methods.base.fixed_point import History, LoopEnd, iterate
 from convexfs.methods.logo.fixed_points.complementarity import newton_fixed_point
-from convexfs.methods.logo.fixed_points.damped_iteration import History, LoopEnd, iterate
 from convexfs.methods.logo.margins import Locality
-from convexfs.methods.logo.objective import Objective, relative
+from convexfs.methods.logo.newton import Objective, relative
 from convexfs.methods.logo.working_set import (
     DenseColumns,
     Restricted,

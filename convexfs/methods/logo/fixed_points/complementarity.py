@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.methods.logo.fixed_points.damped_iteration import History, relative_change
+from convexfs.methods.base.fixed_point import History, relative_change
 from convexfs.methods.logo.margins import Locality
-from convexfs.methods.logo.objective import Constrained, Objective, relative
+from convexfs.methods.logo.newton import Constrained, Objective, relative
 
 #: Residual of the complementarity problem that ends the search, and in float32 on the way.
 _SETTLED, _SETTLED_ROUGHLY = 1e-9, 1e-3

@@ -7,7 +7,7 @@ import pytest
 
 from convexfs import LLFS, load
 from convexfs.errors import ConvexfsWarning, InputError
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.llfs.backend import subproblems as llfs_road_programs
 from convexfs.methods.llfs.backend.path import BackendPath
 from convexfs.methods.llfs.backend.point import PointUtilities

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from convexfs.methods.base.parameters import Solving
+from convexfs.methods.base.fixed_point import History
+from convexfs.methods.base.formulation import Solving
 from convexfs.methods.logo.fit import fit_logo
 from convexfs.methods.logo.fixed_points import complementarity
 from convexfs.methods.logo.fixed_points.complementarity import (
@@ -9,9 +10,8 @@ from convexfs.methods.logo.fixed_points.complementarity import (
     complementary,
     newton_fixed_point,
 )
-from convexfs.methods.logo.fixed_points.damped_iteration import History
 from convexfs.methods.logo.margins import Locality
-from convexfs.methods.logo.objective import Constrained, Penalised
+from convexfs.methods.logo.newton import Constrained, Penalised
 from convexfs.methods.logo.settings import LogoRequest, Settings
 
 

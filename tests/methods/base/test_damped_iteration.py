@@ -3,7 +3,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from convexfs.methods.logo.fixed_points.damped_iteration import History, iterate, relative_change
+from convexfs.methods.base.fixed_point import History, iterate, relative_change
 
 
 @dataclass

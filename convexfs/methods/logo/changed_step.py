@@ -1,0 +1,69 @@
+"""Logo with a changed problem: the damped fixed point of its steps."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from convexfs.methods.base.change import is_change, takes
+from convexfs.methods.base.fixed_point import History, iterate
+from convexfs.methods.base.formulation import Formulation, Solving
+from convexfs.methods.base.solve_step import require_answer, solve_step
+from convexfs.methods.logo.fixed_points.candidate_features import Audit, FixedPoint
+from convexfs.methods.logo.margins import Locality
+from convexfs.methods.logo.newton import Objective
+from convexfs.methods.logo.working_set import cleaned, hyper_of, left_until
+
+
+def takes_counts(build: Callable[..., Any]) -> bool:
+    """Tell whether a changed problem asks how much samples count."""
+    return takes(build, "counts")
+
+
+@dataclass(frozen=True)
+class ChangedStep:
+    """The answer of a changed problem."""
+
+    w: np.ndarray
+    value: float
+    gap: float
+    solver: str
+
+
+def changed_fixed_point(
+    locality: Locality,
+    objective: Objective,
+    formulation: Formulation,
+    solving: Solving,
+    history: History,
+    *,
+    tol: float,
+    max_iter: int,
+    damping: float,
+    start: np.ndarray | None = None,
+) -> FixedPoint:
+    """Find the damped fixed point of a changed problem, each step over all features.
+
+    Its gap is that of the last step's cone program: what a score must not
+    exceed is known for the printed problems only.
+    """
+    columns = locality.take(np.arange(locality.X.shape[1]))
+    counts = objective.counts
+    if counts is None and not is_change(solving.build):
+        counts = np.ones(len(locality.rows))
+
+    def step(w: np.ndarray) -> ChangedStep:
+        Z = locality.margins(columns, locality.signed(columns, w))
+        within = replace(solving, time_limit=left_until(history.until))
+        values = {"Z": Z, "counts": counts}
+        solution, certificate = solve_step(formulation, values, hyper_of(objective), within)
+        at = f"iteration {len(history.rows) + 1}, neighbours at {np.count_nonzero(w)} weights"
+        weights = require_answer(solution, formulation.symbol, solving, at)
+        value = np.nan if solution.objective is None else solution.objective
+        return ChangedStep(cleaned(weights, objective), value, certificate.worst, solution.solver)
+
+    start = np.ones(columns.shape[1]) if start is None else start
+    end = iterate(step, start, history, tol=tol, max_iter=max_iter, damping=damping)
+    audit = Audit(np.empty(0, np.int64), end.answer.gap)
+    return FixedPoint(end.answer.w, end.before, end, audit)

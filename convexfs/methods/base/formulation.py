@@ -27,7 +27,6 @@ from typing import Any, Literal, dataclass_transform
 
 from convexfs.data.targets import CLASSES
 from convexfs.errors import InputError, check_number
-from convexfs.records import NATIVE
 
 AUTO = "auto"
 
@@ -339,6 +338,8 @@ def check_solver(formulation: Formulation, solving: Solving) -> None:
 
 def runs_natively(formulation: Formulation, solving: Solving) -> bool:
     """Tell whether this solver choice means the native twin; raise if there is none."""
+    from convexfs.records import NATIVE  # loads numpy, which declarations of methods do not need
+
     solver, printed = solving.solver.lower(), solving.build is None
     if solver == AUTO:
         return printed and formulation.native is not None

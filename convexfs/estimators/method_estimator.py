@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from convexfs.data.categorical import Coding
 from convexfs.data.validation import warn_constant_columns
 from convexfs.errors import InputError, check_number
+from convexfs.estimators.callbacks import CallbackSupportMixin, reported_fit, with_callbacks
 from convexfs.estimators.convex_step import (
     TrainingSamples,
     certify_fit,
@@ -28,7 +28,7 @@ from convexfs.estimators.ranking import fit_html, ranking_frame
 from convexfs.estimators.validation import Accepts, validate, validate_queries
 from convexfs.kernels import thread_map
 from convexfs.methods.base.formulation import Solving, Step, learned, parameters
-from convexfs.methods.base.progress import heard, narrator
+from convexfs.methods.base.progress import heard, joined, narrator
 from convexfs.methods.base.row_permutations import permuted_labels
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.samples import warn_of_scales
@@ -39,7 +39,7 @@ _MOST_JOBS = 10_000
 
 
 @parameters
-class MethodEstimator(BaseEstimator):
+class MethodEstimator(CallbackSupportMixin, BaseEstimator):
     """Parameters and ``fit`` that the estimators of all methods have in common.
 
     A subclass names its method's function as ``_method``, inherits the parameters of that
@@ -120,12 +120,16 @@ class MethodEstimator(BaseEstimator):
         """Return samples as they were in `fit`, of any classes."""
         return validate_queries(X, self._accepts, self)
 
+    @with_callbacks
     def _result(self, X: np.ndarray, codes: np.ndarray, map: Callable[..., Any]) -> Any:
-        method, watch, listening = type(self)._method, None, nullcontext()
-        title = method.__name__
-        if self.verbose > 0:
-            watch = narrator(title, self.verbose)
-            listening = heard(title, method.__module__.rpartition(".")[0], self.verbose)
+        method = type(self)._method
+        with reported_fit(self, X, codes) as report:
+            watch = joined(narrator(method.__name__, self.verbose), report)
+            with heard(method.__module__.rpartition(".")[0], watch):
+                return method(X, codes, self, self._solving(), **self._more(codes, map, watch))
+
+    def _more(self, codes: np.ndarray, map: Callable[..., Any], watch: Any) -> dict[str, Any]:
+        """Return what the method takes beside samples and settings."""
         offered = {
             "seed": self._seed(),
             "map": map,
@@ -133,10 +137,8 @@ class MethodEstimator(BaseEstimator):
             "weights": self._weights_of(len(codes), getattr(self, "_sample_weight", None)),
             "permuted": partial(permuted_labels, seed=self._null_seed(), **self._units()),
         }
-        taken = inspect.signature(method).parameters
-        more = {name: value for name, value in offered.items() if name in taken}
-        with listening:
-            return method(X, codes, self, self._solving(), **more)
+        taken = inspect.signature(type(self)._method).parameters
+        return {name: value for name, value in offered.items() if name in taken}
 
     def _weights_of(self, number: int, sample_weight: np.ndarray | None) -> Any:
         """Return None: there are no sample weights, unless a subclass has them."""

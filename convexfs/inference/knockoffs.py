@@ -11,6 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import ConvexfsWarning, InputError, check_flag, check_number, warn
+from convexfs.estimators.callbacks import reported_fit, with_callbacks
 from convexfs.estimators.method_estimator import MethodEstimator
 from convexfs.inference.estimator_access import estimator_weights
 from convexfs.inference.selector_tests import with_seed
@@ -129,9 +130,16 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
     s_: np.ndarray = learned()
     estimator_: Any = learned()
 
+    @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
         """Draw knockoffs of the samples `X`, weigh both by classes `y`, and select."""
         X, codes = self._validate(X, y)
+        with reported_fit(self, X, codes):
+            self._select_beside_knockoffs(X, codes)
+        self._explain_nothing()
+        return self
+
+    def _select_beside_knockoffs(self, X: np.ndarray, codes: np.ndarray) -> None:
         kept = ~self._constant
         self._check_samples(len(X), int(kept.sum()))
         rng = np.random.default_rng(self._seed())
@@ -146,8 +154,6 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         self._check_density()
         self.threshold_ = knockoff_threshold(self.W_, self.fdr)
         self.selected_ = np.flatnonzero(self.threshold_ <= self.W_)
-        self._explain_nothing()
-        return self
 
     @property
     def fewest_(self) -> int:

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number, warn
+from convexfs.estimators.callbacks import reported_fit, with_callbacks
 from convexfs.estimators.method_estimator import MethodEstimator
 from convexfs.inference.estimator_access import estimator_support
 from convexfs.inference.selector_tests import unfitted_copy, with_seed
@@ -147,6 +148,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
     stability_: StabilityIndex = learned()
     local_probabilities_: np.ndarray = learned()
 
+    @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
         """Select from halves of the samples `X` of classes or numbers `y`, and count."""
         X, codes = self._validate(X, y)
@@ -160,10 +162,19 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
             model = with_seed(self.estimator, int(seed)).fit(_safe_indexing(X, half), labels[half])
             return estimator_support(model, X.shape[1]), getattr(model, "local_support_", None)
 
-        with warnings.catch_warnings(), thread_map(self.n_jobs) as map:
+        with (
+            reported_fit(self, X, codes, len(halves)) as report,
+            warnings.catch_warnings(),
+            thread_map(self.n_jobs) as map,
+        ):
             # A hundred fits would warn of the same things a hundred times.
             warnings.simplefilter("ignore", ConvexfsWarning)
-            supports, local = zip(*map(fitted, halves, seeds), strict=True)
+            found = []
+            for supports_of_half in map(fitted, halves, seeds):
+                found.append(supports_of_half)
+                if report is not None:
+                    report()
+            supports, local = zip(*found, strict=True)
         self.selections_ = np.array(supports)
         self.selections_[:, self._constant] = False
         if local[0] is not None:

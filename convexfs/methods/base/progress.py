@@ -32,10 +32,20 @@ def narrator(title: str, verbose: float) -> Callable[[str], None] | None:
     return tell
 
 
+def joined(*tellers: Callable[[str], None] | None) -> Callable[[str], None] | None:
+    """Return a function that passes a line to all of these that are not None; None if all are."""
+    known = [tell for tell in tellers if tell is not None]
+
+    def tell_all(line: str) -> None:
+        for tell in known:
+            tell(line)
+
+    return tell_all if known else None
+
+
 @contextmanager
-def heard(title: str, logger: str, verbose: float) -> Iterator[None]:
-    """Tell what `logger` says at level INFO, for solvers deep below that only log."""
-    tell = narrator(title, verbose)
+def heard(logger: str, tell: Callable[[str], None] | None) -> Iterator[None]:
+    """Pass messages of a logger at level INFO to `tell`, for solvers deep below that only log."""
     if tell is None:
         yield
         return

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from convexfs.data.column_ranges import check_largest
 from convexfs.data.validation import check_finite
 from convexfs.errors import InputError, check_choice, check_flag, check_number
+from convexfs.estimators.callbacks import reported_fit, with_callbacks
 from convexfs.estimators.selector import WeightSelector
 from convexfs.estimators.validation import Accepts, refuse_unknown
 from convexfs.methods.base.formulation import learned, parameters
@@ -236,6 +237,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         stored = stored_model(cls, run_dir, data, solver, hyper)
         return cls(**stored.parameters)._fitted(stored.X, stored.y, stored.points)
 
+    @with_callbacks
     def _fitted(self, X: Any, y: Any, stored: Callable[..., Any] | None = None) -> Self:
         """Fit to samples, whose points are computed or, by a map `stored`, known."""
         X, codes = self._validate(X, y)
@@ -246,7 +248,10 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         columns = pruned(X, codes, self.prune_to)
         considered = X[:, columns]
         jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
-        with progress(self.verbose > 0) as watch:
+        with (
+            reported_fit(self, X, codes, len(X)) as report,
+            progress(self.verbose > 0, report) as watch,
+        ):
             if self.run_dir is None:
                 computed = points_map(jobs, watch)
             else:

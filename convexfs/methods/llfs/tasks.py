@@ -52,6 +52,7 @@ from convexfs.errors import (
     SolverUnsuitable,
     check_number,
 )
+from convexfs.estimators.callbacks import Report
 from convexfs.estimators.custom_formulation import build_of, changed_file, own_values
 from convexfs.methods.base.change import added, replacing
 from convexfs.methods.base.formulation import taken_by
@@ -88,10 +89,22 @@ def changes_of(formulation: Callable[..., Any] | str | Path | None) -> dict[str,
 
 
 @contextmanager
-def progress(shown: bool) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function of finished and all points: a bar on a terminal, and twenty log lines."""
+def progress(shown: bool, report: Report) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function of finished and all points: a bar on a terminal, and twenty log lines.
+
+    It calls `report`, if given, once for every finished point.
+    """
+    reported = 0
+
+    def report_points(done: int, total: int) -> None:
+        nonlocal reported
+        if report is not None:
+            for _ in range(done - reported):
+                report()
+        reported = max(done, reported)
+
     if not shown:
-        yield lambda done, total: None
+        yield report_points
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -106,6 +119,7 @@ def progress(shown: bool) -> Iterator[Callable[[int, int], None]]:
         row = bar.add_task("", total=None)
 
         def watch(done: int, total: int) -> None:
+            report_points(done, total)
             bar.update(row, completed=done, total=total)
             if done == total or done % max(1, total // 20) == 0:
                 log.info("%d of %d points", done, total)

@@ -14,10 +14,11 @@ from sklearn.model_selection import check_cv
 
 from convexfs.batch.workers import pool
 from convexfs.errors import ConvexfsError, InputError
+from convexfs.estimators.callbacks import reported_fit, with_callbacks
 from convexfs.estimators.selector import WeightSelector
 from convexfs.estimators.validation import AS_IT_IS, Accepts, refuse_unknown
 from convexfs.methods.base.formulation import Step, parameters, taken_by
-from convexfs.methods.base.progress import narrator
+from convexfs.methods.base.progress import joined, narrator
 from convexfs.methods.logo.estimator import Logo, class_distances
 from convexfs.methods.logo.fit import fit_logo, logo
 from convexfs.methods.logo.settings import LogoRequest, Settings
@@ -196,18 +197,21 @@ class LogoCV(ClassifierMixin, WeightSelector):
             raise InputError("cv makes no folds: give their number, or a splitter that makes some")
         return SearchData(X, codes, folds, requests)
 
+    @with_callbacks
     def _scores(self, data: SearchData) -> list[list[FoldScore]]:
         """Return the scores of every fold, one row per fold and one column per pair."""
         n_pairs = len(data.requests)
         tasks = [FoldTask(fold, pair) for fold in range(len(data.folds)) for pair in range(n_pairs)]
         jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
-        scores, tell = {}, narrator("logo-cv", self.verbose)
-        for outcome in pool.run(tasks, partial(score_fold, data=data), jobs=jobs):
-            if outcome.status != pool.DONE:
-                raise ConvexfsError(f"a fold of the cross-validation failed: {outcome.failure}")
-            scores[outcome.task] = outcome.value
-            if tell is not None:
-                tell(f"{len(scores)} of {len(tasks)} fits, one per fold, sigma and lam")
+        scores = {}
+        with reported_fit(self, data.X, data.codes, len(tasks)) as report:
+            tell = joined(narrator("logo-cv", self.verbose), report)
+            for outcome in pool.run(tasks, partial(score_fold, data=data), jobs=jobs):
+                if outcome.status != pool.DONE:
+                    raise ConvexfsError(f"a fold of the cross-validation failed: {outcome.failure}")
+                scores[outcome.task] = outcome.value
+                if tell is not None:
+                    tell(f"{len(scores)} of {len(tasks)} fits, one per fold, sigma and lam")
         return [
             [scores[FoldTask(fold, pair)] for pair in range(n_pairs)]
             for fold in range(len(data.folds))

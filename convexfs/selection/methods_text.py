@@ -22,6 +22,8 @@ KEPT = {
     "knockoffs": "those were selected that outweighed their knockoffs (Candès, Fan, Janson and Lv "
     "2018)",
 }
+#: Parts of reports about reading that changed values: imputed, normalised, detection limits.
+CHANGED_VALUES = ("are missing, and filled", "are normalised", "are read as")
 #: Parameters that the text leaves out: they do not change what is found, or say how to repeat it.
 QUIET = ("verbose", "n_jobs", "random_state")
 _ALIKE = "; samples were weighted by 1 minus the share of their class"
@@ -42,7 +44,7 @@ def _sentences(selection: Selection) -> Iterator[str]:
     about = [f"convexfs {convexfs.__version__}", *_chosen(selection), SCALED[selection.scale]]
     home = estimator_homes().get(selection.method)
     about[:0] = [home.cited] if home is not None and home.cited else []
-    about += [told for told in data.told if "values are missing, and filled" in told]
+    about += [told for told in data.told if any(part in told for part in CHANGED_VALUES)]
     if not data.is_sparse and (holes := int(np.isnan(data.X).sum())):
         about.append(f"{holes:,} of {data.X.size:,} values missing, the others compared")
     samples = f"{data.n_samples} samples" + (

@@ -1,5 +1,7 @@
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import convexfs
@@ -73,3 +75,17 @@ def test_a_projection_selects_nothing_to_report(data):
     selection = convexfs.select(data, "mmc")
     assert in_words(selection) == ""
     assert "For a paper" not in selection.to_html()
+
+
+def test_changes_of_the_values_are_named(tmp_path):
+    rng = np.random.default_rng(0)
+    counts = pd.DataFrame(rng.poisson(30.0, (24, 60)), columns=[f"g{j}" for j in range(60)])
+    counts.assign(status=["ill", "well"] * 12).to_csv(tmp_path / "counts.csv", index=False)
+    limits = counts.astype(str).assign(g0=["<5", *counts["g0"][1:]], status=["ill", "well"] * 12)
+    limits.to_csv(tmp_path / "limits.csv", index=False)
+    for name, options, part in (
+        ("counts", {"normalize": "log1p-cpm"}, "counts are normalised: log(1 + counts per million"),
+        ("limits", {"limits": "value"}, "1 cells such as '<5' in column 'g0' are read as"),
+    ):
+        file = tmp_path / f"{name}.csv"
+        assert part in in_words(convexfs.select(file, target="status", top=3, **options))

@@ -180,7 +180,7 @@ def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
 
 @once
 def unit_of_objective(form: StandardForm) -> float:
-    """Return a scale for objectives near 0: the smallest cost of a term at the data's units.
+    """Return a scale for objectives near 0: the smallest cost of a term at the units of the data.
 
     Variables of one curved cone, and others of equal cost, are terms of one sum: of them the
     largest counts, and of the sums the least, so that no penalty sets the scale.
